@@ -1,6 +1,6 @@
 // BPE over characters gives what its definition gives for whole texts: cut into words, one text and many, on threads, remembered
 // or not; and a damaged table of replacements is refused, or leads nowhere outside of itself.
-#include "fuzz.hpp"
+#include "batches.hpp"
 #include "naive.hpp"
 #include "character_bpe/family.hpp"
 
@@ -8,12 +8,13 @@
 #include <set>
 
 using namespace tokbench;
+using fuzz::check_batch;
+using fuzz::Found;
+using fuzz::found_in;
 using fuzz::Input;
 using fuzz::Random;
 
 namespace {
-
-using Found = std::vector<Id>;
 
 struct Vocabulary {
   std::vector<std::string> texts{"<unk>"};
@@ -133,27 +134,6 @@ Found defined(const Vocabulary& vocabulary, Bytes text) {
     is_behind_unknown = id == ids.end();
   }
   return found;
-}
-
-Found found_in(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
-
-template <class Unit>
-void check_batch(const CharacterBpeEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
-  std::vector<Text> texts;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t size = std::min(random.below(random.one_in(3) ? 300 : 40), text.size() - start);
-    texts.emplace_back(text.data() + start, size, kind);
-    start += size;
-  }
-  const auto threads = static_cast<unsigned>(random.below(4));
-  const CharacterBpeEncoder::Batch batch = encoder.encode_batch(texts, threads);
-  const std::vector<std::int64_t> counts = encoder.count_batch(texts, threads);
-  CHECK(batch.offsets.back() == static_cast<std::int64_t>(batch.ids.size()));
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto ids = batch.ids.view().subspan(static_cast<std::size_t>(batch.offsets[i]), static_cast<std::size_t>(counts[i]));
-    CHECK(batch.offsets[i] + counts[i] == batch.offsets[i + 1]);
-    CHECK(found_in(encoder.encode(texts[i])) == Found(ids.begin(), ids.end()));
-  }
 }
 
 // A table whose units are of few kinds, so that many of them lead somewhere.

@@ -1,13 +1,15 @@
 // The encoder merges as the definition does: scanning and with a heap, what it has seen before and what it
 // has not, one text and many, split here and elsewhere, by merges, by ranks and by both.
 #include "bpe/family.hpp"
-#include "fuzz.hpp"
+#include "batches.hpp"
 #include "naive.hpp"
 #include "vocabularies.hpp"
 
 #include <functional>
 
 using namespace tokbench;
+using fuzz::check_batch;
+using fuzz::found_in;
 using fuzz::Input;
 using fuzz::Random;
 using naive::Word;
@@ -80,30 +82,7 @@ Word by_parts(Pattern pattern, const std::string& text, const fuzz::Parts& parts
   });
 }
 
-Word word_of(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
-
-// Cuts the text into texts, short and long ones, encodes them on some threads, and compares with one at a time.
-template <class Unit>
-void check_batch(const BpeEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
-  std::vector<Text> texts;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t size = std::min(random.below(random.one_in(3) ? 300 : 40), text.size() - start);
-    texts.emplace_back(text.data() + start, size, kind);
-    start += size;
-  }
-  const auto threads = static_cast<unsigned>(random.below(4));
-  const BpeEncoder::Batch batch = encoder.encode_batch(texts, threads);
-  const std::vector<std::int64_t> counts = encoder.count_batch(texts, threads);
-  CHECK(batch.offsets.size() == texts.size() + 1 && batch.offsets.front() == 0 && counts.size() == texts.size());
-  CHECK(batch.offsets.back() == static_cast<std::int64_t>(batch.ids.size()));
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto ids = batch.ids.view().subspan(static_cast<std::size_t>(batch.offsets[i]), static_cast<std::size_t>(counts[i]));
-    CHECK(batch.offsets[i] + counts[i] == batch.offsets[i + 1]);
-    CHECK(word_of(encoder.encode(texts[i])) == Word(ids.begin(), ids.end()));
-  }
-}
-
-void check_batch(const BpeEncoder& encoder, Bytes text, Random& random) {
+void check_texts(const BpeEncoder& encoder, Bytes text, Random& random) {
   const std::vector<Byte> bytes(text.begin(), text.end());
   if (random.one_in(2)) return check_batch(encoder, bytes, Units::Utf8, random);
   if (first_invalid(text)) return check_batch(encoder, bytes, Units::Latin1, random);
@@ -112,11 +91,11 @@ void check_batch(const BpeEncoder& encoder, Bytes text, Random& random) {
 
 void check(const BpeEncoder& encoder, Pattern pattern, Bytes text, const Word& expected, Random& random) {
   if (random.one_in(2)) encoder.complete();
-  if (random.one_in(2)) check_batch(encoder, text, random);  // threads meet words that are new to all
-  CHECK(word_of(encoder.encode(text)) == expected);
-  CHECK(word_of(encoder.encode(text)) == expected);  // now out of the cache
-  CHECK(word_of(encoder.encode_split(text, naive::pretoken_ends(pattern, text))) == expected);
-  check_batch(encoder, text, random);
+  if (random.one_in(2)) check_texts(encoder, text, random);  // threads meet words that are new to all
+  CHECK(found_in(encoder.encode(text)) == expected);
+  CHECK(found_in(encoder.encode(text)) == expected);  // now out of the cache
+  CHECK(found_in(encoder.encode_split(text, naive::pretoken_ends(pattern, text))) == expected);
+  check_texts(encoder, text, random);
 }
 
 }  // namespace

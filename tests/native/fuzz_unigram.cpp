@@ -3,19 +3,20 @@
 #include <map>
 #include <set>
 
-#include "fuzz.hpp"
+#include "batches.hpp"
 #include "naive.hpp"
 #include "unigram/document_family.hpp"
 #include "unigram/family.hpp"
 #include "unigram/word_cuts.hpp"
 
 using namespace tokbench;
+using fuzz::check_batch;
+using fuzz::Found;
+using fuzz::found_in;
 using fuzz::Input;
 using fuzz::Random;
 
 namespace {
-
-using Found = std::vector<Id>;
 
 struct Vocabulary {
   std::vector<std::string> pieces;
@@ -117,8 +118,6 @@ Found defined(const Vocabulary& vocabulary, Bytes text) {
   return {backwards.rbegin(), backwards.rend()};
 }
 
-Found found_in(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
-
 void check_cuts(Bytes text, WordCut cut) {
   std::vector<std::vector<const Byte*>> all;
   for (const SimdTier tier : {SimdTier::Scalar, SimdTier::Swar, SimdTier::Avx2, SimdTier::Avx512}) {
@@ -134,25 +133,6 @@ void check_cuts(Bytes text, WordCut cut) {
     }
     all.push_back(places);
     CHECK(all.front() == all.back());
-  }
-}
-
-template <class AnyEncoder, class Unit>
-void check_batch(const AnyEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
-  std::vector<Text> texts;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t size = std::min(random.below(random.one_in(3) ? 300 : 40), text.size() - start);
-    texts.emplace_back(text.data() + start, size, kind);
-    start += size;
-  }
-  const auto threads = static_cast<unsigned>(random.below(4));
-  const auto batch = encoder.encode_batch(texts, threads);
-  const std::vector<std::int64_t> counts = encoder.count_batch(texts, threads);
-  CHECK(batch.offsets.back() == static_cast<std::int64_t>(batch.ids.size()));
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto ids = batch.ids.view().subspan(static_cast<std::size_t>(batch.offsets[i]), static_cast<std::size_t>(counts[i]));
-    CHECK(batch.offsets[i] + counts[i] == batch.offsets[i + 1]);
-    CHECK(found_in(encoder.encode(texts[i])) == Found(ids.begin(), ids.end()));
   }
 }
 

@@ -1,6 +1,6 @@
 // WordPiece gives what its definition gives: words cut in every tier, matched from the left, one text and many, on threads,
 // remembered or not, and with their places.
-#include "fuzz.hpp"
+#include "batches.hpp"
 #include "naive.hpp"
 #include "wordpiece/places.hpp"
 #include "wordpiece/word_scanner.hpp"
@@ -8,6 +8,8 @@
 #include <set>
 
 using namespace tokbench;
+using fuzz::Found;
+using fuzz::found_in;
 using fuzz::Input;
 using fuzz::Random;
 
@@ -67,8 +69,6 @@ Vocabulary vocabulary_for(Bytes text, Random& random) {
   return vocabulary;
 }
 
-using Found = std::vector<Id>;
-
 // The longest piece, again and again.
 Found matched(const Vocabulary& vocabulary, const std::map<std::string, Id>& ids, const std::string& word, std::size_t characters) {
   if (characters > vocabulary.most_characters) return {vocabulary.unknown};
@@ -97,8 +97,6 @@ Found defined(const Vocabulary& vocabulary, Bytes text) {
   return found;
 }
 
-Found found_in(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
-
 std::vector<const Byte*> places_in(Bytes text, bool ideographs, SimdTier tier) {
   const auto split = bert_word_places_of(ideographs, tier);
   const Byte* const end = text.data() + text.size();
@@ -126,24 +124,13 @@ void check_cuts(Bytes text, bool ideographs) {
 }
 
 template <class Unit>
-void check_batch(const WordPieceEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
-  std::vector<Text> texts;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t size = std::min(random.below(random.one_in(3) ? 300 : 40), text.size() - start);
-    texts.emplace_back(text.data() + start, size, kind);
-    start += size;
-  }
+void check_texts(const WordPieceEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
+  const std::vector<Text> texts = fuzz::cut_into_texts(text, kind, random);
   const auto threads = static_cast<unsigned>(random.below(4));
-  const WordPieceEncoder::Batch batch = encoder.encode_batch(texts, threads);
-  const std::vector<std::int64_t> counts = encoder.count_batch(texts, threads);
+  fuzz::check_batch(encoder, texts, threads);
   const Placed placed = placed_texts(encoder, texts, threads);
-  CHECK(batch.offsets.back() == static_cast<std::int64_t>(batch.ids.size()));
-  CHECK(placed.counts == counts && placed.ids == found_in(batch.ids));
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto ids = batch.ids.view().subspan(static_cast<std::size_t>(batch.offsets[i]), static_cast<std::size_t>(counts[i]));
-    CHECK(batch.offsets[i] + counts[i] == batch.offsets[i + 1]);
-    CHECK(found_in(encoder.encode(texts[i])) == Found(ids.begin(), ids.end()));
-  }
+  CHECK(placed.counts == encoder.count_batch(texts, threads));
+  CHECK(placed.ids == found_in(encoder.encode_batch(texts, threads).ids));
 }
 
 void check_places(const WordPieceEncoder& encoder, Bytes text, std::size_t count) {
@@ -173,7 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(found_in(encoder.encode(bytes)) == expected);
   CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
   check_places(encoder, bytes, expected.size());
-  check_batch(encoder, block, Units::Utf8, random);
-  if (!first_invalid(bytes)) check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
+  check_texts(encoder, block, Units::Utf8, random);
+  if (!first_invalid(bytes)) check_texts(encoder, naive::code_points(bytes), Units::Ucs4, random);
   return 0;
 }

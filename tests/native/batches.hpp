@@ -1,0 +1,48 @@
+// Many texts on some threads become what each of them becomes by itself: for the encoders of all families.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "encoding/encoder.hpp"
+#include "fuzz.hpp"
+
+namespace tokbench::fuzz {
+
+using Found = std::vector<Id>;
+
+inline Found found_in(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
+
+// A text cut into texts, short and long ones.
+template <class Unit>
+std::vector<Text> cut_into_texts(const std::vector<Unit>& text, Units kind, Random& random) {
+  std::vector<Text> texts;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t size = std::min(random.below(random.one_in(3) ? 300 : 40), text.size() - start);
+    texts.emplace_back(text.data() + start, size, kind);
+    start += size;
+  }
+  return texts;
+}
+
+// Compares with one text at a time.
+template <class AnyEncoder>
+void check_batch(const AnyEncoder& encoder, const std::vector<Text>& texts, unsigned threads) {
+  const auto batch = encoder.encode_batch(texts, threads);
+  const std::vector<std::int64_t> counts = encoder.count_batch(texts, threads);
+  CHECK(batch.offsets.size() == texts.size() + 1 && batch.offsets.front() == 0 && counts.size() == texts.size());
+  CHECK(batch.offsets.back() == static_cast<std::int64_t>(batch.ids.size()));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto ids = batch.ids.view().subspan(static_cast<std::size_t>(batch.offsets[i]), static_cast<std::size_t>(counts[i]));
+    CHECK(batch.offsets[i] + counts[i] == batch.offsets[i + 1]);
+    CHECK(found_in(encoder.encode(texts[i])) == Found(ids.begin(), ids.end()));
+  }
+}
+
+template <class AnyEncoder, class Unit>
+void check_batch(const AnyEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
+  const std::vector<Text> texts = cut_into_texts(text, kind, random);
+  check_batch(encoder, texts, static_cast<unsigned>(random.below(4)));
+}
+
+}  // namespace tokbench::fuzz
