@@ -143,8 +143,8 @@ def test_naming_it_twice_is_refused(ranks: Path) -> None:
     [
         ("falcon", "BPE, byte-level", "native"),
         ("gguf/ggml-vocab-gpt-2.gguf", "BPE, byte-level", "native"),
-        ("mistral", "SentencePiece bpe, with byte fallback", "library"),
-        ("t5-small", "Unigram", "library"),
+        ("mistral", "SentencePiece bpe, with byte fallback", "native"),
+        ("t5-small", "Unigram", "native"),
         ("bert-base-uncased/vocab.txt", "WordPiece", "native"),
     ],
 )
