@@ -31,45 +31,24 @@ class CharacterBpeFamily {
       return solve_normal(out);
     }
 
+   private:
     // The ids of a text that is normalised.
     std::size_t solve_normal(Id* out) {
-      Id* const first = out;
-      for_each_token([&](Id id, std::size_t, std::size_t) { *out++ = id; });
-      return static_cast<std::size_t>(out - first);
-    }
-
-    // Normalises a part of a text and calls use(id, start, stop) for its tokens, with their places in normal(): of one of several
-    // bytes that an unknown character becomes, its own byte.
-    template <class Use>
-    void for_each_placed_token(Bytes part, TextEnds ends, Use use) {
-      model_.normalizer.normalize<true>(part, ends, normal_);
-      for_each_token(use);
-    }
-    const NormalizedText& normal() const { return normal_; }
-
-   private:
-    template <class Use>
-    void for_each_token(Use use) {
       begin();
+      Id* const first = out;
       const std::size_t count = merger_.merge(symbols_);
       const Bytes text(normal_.bytes);
       const bool joins_unknown = model_.pieces.joins_unknown();
-      std::size_t unknown_start = kNowhere;  // of unknown characters that are not given out yet
+      bool is_behind_unknown = false;
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t start = symbols_[i].start, stop = i + 1 < count ? symbols_[i + 1].start : text.size();
-        std::size_t at = start;
-        model_.pieces.emit(symbols_[i].symbol, text.subspan(start, stop - start), [&](Id id, std::size_t size) {
-          if (joins_unknown && model_.pieces.is_unknown(id)) {
-            if (unknown_start == kNowhere) unknown_start = at;
-          } else {
-            if (unknown_start != kNowhere) use(model_.pieces.unknown(), unknown_start, at);
-            unknown_start = kNowhere;
-            use(id, at, at + size);
-          }
-          at += size;
+        model_.pieces.emit(symbols_[i].symbol, text.subspan(start, stop - start), [&](Id id) {
+          const bool is_unknown = joins_unknown && model_.pieces.is_unknown(id);
+          if (!is_unknown || !is_behind_unknown) *out++ = id;
+          is_behind_unknown = is_unknown;
         });
       }
-      if (unknown_start != kNowhere) use(model_.pieces.unknown(), unknown_start, text.size());
+      return static_cast<std::size_t>(out - first);
     }
 
     // The symbols that merging begins with: user-defined ones, which it leaves alone, and characters.
@@ -97,8 +76,6 @@ class CharacterBpeFamily {
       const std::size_t length = *p < 0xC0 ? 1 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : 4;
       return std::min(length, static_cast<std::size_t>(end - p));
     }
-
-    static constexpr std::size_t kNowhere = SIZE_MAX;
 
     const CharacterBpe& model_;
     CharacterMerger merger_;

@@ -86,21 +86,20 @@ class CharacterPieces {
   Merge merge(Symbol left, Symbol right) const { return pairs_.find(left, right); }
   bool joins_unknown() const { return joins_unknown_; }
 
-  // Calls emit(id, bytes that it stands for) for the ids of a symbol, which stands for `text`.
+  // Calls emit_id(id) for the ids of a symbol, which stands for `text`.
   template <class Emit>
   void emit(Symbol symbol, Bytes text, const Emit& emit_id) const {
     const Final kind = symbol < kinds_.size() ? kinds_[symbol] : Final::Unknown;
-    if (kind == Final::Token) [[likely]] return emit_id(symbol, text.size());
+    if (kind == Final::Token) [[likely]] return emit_id(symbol);
     if (kind == Final::Parts) {
       const Parts& parts = parts_.at(symbol);
       emit(parts.left, text.first(parts.left_size), emit_id);
       return emit(parts.right, text.subspan(parts.left_size), emit_id);
     }
-    if (!bytes_) return emit_id(unknown_, text.size());
-    for (const Byte byte : text) emit_id((*bytes_)[byte], 1);
+    if (!bytes_) return emit_id(unknown_);
+    for (const Byte byte : text) emit_id((*bytes_)[byte]);
   }
 
-  Id unknown() const { return unknown_; }
   bool is_unknown(Id id) const { return id == unknown_; }
 
  private:
