@@ -17,8 +17,9 @@ line prints both and exits with the class's code, and no other place prints erro
     ├── TemplateError             a conversation that a chat template does not render
     ├── ModelFormatError          a file that is not what it claims to be
     │   └── SelfTestError         a loaded tokenizer that gives other ids than when saved
-    └── ConversionError           a conversion that cannot be exact
-        └── ProofError            one that was made and is found not to be (convert/proof.py)   exit 3
+    ├── ConversionError           a conversion that cannot be exact
+    │   └── ProofError            one that was made and is found not to be (convert/proof.py)   exit 3
+    └── DistributedError          parts of a step that failed on an engine, or an engine that cannot be used
 """
 
 from __future__ import annotations
@@ -133,3 +134,7 @@ class ConversionError(TokbenchError):
     def __init__(self, reason: str, *, hint: str | None = None) -> None:
         super().__init__(f"this conversion cannot be exact: {reason}", hint=hint)
         self.reason = reason
+
+
+class DistributedError(TokbenchError):
+    """Parts of a step that failed on an engine, or an engine that cannot be used."""

@@ -22,7 +22,7 @@ PACKAGE = Path(tokbench.__file__).parent
 
 # Each part imports from those before it, and from itself. A new part gets its place here.
 ORDER = [
-    "errors", "files", "native", "core", "registry", "config", "corpus", "metrics", "formats", "store",
+    "errors", "files", "native", "core", "registry", "config", "corpus", "distributed", "metrics", "formats", "store",
     "explain", "libraries", "backends", "opening", "inspection", "evaluation", "shards", "chat", "convert", "lint",
     "workbench", "bench", "render", "cli",
 ]  # fmt: skip

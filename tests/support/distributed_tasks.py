@@ -1,0 +1,96 @@
+"""Tasks for the tests of engines: each writes a file whole, as real ones do, or fails in some way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import CorpusError
+from tokbench.files.atomic_file import write_file
+
+if TYPE_CHECKING:
+    from tokbench.distributed.tasks import TaskContext
+
+
+def square(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Writes the square of a number into a file, and notes each run beside it."""
+    number, folder = arguments["number"], Path(arguments["folder"])
+    with (folder / "runs").open("a") as runs:
+        runs.write(f"{number}\n")
+    context.tell(1)
+    write_file(folder / f"{number}.txt", str(number**2).encode())
+    return {"square": number**2, "threads": context.threads}
+
+
+def square_or_die_once(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """The same, but the first process that gets number 3 is killed in the middle, as by the system."""
+    mark = Path(arguments["folder"]) / "died"
+    if arguments["number"] == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(arguments, context)
+
+
+def fail_on_odd(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    if arguments["number"] % 2:
+        raise CorpusError(f"{arguments['number']}.txt: not UTF-8", hint="write it again")
+    return square(arguments, context)
+
+
+def die_on_three(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    if arguments["number"] == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(arguments, context)
+
+
+def sleep(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Tells its process, and sleeps longer than any test; what is half written is removed at its end."""
+    folder = Path(arguments["folder"])
+    try:
+        (folder / "half").touch()
+        (folder / "pid").write_text(str(os.getpid()))
+        time.sleep(600)
+    finally:
+        (folder / "half").unlink()
+    return {}
+
+
+def wait_for(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Tells its process, and waits for a file."""
+    folder = Path(arguments["folder"])
+    (folder / f"pid-{arguments['number']}").write_text(str(os.getpid()))
+    while not (folder / "go").exists():
+        time.sleep(0.02)
+    return square(arguments, context)
+
+
+def print_much(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    print("a library prints")
+    os.system("echo a child prints")
+    return square(arguments, context)
+
+
+def break_down(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    raise ZeroDivisionError("a mistake of ours")
+
+
+def return_much(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    return {"much": "x" * 2000}
+
+
+def write_much(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Fills a disk, which is a limit of this process here."""
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        write_file(Path(arguments["folder"]) / f"{arguments['number']}.txt", b"x" * 10_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    return {}

@@ -1,0 +1,219 @@
+"""The local engine: whatever happens to its processes, each slice is done once, or named with its error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tokbench.core.progress import no_progress
+from tokbench.core.python_processes import module_environment
+from tokbench.distributed.engines.open import open_engine
+from tokbench.distributed.tasks import Slice, results_in_order
+from tokbench.errors import ConfigError, DistributedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tokbench.distributed.tasks import Engine
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+
+FIRST_WAIT = 60.0
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with open_engine("local", workers=2) as engine:
+        yield engine
+
+
+def slices(folder: Path, count: int = 6) -> list[Slice]:
+    return [
+        Slice(f"part {number} of {count}", {"number": number, "folder": str(folder)})
+        for number in range(count)
+    ]
+
+
+def run(engine: Engine, task: str, folder: Path, *, count: int = 6) -> list[dict[str, Any]]:
+    return results_in_order(
+        engine, f"support.distributed_tasks:{task}", slices(folder, count), phase="x", progress=no_progress
+    )
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.txt")}
+
+
+def wait_until(path: Path) -> None:
+    until = time.monotonic() + FIRST_WAIT
+    while not path.exists() or not path.read_text():
+        assert time.monotonic() < until, f"{path.name} never came"
+        time.sleep(0.02)
+
+
+SQUARES = {f"{number}.txt": str(number**2).encode() for number in range(6)}
+
+
+def test_each_slice_is_done_once(engine: Engine, tmp_path: Path) -> None:
+    assert [result["square"] for result in run(engine, "square", tmp_path)] == [0, 1, 4, 9, 16, 25]
+    assert files(tmp_path) == SQUARES
+    assert sorted((tmp_path / "runs").read_text().split()) == list("012345")
+
+
+def test_processors_are_divided_among_workers(tmp_path: Path) -> None:
+    from tokbench.distributed.engines.open import _processors
+
+    with open_engine("local", workers=1) as engine:
+        assert run(engine, "square", tmp_path, count=1)[0]["threads"] == _processors()
+
+
+def test_no_slice_is_no_work(engine: Engine, tmp_path: Path) -> None:
+    assert run(engine, "square", tmp_path, count=0) == []
+
+
+def test_progress_is_of_all_slices(engine: Engine, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None, str]] = []
+    sized = [Slice(one.name, one.arguments, size=10) for one in slices(tmp_path)]
+    list(
+        engine.run(
+            "support.distributed_tasks:square",
+            sized,
+            phase="counting",
+            progress=lambda *report: told.append(report),
+        )
+    )
+    assert told[0] == ("counting on 2 workers", 0, 60, "bytes")
+    assert told[-1] == ("counting on 2 workers", 60, 60, "bytes")
+    assert [report[1] for report in told] == sorted(report[1] for report in told)
+
+
+def test_a_killed_worker_is_replaced(engine: Engine, tmp_path: Path) -> None:
+    assert [result["square"] for result in run(engine, "square_or_die_once", tmp_path)] == [
+        0,
+        1,
+        4,
+        9,
+        16,
+        25,
+    ]
+    assert (tmp_path / "died").exists()
+    assert files(tmp_path) == SQUARES
+
+
+def test_a_slice_that_kills_its_workers_is_named(engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(DistributedError) as failed:
+        run(engine, "die_on_three", tmp_path)
+    assert failed.value.message == (
+        "1 of 6 parts failed, the others are finished:\n  part 3 of 6: its worker ended by signal 9, 3 times"
+    )
+    assert failed.value.hint == "was there memory enough? run fewer --workers, or smaller parts"
+    assert files(tmp_path).keys() == SQUARES.keys() - {"3.txt"}
+
+
+def test_failed_slices_are_named_after_the_others_have_finished(engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(DistributedError) as failed:
+        run(engine, "fail_on_odd", tmp_path, count=9)
+    assert failed.value.message == (
+        "4 of 9 parts failed, the others are finished:\n"
+        "  part 1 of 9: 1.txt: not UTF-8\n"
+        "  part 3 of 9: 3.txt: not UTF-8\n"
+        "  part 5 of 9: 5.txt: not UTF-8\n"
+        "  … and 1 more"
+    )
+    assert failed.value.hint == "write it again"
+    assert sorted(files(tmp_path)) == ["0.txt", "2.txt", "4.txt", "6.txt", "8.txt"]
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ("break_down", "part 0 of 1: ZeroDivisionError: a mistake of ours"),
+        ("return_much", "part 0 of 1: support.distributed_tasks:return_much returned 2012 bytes, and 1024"),
+        ("no_such_task", "part 0 of 1: AttributeError: .*no_such_task"),
+        ("write_much", "part 0 of 1: .*0.txt was not written: File too large; nothing was changed"),
+    ],
+)
+def test_what_goes_wrong_in_a_task_is_told(engine: Engine, tmp_path: Path, task: str, message: str) -> None:
+    with pytest.raises(DistributedError, match=message):
+        run(engine, task, tmp_path, count=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_libraries_print_is_not_taken_for_results(engine: Engine, tmp_path: Path) -> None:
+    assert run(engine, "print_much", tmp_path, count=1)[0]["square"] == 0
+
+
+def test_what_is_left_early_is_stopped(tmp_path: Path) -> None:
+    with open_engine("local", workers=1) as engine:
+        running = engine.run(
+            "support.distributed_tasks:square", slices(tmp_path), phase="x", progress=no_progress
+        )
+        next(running)
+        running.close()
+        # And the engine is as good as before.
+        assert len(run(engine, "square", tmp_path)) == 6
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from tokbench.core.progress import no_progress
+from tokbench.distributed.engines.open import open_engine
+from tokbench.distributed.tasks import Slice, results_in_order
+
+with open_engine("local", workers=1) as engine:
+    slices = [Slice("one", {"folder": sys.argv[1]})]
+    results_in_order(engine, "support.distributed_tasks:sleep", slices, phase="x", progress=no_progress)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_whoever_started_them(
+    tmp_path: Path, ctrl_c_works: None, how: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", PROGRAM, str(tmp_path)],
+        env=module_environment(),
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(tmp_path / "pid")
+    worker = int((tmp_path / "pid").read_text())
+    process.send_signal(how)
+    process.wait(FIRST_WAIT)
+    until = time.monotonic() + FIRST_WAIT
+    while _runs(worker):
+        assert time.monotonic() < until, "the worker still runs"
+        time.sleep(0.05)
+    if how == signal.SIGINT:  # it could clean up
+        assert not (tmp_path / "half").exists()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        with open(f"/proc/{process}/stat") as stat:  # noqa: PTH123
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "dusk"}, "unknown engine 'dusk'"),
+        ({"workers": 0}, "--workers must be at least 1"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        open_engine(**options)

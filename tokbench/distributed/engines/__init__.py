@@ -1,0 +1,1 @@
+"""Engines: processes of this machine, and libraries that reach others."""

@@ -1,0 +1,189 @@
+"""Processes of this machine. One that is killed is replaced, and what it did is done again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter, deque
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from tokbench.core.python_processes import module_environment
+from tokbench.distributed.outcomes import Ledger
+from tokbench.errors import DistributedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from tokbench.core.progress import Progress
+    from tokbench.distributed.tasks import Finished, Slice
+
+MOST_ATTEMPTS = 3
+"""Workers that one slice may cost: more often than that a slice is not unlucky, it kills them."""
+
+_SECONDS_TO_END = 3.0
+_LAST_WORDS = 400
+
+
+class _Told(NamedTuple):
+    """A message of a worker, or None where it has ended."""
+
+    worker: _Worker
+    message: dict[str, Any] | None
+
+
+class LocalEngine:
+    """Runs tasks in processes of this machine, which stay for the next run.
+
+    A task is run again where its process was killed, up to three times. Closing, and any exception on the way, as
+    by Ctrl-C, ends the processes.
+    """
+
+    name = "local"
+
+    def __init__(self, *, workers: int, threads: int) -> None:
+        """See `open_engine`; each task may use `threads` threads."""
+        self.workers = workers
+        self._threads = threads
+        self._told: SimpleQueue[_Told] = SimpleQueue()
+        self._idle: list[_Worker] = []
+        self._busy: dict[_Worker, int] = {}
+
+    def run(
+        self, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
+    ) -> Iterator[Finished]:
+        """See `Engine.run`."""
+        ledger = Ledger(slices, phase=phase, workers=min(self.workers, len(slices)), progress=progress)
+        waiting = deque(range(len(slices)))
+        lost: Counter[int] = Counter()
+        try:
+            while waiting or self._busy:
+                while waiting and len(self._busy) < self.workers:
+                    self._start(waiting.popleft(), task, slices)
+                worker, message = self._next_told()
+                number = self._busy.get(worker)
+                if number is None:  # it ended while it had nothing to do
+                    self._idle.remove(worker)
+                    worker.end()
+                    continue
+                if message is not None and "done" in message:
+                    ledger.tell(number, message["done"])
+                    continue
+                del self._busy[worker]
+                if message is not None:
+                    self._idle.append(worker)
+                else:
+                    message = worker.end()
+                    lost[number] += 1
+                    if lost[number] < MOST_ATTEMPTS:
+                        waiting.appendleft(number)
+                        ledger.tell(number, 0)
+                        continue
+                if (finished := ledger.settle(number, message)) is not None:
+                    yield finished
+        except BaseException:
+            self.close()
+            raise
+        ledger.raise_failures()
+
+    def close(self) -> None:
+        """Stop what runs and end the processes."""
+        workers = [*self._idle, *self._busy]
+        self._idle.clear()
+        self._busy.clear()
+        self._told = SimpleQueue()  # what they still say is for nobody
+        for worker in workers:
+            worker.ask_to_end()
+        for worker in workers:
+            worker.end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _start(self, number: int, task: str, slices: Sequence[Slice]) -> None:
+        """Give a slice to a worker. One that has ended meanwhile tells so, as one does that ends later."""
+        worker = self._idle.pop() if self._idle else _Worker(self._told)
+        self._busy[worker] = number
+        worker.send({"task": task, "arguments": dict(slices[number].arguments), "threads": self._threads})
+
+    def _next_told(self) -> _Told:
+        while True:
+            with suppress(Empty):  # a wait without an end cannot be interrupted on every system
+                return self._told.get(timeout=1.0)
+
+
+class _Worker:
+    """One process, and the thread that reads what it says."""
+
+    def __init__(self, told: SimpleQueue[_Told]) -> None:
+        self._told = told
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "tokbench.distributed.engines.local_worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                env=module_environment(),
+                encoding="utf-8",
+                start_new_session=True,  # so that Ctrl-C is ours to handle
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise DistributedError(
+                f"no worker could be started: {error.strerror or error}", hint="run fewer --workers"
+            ) from error
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Write a line to the process; one that has ended says so on the queue."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines, suppress(ValueError):  # a line that a kill cut off
+            for line in lines:
+                self._told.put(_Told(self, json.loads(line)))
+        self._process.wait()
+        self._told.put(_Told(self, None))
+
+    def ask_to_end(self) -> None:
+        """Let it clean up behind itself."""
+        self._process.terminate()
+
+    def end(self) -> dict[str, Any]:
+        """Wait for its end, but not for long; returns the outcome of a slice that ends its workers."""
+        try:
+            code = self._process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        self._reader.join()
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        with self._stderr as stderr:
+            stderr.seek(0)
+            words = stderr.read().decode(errors="replace").strip()[-_LAST_WORDS:]
+        how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        return {
+            "error": f"its worker ended {how}, {MOST_ATTEMPTS} times" + (f": {words}" if words else ""),
+            "hint": "was there memory enough? run fewer --workers, or smaller parts",
+        }

@@ -1,0 +1,85 @@
+"""The process that runs tasks for the local engine.
+
+It reads a line of JSON for each task from stdin and writes lines of JSON to what was stdout: how far it is, then how
+the task ended. It ends with whoever started it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from functools import partial
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BETWEEN_REPORTS = 0.2
+_READ_BYTES = 1 << 16
+
+
+def main() -> None:
+    """Run the tasks on stdin, until they end."""
+    from tokbench.distributed.outcomes import run_task
+    from tokbench.distributed.tasks import TaskContext
+
+    signal.signal(signal.SIGTERM, _end)
+    tell = _teller()
+    asked: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_listen, args=(asked,), daemon=True).start()
+    while True:
+        message = json.loads(asked.get())
+        context = TaskContext(threads=message["threads"], tell=_Reports(tell))
+        tell(run_task(message["task"], message["arguments"], context=context))
+
+
+def _end(*_: object) -> NoReturn:
+    """As an exception, so that what is half written is removed."""
+    sys.exit(1)
+
+
+def _listen(asked: SimpleQueue[bytes]) -> None:
+    """Pass lines on; at their end whoever asked has gone, and nobody waits for what is being done."""
+    rest = b""
+    while data := os.read(
+        0, _READ_BYTES
+    ):  # not by sys.stdin, whose lock a thread that waits keeps at the end
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            asked.put(line)
+    os._exit(1)
+
+
+def _teller() -> Callable[[dict[str, Any]], None]:
+    """Writes lines to stdout, which from now on is stderr for all else: a library may print."""
+    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return partial(_tell, lines)
+
+
+def _tell(lines: Any, message: dict[str, Any]) -> None:
+    lines.write(json.dumps(message) + "\n")
+    lines.flush()
+
+
+class _Reports:
+    """Passes on how far a task is, some times a second."""
+
+    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
+        self._tell = tell
+        self._told = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._told >= _BETWEEN_REPORTS:
+            self._told = now
+            self._tell({"done": done})
+
+
+if __name__ == "__main__":
+    main()
