@@ -27,7 +27,7 @@ def make(source: Source) -> Product:
         if id not in special:
             lengths[id] = len(token_bytes_of(tokenizer, id) or b"")
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, lengths, allow_pickle=False)
+    np.save(buffer, lengths, allow_pickle=False)
 
     def opened(path: Path) -> Peer:
         read = read_token_bytes(path)
