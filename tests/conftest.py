@@ -72,6 +72,15 @@ def kernel(request: pytest.FixtureRequest) -> Kernel:
 
 
 @pytest.fixture(scope="session")
+def bucket() -> Iterator[str]:
+    """The URL of a bucket in a store that answers as S3 does; tests that use it are slow, as the store starts."""
+    from support.object_store import object_store
+
+    with object_store() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
 def native() -> Kernel:
     """The native kernel alone, for what only scanners, threads and big texts can show."""
     return kernel_named("native")

@@ -1,0 +1,233 @@
+"""Places: the same for a folder of this machine, a store in memory, and one that is reached by HTTP as S3 is."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tokbench.errors import BackendUnavailableError, StoreError
+from tokbench.files.storage import retries
+from tokbench.files.storage.open import is_url, place_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.files.storage.place import Place
+
+KINDS = ("local", "file", "memory", pytest.param("s3", marks=pytest.mark.slow))
+
+
+@pytest.fixture(params=KINDS)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """An empty folder."""
+    match request.param:
+        case "local":
+            return place_of(tmp_path / "folder")
+        case "file":
+            return place_of(f"file://{tmp_path}/folder")
+        case "memory":
+            pytest.importorskip("fsspec")
+            return place_of(f"memory://{tmp_path.name}")
+        case _:
+            bucket: str = request.getfixturevalue("bucket")
+            return place_of(f"{bucket}/{tmp_path.name}")
+
+
+def test_what_is_written_is_there(folder: Place) -> None:
+    place = folder / "a.txt"
+    assert not place.exists()
+    assert not folder.exists()
+    place.write(b"one")
+    assert place.exists()
+    assert folder.exists()
+    assert (place.name, place.stat().size) == ("a.txt", 3)
+    with place.open() as stream:
+        assert stream.read() == b"one"
+
+
+def test_a_name_leads_to_the_same_place(folder: Place) -> None:
+    (folder / "below/a.txt").write(b"one")
+    with place_of(str(folder / "below" / "a.txt")).open() as stream:
+        assert stream.read() == b"one"
+    [found] = folder.files()
+    assert str(found.place) == str(folder / "below/a.txt")
+    assert place_of(str(found.place)).stat() == found
+
+
+def test_files_below_are_listed_by_path_without_hidden_ones(folder: Place) -> None:
+    assert folder.files() == []
+    for name in ("b/c.txt", "a.txt", "b/.hidden", ".x/d.txt", "b/a.txt"):
+        (folder / name).write(name.encode())
+    assert [str(found.place).removeprefix(f"{folder}/") for found in folder.files()] == [
+        "a.txt",
+        "b/a.txt",
+        "b/c.txt",
+    ]
+    assert [found.size for found in folder.files()] == [5, 7, 7]
+
+
+def test_a_file_of_this_machine_is_put(folder: Place, tmp_path: Path) -> None:
+    data = bytes(range(256)) * 5000
+    (tmp_path / "source").write_bytes(data)
+    (folder / "x.bin").write(b"before")
+    (folder / "x.bin").put(tmp_path / "source")
+    assert (folder / "x.bin").stat().size == len(data)
+    with (folder / "x.bin").open() as stream:
+        stream.seek(1_000_003)
+        assert stream.tell() == 1_000_003
+        assert stream.read(300) == data[1_000_003:1_000_303]
+        assert stream.seek(-5, io.SEEK_END) == len(data) - 5
+        assert stream.read() == data[-5:]
+        assert stream.read() == b""
+    assert [found.place.name for found in folder.files()] == ["x.bin"]
+
+
+def test_the_version_changes_with_the_file(folder: Place) -> None:
+    place = folder / "a.txt"
+    place.write(b"one")
+    before = place.stat()
+    assert place.stat() == before == folder.files()[0]
+    place.write(b"two")
+    assert place.stat().version != before.version
+
+
+def test_what_is_removed_is_gone(folder: Place) -> None:
+    (folder / "a.txt").write(b"one")
+    (folder / "a.txt").remove()
+    (folder / "a.txt").remove()
+    assert not (folder / "a.txt").exists()
+    assert folder.files() == []
+
+
+def test_what_is_missing_is_not_found(folder: Place) -> None:
+    with pytest.raises(FileNotFoundError):
+        (folder / "a.txt").stat()
+    with pytest.raises(FileNotFoundError), (folder / "a.txt").open() as stream:
+        stream.read()
+    (folder / "below/a.txt").write(b"one")
+    with pytest.raises(FileNotFoundError):
+        (folder / "below").stat()
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=r"a\.txt was not written: Not a directory|File exists"):
+        place_of(tmp_path / "file/a.txt").put(tmp_path / "file")
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """A place in memory, whose store a test may break; nobody sleeps."""
+    pytest.importorskip("fsspec")
+    monkeypatch.setattr(retries.time, "sleep", lambda seconds: None)
+    place = place_of(f"memory://{tmp_path.name}/a.txt")
+    place.write(b"one")
+    return place
+
+
+class Failing:
+    """A call that fails some times before it does what it did."""
+
+    def __init__(self, call: Any, error: Exception, times: int) -> None:
+        self.call, self.error, self.times = call, error, times
+        self.calls = 0
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        self.calls += 1
+        if self.calls <= self.times:
+            raise self.error
+        return self.call(*arguments, **named)
+
+
+@pytest.mark.parametrize("error", [ConnectionError("broken"), TimeoutError(), RuntimeError("503 SlowDown")])
+def test_what_may_pass_is_tried_again(memory: Any, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    for name in ("info", "pipe_file", "find"):
+        monkeypatch.setattr(memory.store, name, Failing(getattr(memory.store, name), error, 1))
+    memory.write(b"two")
+    assert memory.stat().size == 3
+    with memory.open() as stream:
+        raw = stream.raw
+        monkeypatch.setattr(raw._file, "read", Failing(raw._file.read, error, 3))
+        assert stream.read() == b"two"
+
+
+def test_what_stays_broken_is_told(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = Failing(None, ConnectionError("nobody answers\nat all"), 99)
+    monkeypatch.setattr(memory.store, "info", failing)
+    with pytest.raises(OSError, match="nobody answers, tried 4 times") as failed:
+        memory.stat()
+    assert failed.value.filename == str(memory)
+    assert failing.calls == 4
+    with pytest.raises(StoreError, match=r"a\.txt was not written: nobody answers, tried 4 times"):
+        memory.write(b"two")
+
+
+def test_what_surely_stays_wrong_is_not_tried_again(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = Failing(None, PermissionError("Forbidden"), 99)
+    monkeypatch.setattr(memory.store, "info", failing)
+    with pytest.raises(PermissionError, match="access is denied"):
+        memory.stat()
+    assert failing.calls == 1
+
+
+def test_what_arrives_cut_off_is_written_again(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = memory.store.pipe_file
+    calls = []
+
+    def pipe_file(path: str, data: bytes) -> None:
+        calls.append(path)
+        whole(path, data[:1] if len(calls) == 1 else data)
+
+    monkeypatch.setattr(memory.store, "pipe_file", pipe_file)
+    memory.write(b"two")
+    assert len(calls) == 2
+    assert memory.stat().size == 3
+
+
+def test_where_half_a_file_can_be_seen_it_is_renamed(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(memory.store), "protocol", "hdfs")
+    whole = memory.store.pipe_file
+    seen = []
+
+    def pipe_file(path: str, data: bytes) -> None:
+        whole(path, data)
+        seen.append(memory.store.cat_file(memory.path))
+
+    monkeypatch.setattr(memory.store, "pipe_file", pipe_file)
+    memory.write(b"two")
+    assert seen == [b"one"]
+    assert memory.store.cat_file(memory.path) == b"two"
+    assert len(memory.store.find(memory.path.rpartition("/")[0])) == 1
+
+
+def test_what_is_no_url_is_a_path() -> None:
+    assert [is_url(name) for name in ("s3://a", "a", "C:/x", "c://x", "://", "-", None)] == [True] + [
+        False
+    ] * 6
+
+
+def test_urls_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    with pytest.raises(StoreError, match="nonsense:// is no kind of URL that can be read"):
+        place_of("nonsense://x")
+
+
+def test_the_package_for_urls_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokbench.files.storage.open.find_spec", lambda name: None)
+    with pytest.raises(BackendUnavailableError, match="URLs need the package fsspec") as missing:
+        place_of("s3://bucket/x")
+    assert missing.value.hint == "pip install 'tokbench[cluster]'"
+
+
+def test_the_package_for_one_kind_of_url_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec = pytest.importorskip("fsspec")
+
+    def url_to_fs(url: str) -> None:
+        raise ImportError("Please install gcsfs to access Google Storage")
+
+    monkeypatch.setattr(fsspec.core, "url_to_fs", url_to_fs)
+    with pytest.raises(BackendUnavailableError, match="gs:// URLs need another package") as missing:
+        place_of("gs://bucket/x")
+    assert missing.value.hint == "pip install gcsfs"

@@ -1,0 +1,76 @@
+"""Places by their names: paths and URLs."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from tokbench.errors import BackendUnavailableError, StoreError
+from tokbench.files.storage.local import LocalPlace
+
+if TYPE_CHECKING:
+    from tokbench.files.storage.place import Place
+    from tokbench.files.storage.remote import RemotePlace
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_LIBRARIES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
+
+
+def is_url(name: object) -> bool:
+    """Whether this names a place by a URL.
+
+    >>> is_url("s3://bucket/a.txt"), is_url("file:///a.txt"), is_url("C:/a.txt"), is_url("a.txt")
+    (True, True, False, False)
+    """
+    return isinstance(name, str) and _SCHEME.match(name) is not None
+
+
+def place_of(name: str | Path) -> Place:
+    """The place of a path or a URL, as `s3://bucket/folder`; nothing is looked up yet.
+
+    Raises:
+        BackendUnavailableError: fsspec, or its package for these URLs, is not installed.
+        StoreError: no such kind of URL.
+
+    >>> place = place_of("file:///data") / "words.json"
+    >>> str(place), place.name
+    ('/data/words.json', 'words.json')
+    """
+    text = os.fspath(name)
+    if not is_url(text):
+        return LocalPlace(Path(text))
+    parts = urlsplit(text)
+    if parts.scheme.lower() == "file":
+        return LocalPlace(Path(unquote(parts.path)))
+    return remote_place(text)
+
+
+def remote_place(url: str) -> RemotePlace:
+    """The same of a URL that leads elsewhere."""
+    if find_spec("fsspec") is None:
+        raise BackendUnavailableError(
+            f"{url}: URLs need the package fsspec", hint="pip install 'tokbench[cluster]'"
+        )
+    import fsspec
+
+    from tokbench.files.storage.remote import RemotePlace
+
+    scheme = url.partition("://")[0].lower()
+    try:
+        store, path = fsspec.core.url_to_fs(url.rstrip("/") if not url.endswith("://") else url)
+    except ImportError as error:
+        library = _LIBRARIES.get(scheme)
+        hint = f"pip install {library}" if library else str(error)
+        raise BackendUnavailableError(f"{url}: {scheme}:// URLs need another package", hint=hint) from None
+    except ValueError as error:
+        if "Protocol not known" not in str(error):
+            raise StoreError(f"{url} cannot be used: {error}") from None
+        raise StoreError(
+            f"{url}: {scheme}:// is no kind of URL that can be read",
+            hint="paths, and what fsspec knows: s3://, gs://, hdfs://, …",
+        ) from None
+    return RemotePlace(url.rstrip("/"), store, path)

@@ -1,0 +1,201 @@
+"""Places elsewhere, by fsspec: object stores, and file systems of clusters."""
+
+from __future__ import annotations
+
+import io
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+from tokbench.errors import StoreError
+from tokbench.files.storage.place import Stored
+from tokbench.files.storage.retries import retried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BLOCK_BYTES = 8 << 20
+"""Read ahead of what is asked for: a request costs as long as some megabytes."""
+
+_TAGS = ("ETag", "etag", "generation")
+_VERSIONS = (*_TAGS, "mtime", "LastModified", "last_modified", "updated", "created")
+_SHOW_HALF_FILES = {"hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "arrow_hdfs", "nfs"}
+"""Stores in which a file can be seen while it is written, and renamed afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePlace:
+    """A URL and the file system of fsspec that it leads to; see `Place`."""
+
+    url: str
+    store: Any
+    path: str
+
+    def __str__(self) -> str:
+        return self.url
+
+    @property
+    def name(self) -> str:
+        """See `Place`."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def local(self) -> None:
+        """See `Place`."""
+        return
+
+    def __truediv__(self, name: str) -> Self:
+        return type(self)(f"{self.url}/{name}", self.store, f"{self.path}/{name}")
+
+    def open(self) -> BinaryIO:
+        """See `Place`."""
+        opened = partial(self.store.open, self.path, "rb", block_size=BLOCK_BYTES)
+        return io.BufferedReader(_Reading(self._retried(opened), str(self)), 1 << 20)
+
+    def stat(self) -> Stored:
+        """See `Place`."""
+        info = self._retried(partial(self.store.info, self.path))
+        if info["type"] != "file":
+            raise FileNotFoundError(2, "a folder, and no file", str(self))
+        return _stored(self, info)
+
+    def exists(self) -> bool:
+        """See `Place`."""
+        try:
+            self._retried(partial(self.store.info, self.path))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def files(self) -> list[Stored]:
+        """See `Place`."""
+        try:
+            found = self._retried(partial(self.store.find, self.path, detail=True))
+        except FileNotFoundError:
+            return []
+        return self._all_of(found)
+
+    def matches(self) -> list[Stored]:
+        """The files that match it as a pattern, by path."""
+        return self._all_of(self._retried(partial(self.store.glob, self.path, detail=True)))
+
+    def put(self, path: Path) -> None:
+        """See `Place`."""
+        size = path.stat().st_size
+        self._written(lambda to: self.store.put_file(str(path), to), size)
+
+    def write(self, data: bytes) -> None:
+        """See `Place`."""
+        self._written(lambda to: self.store.pipe_file(to, data), len(data))
+
+    def remove(self) -> None:
+        """See `Place`."""
+        try:
+            self._retried(partial(self.store.rm_file, self.path))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreError(f"{self} was not deleted: {error.strerror or error}") from error
+
+    def _written(self, write: Callable[[str], None], size: int) -> None:
+        try:
+            self._retried(lambda: self._write_whole(write, size))
+        except OSError as error:
+            raise StoreError(
+                f"{self} was not written: {error.strerror or error}",
+                hint="check the address and your credentials; then run the command again",
+            ) from error
+
+    def _write_whole(self, write: Callable[[str], None], size: int) -> None:
+        """An object appears when it is whole; elsewhere a file is written beside its place and renamed."""
+        protocols = {self.store.protocol} if isinstance(self.store.protocol, str) else {*self.store.protocol}
+        if _SHOW_HALF_FILES.isdisjoint(protocols):
+            write(self.path)
+            self._check_size(self.path, size)
+            return
+        folder, _, name = self.path.rpartition("/")
+        staging = f"{folder}/.{name[:40]}.tmp-{secrets.token_hex(6)}"
+        try:
+            self.store.makedirs(folder, exist_ok=True)
+            write(staging)
+            self._check_size(staging, size)
+            with suppress(FileNotFoundError):  # a rename does not replace
+                self.store.rm_file(self.path)
+            self.store.mv(staging, self.path)
+        finally:
+            with suppress(Exception):
+                self.store.rm_file(staging)
+
+    def _check_size(self, path: str, size: int) -> None:
+        self.store.invalidate_cache()
+        found = self.store.info(path)["size"]
+        if found != size:
+            raise OSError(f"{found} bytes arrived of {size}")
+
+    def _all_of(self, found: dict[str, dict[str, Any]]) -> list[Stored]:
+        prefix = self.url.removesuffix(self.path)
+        stored = [
+            type(self)(f"{prefix}{path}", self.store, path)._stored(info)
+            for path, info in found.items()
+            if info["type"] == "file" and not _is_hidden(path.removeprefix(self.path))
+        ]
+        return sorted(stored, key=lambda one: str(one.place))
+
+    def _stored(self, listed: dict[str, Any]) -> Stored:
+        """What a listing tells of it; times in listings may be written in another way."""
+        return _stored(self, listed) if any(listed.get(key) for key in _TAGS) else self.stat()
+
+    def _retried(self, what: Callable[[], Any]) -> Any:
+        self.store.invalidate_cache()  # what others wrote meanwhile is there
+        return retried(what, place=str(self))
+
+
+class _Reading(io.RawIOBase):
+    """A file of a store; a read that fails is tried again from where it was."""
+
+    def __init__(self, file: Any, place: str) -> None:
+        self._file = file
+        self._place = place
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._file.size}[whence]
+        self._position = max(base + offset, 0)
+        return self._position
+
+    def readinto(self, buffer: Any, /) -> int:
+        def read() -> bytes:
+            self._file.seek(self._position)
+            data: bytes = self._file.read(len(buffer))
+            return data
+
+        data = retried(read, place=self._place)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def _stored(place: RemotePlace, info: dict[str, Any]) -> Stored:
+    version = next((str(info[key]) for key in _VERSIONS if info.get(key) is not None), "")
+    return Stored(place, int(info["size"] or 0), version)
+
+
+def _is_hidden(below: str) -> bool:
+    return any(part.startswith(".") for part in below.split("/"))
