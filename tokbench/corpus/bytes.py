@@ -18,6 +18,7 @@ from tokbench.core.documents import ByteSource
 from tokbench.corpus.files import STDIN, CorpusFile, unreadable
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
 from tokbench.files.compression import MAGIC
+from tokbench.files.storage.open import place_of
 from tokbench.files.untrusted import open_regular
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ def _standard_input() -> BinaryIO:
 
 def _opened(file: CorpusFile) -> BufferedReader:
     """A file, open for reading. Raises `CorpusError` where it is another one now, or a pipe without a writer."""
+    if file.url is not None:
+        return place_of(file.url).open()
     if file.stream:
         is_pipe = stat.S_ISFIFO(file.path.stat().st_mode)
         return _opened_pipe(file) if is_pipe else file.path.open("rb")

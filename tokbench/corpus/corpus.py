@@ -378,7 +378,7 @@ class Corpus:
 
     def _is_plain(self, file: CorpusFile) -> bool:
         """Whether a file's bytes are its text as they are, so far as can be told without reading it."""
-        if self.options.errors != "strict" or file.compression is not None or file.stream:
+        if self.options.errors != "strict" or file.compression is not None or file.stream or file.url:
             return False
         try:
             with file.path.open("rb") as stream:

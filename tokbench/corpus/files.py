@@ -8,17 +8,20 @@ import stat
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tokbench.core.near_names import near_names
 from tokbench.corpus import manifest
 from tokbench.errors import CorpusError
+from tokbench.files.storage.open import is_url, place_of, remote_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tokbench.files.compression import Compression
+    from tokbench.files.storage.place import Stored
 
 Kind = Literal["text", "jsonl", "parquet"]
 
@@ -43,6 +46,7 @@ class CorpusFile:
         compression: "gz", "bz2", "xz", "zst" or None, by its extension.
         below: the parts of its path below the folder that was named; for a file named itself, its name.
         stream: whether it can be read only once (standard input, a pipe, a device).
+        url: where it is, if it is not on this machine; `path` serves for its name and folders only then.
     """
 
     path: Path
@@ -52,6 +56,12 @@ class CorpusFile:
     compression: Compression | None
     below: tuple[str, ...]
     stream: bool = False
+    url: str | None = None
+
+    @property
+    def address(self) -> str:
+        """Its path or URL, as `place_of` takes it."""
+        return self.url or str(self.path)
 
     @property
     def is_stdin(self) -> bool:
@@ -96,14 +106,14 @@ class LeftOut:
 def find_files(
     paths: Iterable[str | Path], *, is_binary: Callable[[CorpusFile], bool]
 ) -> tuple[tuple[CorpusFile, ...], LeftOut]:
-    """Find the files of paths, folders, patterns and "-", each once, sorted; and what was left out.
+    """Find the files of paths, folders, patterns, URLs and "-", each once, sorted; and what was left out.
 
     Folders are walked with everything below them, links to other folders too. A pattern
     (`docs/**/*.md`) means what a shell makes of it: its matches, as though each had been named;
     `**` stands for folders of any depth and follows no links.
 
     Args:
-        paths: files, folders, patterns, or "-" for standard input.
+        paths: files, folders, patterns, all of them perhaps as URLs, or "-" for standard input.
         is_binary: says of a file found in a folder whether to leave it out.
 
     Raises:
@@ -146,6 +156,12 @@ class _Finder:
         if text == "-":
             self._files.setdefault(STDIN, CorpusFile(Path(text), STDIN, 0, "text", None, (), stream=True))
             return
+        if is_url(text):
+            local = place_of(text).local
+            if local is None:
+                self._add_url(text)
+                return
+            text = str(local)
         path = Path(text)
         status = _status(path)
         if status is not None:
@@ -180,6 +196,45 @@ class _Finder:
         if not found:
             raise self._nothing(f"no text files match {pattern}" if matches else f"nothing matches {pattern}")
 
+    def _add_url(self, url: str) -> None:
+        """A file, a folder or a pattern elsewhere."""
+        place = remote_place(url)
+        try:
+            try:
+                self._keep_stored(place.stat(), Path(place.name), is_named=True)
+                return
+            except FileNotFoundError:
+                found = place.files() if _WILDCARDS.isdisjoint(url) else place.matches()
+        except OSError as error:
+            raise unreadable(url, error) from error
+        if not found:
+            raise CorpusError(
+                f"{url} does not exist", hint="check the address; a folder there is as its files are named"
+            )
+        kept = [
+            self._keep_stored(one, Path(str(one.place)).relative_to(_literal_part(url)), is_named=False)
+            for one in found
+        ]
+        if not any(kept):
+            raise self._nothing(f"no text files in {url}")
+
+    def _keep_stored(self, stored: Stored, below: Path, *, is_named: bool) -> bool:
+        url = str(stored.place)
+        file = _described(
+            Path(url), printable(url), size=stored.size, below=below.parts, stream=False, url=url
+        )
+        if not is_named and manifest.is_about_translations(file.path):
+            self._about.add(url)
+            return False
+        if not is_named and self._looks_binary(file):
+            self._binary.add(url)
+            return False
+        self._files.setdefault(url, file)
+        return True
+
+    def _looks_binary(self, file: CorpusFile) -> bool:
+        return Path(file.plain_name).suffix.lower() not in _KNOWN_SUFFIXES and self._is_binary(file)
+
     def _walk(self, root: Path) -> int:
         """Keep the text files below a folder; how many there are, known ones too."""
         found = 0
@@ -195,7 +250,7 @@ class _Finder:
                 self._about.add(str(path))
                 continue
             file = _describe(path, path.relative_to(root).parts, status)
-            if Path(file.plain_name).suffix.lower() not in _KNOWN_SUFFIXES and self._is_binary(file):
+            if self._looks_binary(file):
                 self._binary.add(str(path))
             else:
                 self._keep(file, status)
@@ -228,7 +283,8 @@ class _Finder:
 def unreadable(name: str, error: OSError) -> CorpusError:
     """The error for a file or folder that the system does not let us read."""
     reason = error.strerror or str(error)
-    hint = f"check its permissions: ls -ld {name}" if isinstance(error, PermissionError) else None
+    how = "your credentials" if is_url(name) else f"its permissions: ls -ld {name}"
+    hint = f"check {how}" if isinstance(error, PermissionError) else None
     return CorpusError(f"{name}: cannot be read ({reason})", hint=hint)
 
 
@@ -239,17 +295,31 @@ def printable(name: str) -> str:
 
 def _describe(path: Path, below: tuple[str, ...], status: os.stat_result) -> CorpusFile:
     regular = stat.S_ISREG(status.st_mode)
+    size = status.st_size if regular else 0
+    return _described(path, printable(str(path)), size=size, below=below, stream=not regular)
+
+
+def _described(
+    path: Path, name: str, *, size: int, below: tuple[str, ...], stream: bool, url: str | None = None
+) -> CorpusFile:
     compression = _COMPRESSIONS.get(path.suffix.lower())
     suffix = path.with_suffix("").suffix if compression else path.suffix
     return CorpusFile(
         path=path,
-        name=printable(str(path)),
-        size=status.st_size if regular else 0,
+        name=name,
+        size=size,
         kind=_KINDS.get(suffix.lower(), "text"),
         compression=compression,
         below=below,
-        stream=not regular,
+        stream=stream,
+        url=url,
     )
+
+
+def _literal_part(url: str) -> Path:
+    """The folder of a URL that comes before its first wildcard."""
+    parts = Path(url).parts
+    return Path(*takewhile(_WILDCARDS.isdisjoint, parts))
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -123,7 +123,7 @@ def _named_parts(file: CorpusFile) -> tuple[str, ...]:
     that holds translations.
     """
     parts = file.path.parts
-    if file.path.is_absolute():
+    if file.path.is_absolute() or file.url is not None:
         return parts[-1 - len(file.below) :]
     here = Path.cwd().name
     return (here, *parts) if len(parts) == 1 and not file.stream and holds_translations(here) else parts

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, Bound
 from tokbench.corpus.text import decode_record, whole
 from tokbench.errors import BackendUnavailableError, CorpusError
+from tokbench.files.storage.open import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from io import BufferedReader
+    from pathlib import Path
 
     import pyarrow.parquet
 
@@ -117,7 +120,7 @@ def parquet_records(
 
     try:
         bound = Bound(max_bytes, file.name, errors)
-        with pyarrow.parquet.ParquetFile(file.path) as parquet:
+        with pyarrow.parquet.ParquetFile(_source(file)) as parquet:
             _check_columns(parquet.schema_arrow, fields, file.name)
             metadata = parquet.metadata
             has_group = fields.group in parquet.schema_arrow.names
@@ -128,7 +131,7 @@ def parquet_records(
 
         dictionaries = [name for name in fields.text if _repeats_texts(metadata, name)]
         with pyarrow.parquet.ParquetFile(
-            file.path, metadata=metadata, read_dictionary=dictionaries or None
+            _source(file), metadata=metadata, read_dictionary=dictionaries or None
         ) as parquet:
             for number, (data, value) in enumerate(_parquet_rows(parquet, fields, bound, tell=told), 1):
                 name = f"{file.name}:{number}"
@@ -147,6 +150,10 @@ def parquet_records(
         raise CorpusError(
             f"{file.name}: cannot be read as Parquet ({reason})", hint="fetch or write the file again"
         ) from None
+
+
+def _source(file: CorpusFile) -> Path | BufferedReader:
+    return file.path if file.url is None else place_of(file.url).open()
 
 
 def require_pyarrow(name: str) -> None:

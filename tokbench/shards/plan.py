@@ -11,8 +11,10 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tokbench.core.json_fields import MAX_COUNT
+from tokbench.corpus.files import printable, unreadable
 from tokbench.errors import ConfigError
 from tokbench.evaluation.provenance import vocabulary_hash
+from tokbench.files.storage.open import place_of
 from tokbench.metrics.vocabulary import vocabulary_of
 from tokbench.shards.layout import (
     TOKEN_BYTES,
@@ -27,12 +29,13 @@ from tokbench.store.saveable import self_test_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from io import FileIO
+    from typing import BinaryIO
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import SpecialPolicy
     from tokbench.corpus import Corpus
     from tokbench.corpus.files import CorpusFile
+    from tokbench.files.storage.place import Place
 
 _EOS_NAMES = ("<|endoftext|>", "<|end_of_text|>", "<|eos|>", "<eos>", "</s>", "[EOS]", "[SEP]")
 """What tokenizers call the special token that ends a document; the first that there is, is taken."""
@@ -49,7 +52,7 @@ class PlannedFile:
         name: its path below what was named, which does not tell where that was.
         bytes: its size; 0 for what can be read only once.
         sample: sha256 of blocks of it; see `sample_of`.
-        modified: when it was last written to.
+        modified: when it was last written to; elsewhere, a number that stands for its version.
     """
 
     name: str
@@ -131,11 +134,11 @@ def planned_files(files: Iterable[CorpusFile]) -> tuple[PlannedFile, ...]:
 
 
 def _planned(file: CorpusFile) -> PlannedFile:
-    from tokbench.corpus.files import printable, unreadable
-
     name = printable("/".join(file.below)) or file.name
     if file.stream:
         return PlannedFile(name, 0, sample_of(BytesIO(), 0), 0)
+    if file.url is not None:
+        return _planned_elsewhere(file, name, place_of(file.url))
     try:
         with file.path.open("rb", buffering=0) as stream:
             status = os.fstat(stream.fileno())
@@ -145,7 +148,18 @@ def _planned(file: CorpusFile) -> PlannedFile:
     return PlannedFile(name, status.st_size, sample, status.st_mtime_ns)
 
 
-def sample_of(stream: FileIO | BytesIO, size: int) -> str:
+def _planned_elsewhere(file: CorpusFile, name: str, place: Place) -> PlannedFile:
+    try:
+        stored = place.stat()
+        with place.open() as stream:
+            sample = sample_of(stream, stored.size)
+    except OSError as error:
+        raise unreadable(file.name, error) from error
+    version = hashlib.sha256(stored.version.encode()).digest()[:7]
+    return PlannedFile(name, stored.size, sample, int.from_bytes(version))
+
+
+def sample_of(stream: BinaryIO, size: int) -> str:
     """The sha256 of a file's size and of sixteen blocks of 4 KiB, evenly spread, the first and the last among them.
 
     A smaller file is read whole. Tells different files of a size apart without reading them; that a

@@ -9,7 +9,7 @@ import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, Self
 
 from tokbench.errors import StoreError
 from tokbench.files.atomic_file import write_file
@@ -17,6 +17,7 @@ from tokbench.files.storage.place import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class LocalPlace:
     def __truediv__(self, name: str) -> Self:
         return type(self)(self.path / name)
 
-    def open(self) -> BinaryIO:
+    def open(self) -> BufferedReader:
         """See `Place`."""
         return self.path.open("rb")
 

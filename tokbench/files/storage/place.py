@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from io import BufferedReader
     from pathlib import Path
     from typing import Self
 
@@ -43,7 +44,7 @@ class Place(Protocol):
     def __truediv__(self, name: str) -> Self:
         """The place of that name, perhaps of several parts, in this folder."""
 
-    def open(self) -> BinaryIO:
+    def open(self) -> BufferedReader:
         """A file, open for reading; `seek` costs nothing, so parts of it can be read."""
 
     def stat(self) -> Stored:

@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tokbench.errors import StoreError
 from tokbench.files.storage.place import Stored
@@ -15,6 +15,7 @@ from tokbench.files.storage.retries import retried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from io import BufferedReader
     from pathlib import Path
 
 BLOCK_BYTES = 8 << 20
@@ -50,7 +51,7 @@ class RemotePlace:
     def __truediv__(self, name: str) -> Self:
         return type(self)(f"{self.url}/{name}", self.store, f"{self.path}/{name}")
 
-    def open(self) -> BinaryIO:
+    def open(self) -> BufferedReader:
         """See `Place`."""
         opened = partial(self.store.open, self.path, "rb", block_size=BLOCK_BYTES)
         return io.BufferedReader(_Reading(self._retried(opened), str(self)), 1 << 20)
