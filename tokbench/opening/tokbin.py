@@ -284,6 +284,6 @@ def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokeni
                 description.proto, name=name, backend=backend, post_processing=description.post_processing
             )
         case HuggingFaceModel():
-            from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+            from tokbench.opening.tokenizer_json import run_tokenizer_json
 
-            return HuggingFaceTokenizer(description.document, name=name, backend=backend)
+            return run_tokenizer_json(description.document, name=name, path=Path(name))

@@ -16,7 +16,7 @@ from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.kernel_document import KernelDocument, kernel_document
 from tokbench.opening.native_bpe import NotNativeError, byte_level_bpe, check_bpe, merge_pairs
 from tokbench.opening.native_document import NativeDocument
-from tokbench.opening.request import Composition, Opened
+from tokbench.opening.request import Composition, Opened, OpenRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.recognition import Source
-    from tokbench.opening.request import OpenRequest
 
 _BACKENDS = {"BPE": "bpe", "WordPiece": "wordpiece", "Unigram": "unigram", "WordLevel": "word"}
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -67,8 +66,7 @@ def open_tokenizer_json(
     data, contradictions = completed(data, source.config)
     document = parse_json(data, path=path)
     kind = _check(document, path=path)
-    runners = {"WordPiece": _wordpiece, "Unigram": _unigram}
-    run = runners.get(kind, _bpe_or_library)(data, document, source, request)
+    run = _run(data, document, kind=kind, name=source.name, path=path, request=request)
     return Opened(
         tokenizer=run.tokenizer,
         source=source,
@@ -92,13 +90,39 @@ def open_tokenizer_json(
     )
 
 
-def _wordpiece(data: bytes, document: Mapping[str, Any], source: Source, request: OpenRequest) -> _Run:
+def run_tokenizer_json(data: bytes, *, name: str, path: Path) -> Tokenizer:
+    """The tokenizer of a `tokenizer.json` that stands in another file.
+
+    Args:
+        data: the document.
+        name: how the user calls it.
+        path: what error messages call the file.
+
+    Raises:
+        ModelFormatError: it contradicts itself, or its library does not take it.
+    """
+    document = parse_json(data, path=path)
+    kind = _check(document, path=path)
+    return _run(data, document, kind=kind, name=name, path=path, request=OpenRequest()).tokenizer
+
+
+def _run(
+    data: bytes, document: Mapping[str, Any], *, kind: str, name: str, path: Path, request: OpenRequest
+) -> _Run:
+    """What runs a document that was checked."""
+    if kind == "WordPiece":
+        return _wordpiece(data, name=name, path=path, request=request)
+    if kind == "Unigram":
+        return _unigram(data, name=name, path=path, request=request)
+    return _bpe_or_library(data, document, name=name, path=path, request=request)
+
+
+def _wordpiece(data: bytes, *, name: str, path: Path, request: OpenRequest) -> _Run:
     """A WordPiece, which finds out itself what our kernel does of it."""
     from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
 
-    del document
     engine = "library" if request.engine == "library" else "auto"
-    tokenizer = DocumentWordPiece(data, name=source.name, source=source.files[0], engine=engine)
+    tokenizer = DocumentWordPiece(data, name=name, source=path, engine=engine)
     if tokenizer.left_because:
         request.refuses("native", tokenizer.left_because)
         return _Run(tokenizer, "library", tokenizer.left_because)
@@ -107,13 +131,12 @@ def _wordpiece(data: bytes, document: Mapping[str, Any], source: Source, request
     )
 
 
-def _unigram(data: bytes, document: Mapping[str, Any], source: Source, request: OpenRequest) -> _Run:
+def _unigram(data: bytes, *, name: str, path: Path, request: OpenRequest) -> _Run:
     """A Unigram, which finds out itself what our kernel does of it."""
     from tokbench.opening.unigram_document import UnigramDocument
 
-    del document
     engine = "library" if request.engine == "library" else "auto"
-    tokenizer = UnigramDocument(data, name=source.name, source=source.files[0], engine=engine)
+    tokenizer = UnigramDocument(data, name=name, source=path, engine=engine)
     if tokenizer.left_because:
         request.refuses("native", tokenizer.left_because)
         return _Run(tokenizer, "library", tokenizer.left_because)
@@ -122,11 +145,12 @@ def _unigram(data: bytes, document: Mapping[str, Any], source: Source, request: 
     )
 
 
-def _bpe_or_library(data: bytes, document: Mapping[str, Any], source: Source, request: OpenRequest) -> _Run:
+def _bpe_or_library(
+    data: bytes, document: Mapping[str, Any], *, name: str, path: Path, request: OpenRequest
+) -> _Run:
     """Any other model: on our kernel where it is a byte-level BPE that it runs."""
-    path = source.files[0]
     backend = _BACKENDS[str(document["model"].get("type") or _guessed_kind(document["model"]))]
-    library = HuggingFaceTokenizer(data, name=source.name, backend=backend, source=path)
+    library = HuggingFaceTokenizer(data, name=name, backend=backend, source=path)
     description, reason = _description(document, path=path, library=library)
     plan = characters = None
     if description is None:
@@ -145,7 +169,7 @@ def _bpe_or_library(data: bytes, document: Mapping[str, Any], source: Source, re
     if description is None:
         return _Run(library, "library", reason)
     pattern = (description.pattern_name, description.pattern)
-    return _Run(_native(description, source.name, library), "native", reason, pattern)
+    return _Run(_native(description, name, library), "native", reason, pattern)
 
 
 def _description(

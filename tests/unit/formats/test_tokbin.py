@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.descriptions import SPECIALS, TRAINING_TEXT, ranked, running, trained
 from support.sentencepiece_models import variant
+from support.subjects import Subject
 
 import tokbench
 from tokbench.convert.conversion import Source
@@ -67,6 +68,7 @@ SOURCES: dict[str, Callable[[], Any]] = {
     "a pattern of one's own": lambda: trained(r"\w+|\W"),
     "a BPE of SentencePiece": lambda: variant("bpe as llama"),
     "a Unigram of SentencePiece": lambda: variant("unigram as t5"),
+    "a WordPiece": lambda: Subject("wordpiece", options={"limit_alphabet": 200}).train(),
 }
 
 
