@@ -28,14 +28,12 @@ MODULES = (
     "_normalization",
     "_unigram",
     "_unigram_training",
-    "_word_cache",
     "_wordpiece",
 )
 NATIVE = tuple(f"tokbench/native/{name}" for name in MODULES)
 """The compiled modules, without their suffixes."""
 SOURCES = tuple(
-    f"native/{name}"
-    for name in ("bpe", "common", "encoding", "metrics", "training", "word_cache", "wordpiece")
+    f"native/{name}" for name in ("bpe", "common", "encoding", "metrics", "training", "wordpiece")
 )
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 

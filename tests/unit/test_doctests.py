@@ -15,7 +15,7 @@ from tokbench.backends.bpe import reference
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(tokbench.__path__, "tokbench.")
-    if module.name.rpartition(".")[2] not in {"_bpe", "_metrics", "_word_cache", "_wordpiece", "__main__"}
+    if module.name.rpartition(".")[2] not in {"_bpe", "_metrics", "_wordpiece", "__main__"}
 )
 
 

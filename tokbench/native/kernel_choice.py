@@ -33,7 +33,6 @@ _SOURCES = (
     "training",
     "unigram",
     "unigram_training",
-    "word_cache",
     "wordpiece",
 )
 """The folders of C++, in the order in which CMake digests them."""

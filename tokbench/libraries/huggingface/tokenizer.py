@@ -31,9 +31,6 @@ from tokbench.libraries.huggingface.engines import Engines, library_errors, limi
 from tokbench.libraries.huggingface.explaining import ExplainsDocument
 from tokbench.libraries.huggingface.offsets import byte_offsets, own_places, own_ranges, own_spans
 from tokbench.libraries.huggingface.pieces import laid_out
-from tokbench.libraries.word_cache.cache import WordCache
-from tokbench.libraries.word_cache.cut_points import are_long, document_cut
-from tokbench.libraries.word_cache.joined_words import Lines
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
@@ -159,8 +156,6 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         import numpy as np
 
         engine = self._engine_for(texts, special=special)
-        if engine is self._engines.plain and self._word_cache is not None and are_long(texts):
-            return self._word_cache.encode_batch(texts, threads=threads)
         ids = array("I")
         offsets = [0]
         for encoding in self._encodings(engine.encode_batch_fast, texts, threads=threads):
@@ -182,22 +177,6 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
-        if self._word_cache is not None and are_long(texts):
-            return self._word_cache.encode_spans(texts, threads=threads)
-        return self._library_spans(texts, threads=threads)
-
-    @cached_property
-    def _word_cache(self) -> WordCache | None:
-        cut = document_cut(self._parsed)
-        return None if cut is None else WordCache(cut=cut, encode=self._word_spans)
-
-    def _word_spans(self, words: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of parts that the cache cut, which the library is given many to a text."""
-        lines = Lines(words)
-        apart = lines.apart(*self._found(lines.texts, threads=threads))
-        return self._library_spans(words, threads=threads) if apart is None else self._placed(words, *apart)
-
-    def _library_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         return self._placed(texts, *self._found(texts, threads=threads))
 
     def _found(
