@@ -70,13 +70,19 @@ class Ledger:
         """`workers` is what progress tells of; see `Engine.run` for the rest."""
         self._slices = slices
         self._progress = progress
-        self._phase = f"{phase} on {counted(workers, 'worker')}"
+        self._phase = phase
+        self._workers = workers
         self._total = sum(one.size for one in slices)
         self._unit = "parts" if self._total == len(slices) else "bytes"
         self._done: dict[int, int] = {}
         self._sum = 0
         self._settled: set[int] = set()
         self._failures: dict[int, tuple[str, str | None]] = {}
+        self._report()
+
+    def count_workers(self, workers: int) -> None:
+        """There are so many now."""
+        self._workers = workers
         self._report()
 
     def tell(self, number: int, done: int) -> None:
@@ -119,4 +125,5 @@ class Ledger:
         self._report()
 
     def _report(self) -> None:
-        self._progress(self._phase, self._sum, self._total, self._unit)
+        phase = f"{self._phase} on {counted(self._workers, 'worker')}"
+        self._progress(phase, self._sum, self._total, self._unit)

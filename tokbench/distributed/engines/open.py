@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tokbench.core.near_names import meant
-from tokbench.distributed.engines.local import LocalEngine
-from tokbench.errors import ConfigError
+from tokbench.errors import BackendUnavailableError, ConfigError
 
 if TYPE_CHECKING:
     from tokbench.distributed.tasks import Engine
 
-EngineName = Literal["local"]
+EngineName = Literal["local", "dask", "ray"]
+
+_EXTRAS = {"dask": ("distributed", "cluster"), "ray": ("ray", "ray")}
 
 
-def open_engine(name: str = "local", *, workers: int | None = None) -> Engine:
+def open_engine(name: str = "local", *, workers: int | None = None, scheduler: str | None = None) -> Engine:
     """An engine, to be used in a `with` statement.
 
     Args:
-        name: "local" for processes of this machine.
-        workers: processes to start on this machine, by default one for each processor.
+        name: "local" for processes of this machine, "dask" or "ray".
+        workers: processes to start on this machine, by default one for each processor; None for a cluster that
+            runs already, which has its own.
+        scheduler: the address of that cluster, as "tcp://host:8786"; None starts one on this machine.
 
     Raises:
-        ConfigError: no such engine, or fewer workers than one.
+        ConfigError: no such engine, or options that contradict each other.
+        BackendUnavailableError: its library is not installed.
+        DistributedError: the cluster cannot be reached.
 
     >>> open_engine("local", workers=3).workers
     3
@@ -32,9 +38,35 @@ def open_engine(name: str = "local", *, workers: int | None = None) -> Engine:
         raise ConfigError(f"unknown engine {name!r}", hint=meant(name, get_args(EngineName)))
     if workers is not None and workers < 1:
         raise ConfigError("--workers must be at least 1")
+    if scheduler is not None and workers is not None:
+        raise ConfigError(
+            "--workers are started here, and --scheduler names a cluster that has its own",
+            hint="give one of them",
+        )
+    if name == "local" and scheduler is not None:
+        raise ConfigError("--scheduler names a cluster", hint="choose --engine dask or ray")
     processors = _processors()
     started = workers or processors
-    return LocalEngine(workers=started, threads=max(1, processors // started))
+    if name == "local":
+        from tokbench.distributed.engines.local import LocalEngine
+
+        return LocalEngine(workers=started, threads=max(1, processors // started))
+    _require(name)
+    if name == "dask":
+        from tokbench.distributed.engines.dask import DaskEngine
+
+        return DaskEngine.at(scheduler) if scheduler is not None else DaskEngine.here(workers=started)
+    from tokbench.distributed.engines.ray import RayEngine
+
+    return RayEngine.at(scheduler) if scheduler is not None else RayEngine.here(workers=started)
+
+
+def _require(name: str) -> None:
+    library, extra = _EXTRAS[name]
+    if find_spec(library) is None:
+        raise BackendUnavailableError(
+            f"--engine {name} needs the package {library}", hint=f"pip install 'tokbench[{extra}]'"
+        )
 
 
 def _processors() -> int:

@@ -212,6 +212,8 @@ def _runs(process: int) -> bool:
     [
         ({"name": "dusk"}, "unknown engine 'dusk'"),
         ({"workers": 0}, "--workers must be at least 1"),
+        ({"scheduler": "tcp://here:1"}, "--scheduler names a cluster"),
+        ({"name": "dask", "workers": 1, "scheduler": "tcp://here:1"}, "--workers are started here"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:

@@ -1,0 +1,225 @@
+"""Dask and Ray: what they run is what the local engine runs, to the byte, whatever happens to their workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tokbench.core.progress import no_progress
+from tokbench.core.python_processes import module_environment
+from tokbench.distributed.engines.open import open_engine
+from tokbench.distributed.tasks import Slice, results_in_order
+from tokbench.errors import BackendUnavailableError, DistributedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tokbench.distributed.tasks import Engine
+
+PATIENCE = 60.0
+_LIBRARIES = {"dask": "distributed", "ray": "ray"}
+
+
+def slices(folder: Path, count: int = 6) -> list[Slice]:
+    return [
+        Slice(f"part {number} of {count}", {"number": number, "folder": str(folder)})
+        for number in range(count)
+    ]
+
+
+def run(engine: Engine, task: str, folder: Path, *, count: int = 6) -> list[dict[str, Any]]:
+    return results_in_order(
+        engine, f"support.distributed_tasks:{task}", slices(folder, count), phase="x", progress=no_progress
+    )
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.txt")}
+
+
+SQUARES = {f"{number}.txt": str(number**2).encode() for number in range(6)}
+
+
+@pytest.fixture(scope="module", params=["dask", "ray"])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    library = _LIBRARIES[request.param]
+    pytest.importorskip(library, reason=f"the package {library} is not installed")
+    with open_engine(request.param, workers=2) as engine:
+        yield engine
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["square", "square_or_die_once"])
+def test_each_slice_is_done_whatever_happens_to_workers(engine: Engine, tmp_path: Path, task: str) -> None:
+    assert [result["square"] for result in run(engine, task, tmp_path)] == [0, 1, 4, 9, 16, 25]
+    assert files(tmp_path) == SQUARES
+    assert (tmp_path / "died").exists() == (task == "square_or_die_once")
+
+
+@pytest.mark.slow
+def test_progress_is_of_all_slices(engine: Engine, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None, str]] = []
+    sized = [Slice(one.name, one.arguments, size=10) for one in slices(tmp_path)]
+    task = "support.distributed_tasks:square"
+    list(engine.run(task, sized, phase="counting", progress=lambda *report: told.append(report)))
+    assert told[0][1:] == (0, 60, "bytes")
+    assert told[-1][1:] == (60, 60, "bytes")
+    assert re.fullmatch(r"counting on \d workers?", told[0][0])  # one may just be starting again
+
+
+@pytest.mark.slow
+def test_failed_slices_are_named_after_the_others_have_finished(engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(DistributedError) as failed:
+        run(engine, "fail_on_odd", tmp_path)
+    assert failed.value.message == (
+        "3 of 6 parts failed, the others are finished:\n"
+        "  part 1 of 6: 1.txt: not UTF-8\n"
+        "  part 3 of 6: 3.txt: not UTF-8\n"
+        "  part 5 of 6: 5.txt: not UTF-8"
+    )
+    assert failed.value.hint == "write it again"
+    assert sorted(files(tmp_path)) == ["0.txt", "2.txt", "4.txt"]
+
+
+@pytest.mark.slow
+def test_a_slice_that_kills_its_workers_is_named(engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(DistributedError, match=r"part 3 of 6: its workers were lost, \d times"):
+        run(engine, "die_on_three", tmp_path)
+    assert "3.txt" not in files(tmp_path)
+
+
+@pytest.mark.slow
+def test_it_is_as_good_as_before_when_it_was_left_early(engine: Engine, tmp_path: Path) -> None:
+    running = engine.run(
+        "support.distributed_tasks:square", slices(tmp_path), phase="x", progress=no_progress
+    )
+    next(running)
+    running.close()
+    assert len(run(engine, "square", tmp_path)) == 6
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", *arguments],
+        env=module_environment() | {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s"},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_until(is_so: Any) -> None:
+    until = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@contextmanager
+def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A scheduler with two workers in processes of their own; its address."""
+    pytest.importorskip("distributed", reason="the package distributed is not installed")
+    file = folder / "scheduler.json"
+    with ExitStack() as stack:
+        process = stack.enter_context(
+            started(
+                "distributed.cli.dask_scheduler",
+                "--scheduler-file",
+                str(file),
+                "--port",
+                "0",
+                "--host",
+                "127.0.0.1",
+                "--no-dashboard",
+            )
+        )
+        wait_until(file.exists)
+        address = json.loads(file.read_text())["address"]
+        for _ in range(2):
+            stack.enter_context(
+                started(
+                    "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"
+                )
+            )
+        yield address, process
+
+
+class Beside(Thread):
+    """A run on another thread, so that a test can meanwhile do something to those who work."""
+
+    def __init__(self, engine: Engine, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self._arguments = engine, "wait_for", folder
+        self._pid = folder / "pid-0"
+        self._pid.unlink(missing_ok=True)
+        self.results: list[dict[str, Any]] | None = None
+        self.error: DistributedError | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.results = run(*self._arguments)
+        except DistributedError as error:
+            self.error = error
+
+    def process(self) -> int:
+        """The one that works on slice 0."""
+        wait_until(lambda: self._pid.exists() and self._pid.read_text())
+        return int(self._pid.read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+def test_a_cluster_by_its_address_that_loses_a_worker_and_then_its_scheduler(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with scheduler(tmp_path) as (address, process), open_engine("dask", scheduler=address) as engine:
+        wait_until(lambda: engine.workers == 2)
+        beside = Beside(engine, folder)
+        os.kill(beside.process(), signal.SIGKILL)
+        (folder / "go").touch()
+        beside.join(PATIENCE)
+        assert beside.results is not None
+        assert files(folder) == SQUARES
+
+        (folder / "go").unlink()
+        beside = Beside(engine, folder)
+        beside.process()
+        process.kill()
+        beside.join(PATIENCE)
+        assert beside.error is not None
+        assert beside.error.message == f"the scheduler at {address} was lost"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "address"), [("dask", "tcp://127.0.0.1:9"), ("dask", "nonsense://x"), ("ray", "127.0.0.1:9")]
+)
+def test_where_nobody_answers(name: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip(_LIBRARIES[name])
+    monkeypatch.setattr("tokbench.distributed.engines.dask._SECONDS_TO_CONNECT", 1)
+    with pytest.raises(DistributedError, match=f"no (Dask scheduler|Ray cluster) answers at {address}"):
+        open_engine(name, scheduler=address)
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_the_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokbench.distributed.engines.open.find_spec", lambda library: None)
+    with pytest.raises(BackendUnavailableError, match=f"--engine {name} needs the package") as missing:
+        open_engine(name)
+    assert missing.value.hint in ("pip install 'tokbench[cluster]'", "pip install 'tokbench[ray]'")

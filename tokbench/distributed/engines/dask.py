@@ -1,0 +1,189 @@
+"""Dask's scheduler and workers, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Self
+
+from tokbench import __version__
+from tokbench.distributed.outcomes import Ledger, run_task
+from tokbench.distributed.tasks import TaskContext
+from tokbench.errors import DistributedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    import distributed
+
+    from tokbench.core.progress import Progress
+    from tokbench.distributed.tasks import Finished, Slice
+
+_SECONDS_TO_CONNECT = 15
+_BETWEEN_LOOKS = 0.1
+_BETWEEN_REPORTS = 1.0
+_BETWEEN_COUNTS = 5.0
+
+
+class DaskEngine:
+    """Runs tasks on the workers of a scheduler, one thread each.
+
+    Dask runs a task again where its worker was lost, up to three times (`distributed.scheduler.allowed-failures`).
+    """
+
+    name = "dask"
+
+    def __init__(self, client: distributed.Client, cluster: distributed.LocalCluster | None) -> None:
+        """Take a client, and what runs on this machine and ends with this engine."""
+        self._client = client
+        self._cluster = cluster
+        self._address = client.scheduler.address
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it tells, we tell
+
+    @classmethod
+    def at(cls, scheduler: str) -> Self:
+        """The engine of a scheduler by its address, as tcp://host:8786. Raises `DistributedError`."""
+        from distributed import Client
+
+        try:
+            client = Client(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise DistributedError(
+                f"no Dask scheduler answers at {scheduler} ({error})",
+                hint="`dask scheduler` starts one and prints its address",
+            ) from None
+        return cls(client, None)
+
+    @classmethod
+    def here(cls, *, workers: int) -> Self:
+        """The engine of a cluster of processes that it starts on this machine."""
+        from distributed import Client, LocalCluster
+
+        cluster = LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        )
+        return cls(Client(cluster, set_as_default=False), cluster)
+
+    @property
+    def workers(self) -> int:
+        """How many tasks run at a time, now."""
+        return sum(self._client.nthreads().values())
+
+    def run(
+        self, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
+    ) -> Iterator[Finished]:
+        """See `Engine.run`."""
+        from distributed import as_completed
+
+        ledger = Ledger(slices, phase=phase, workers=self.workers, progress=progress)
+        run = f"tokbench-{secrets.token_hex(6)}"
+        told: SimpleQueue[tuple[Any, Mapping[str, int]]] = SimpleQueue()
+        self._client.subscribe_topic(run, told.put)
+        futures = {
+            f"{run}-{number}": self._client.submit(
+                run_slice,
+                task,
+                dict(one.arguments),
+                run,
+                number,
+                __version__,
+                key=f"{run}-{number}",
+                pure=False,
+            )
+            for number, one in enumerate(slices)
+        }
+        numbers = {key: number for number, key in enumerate(futures)}
+        counted = time.monotonic()
+        try:
+            completed = as_completed(list(futures.values()), loop=self._client.loop)
+            while futures:
+                for future in completed.next_batch(block=False):
+                    if future.status == "lost":  # with the worker that held it; Dask computes it again
+                        completed.add(future)
+                        continue
+                    finished = ledger.settle(numbers[future.key], self._outcome(future))
+                    del futures[future.key]
+                    if finished is not None:
+                        yield finished
+                while (event := _next(told)) is not None:
+                    ledger.tell(event["number"], event["done"])
+                if time.monotonic() - counted > _BETWEEN_COUNTS:
+                    counted = time.monotonic()
+                    ledger.count_workers(self.workers)
+                if futures:
+                    time.sleep(_BETWEEN_LOOKS)
+        except BaseException:
+            if self._client.status == "running":
+                self._client.cancel(list(futures.values()), force=True)
+            raise
+        finally:
+            if self._client.status == "running":
+                self._client.unsubscribe_topic(run)
+        ledger.raise_failures()
+
+    def close(self) -> None:
+        """Let the workers go; those that were started here end."""
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _outcome(self, future: distributed.Future) -> dict[str, Any]:
+        """How a slice ended. Raises `DistributedError` where the scheduler was lost, and with it all that ran."""
+        from distributed.client import FutureCancelledError
+        from distributed.comm import CommClosedError
+
+        try:
+            error = future.exception()
+            if error is None:
+                outcome: dict[str, Any] = future.result()
+                return outcome
+        except (FutureCancelledError, CommClosedError, TimeoutError):
+            raise DistributedError(
+                f"the scheduler at {self._address} was lost",
+                hint="start it again, then repeat the command: parts that are finished stay",
+            ) from None
+        if type(error).__name__ == "KilledWorker":
+            return {
+                "error": f"its workers were lost, {error.allowed_failures + 1} times",
+                "hint": "was there memory enough? give workers more, or make parts smaller",
+            }
+        return {
+            "error": f"a worker could not run it ({type(error).__name__}: {error})",
+            "hint": "is tokbench installed where the workers are? pip install 'tokbench[cluster]'",
+        }
+
+
+def run_slice(task: str, arguments: dict[str, Any], run: str, number: int, version: str) -> dict[str, Any]:
+    """What a worker does; it tells on a topic of the scheduler how far it is."""
+    from distributed import get_worker
+
+    told = time.monotonic()
+
+    def tell(done: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _BETWEEN_REPORTS:
+            told = time.monotonic()
+            get_worker().log_event(run, {"number": number, "done": done})
+
+    return run_task(task, arguments, version=version, context=TaskContext(tell=tell))
+
+
+def _next(told: SimpleQueue[tuple[Any, Mapping[str, int]]]) -> Mapping[str, int] | None:
+    try:
+        return told.get_nowait()[1]
+    except Empty:
+        return None
