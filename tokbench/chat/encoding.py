@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tokbench.chat.rendered import Origin
 from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.guarded import GuardedTexts, encode_guarded
 from tokbench.core.plurals import counted
-from tokbench.core.token_arrays import character_offsets, offsets_of
+from tokbench.core.token_arrays import character_offsets, continuation_bytes, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -232,12 +232,16 @@ def _encode_some(
 def trusted_ranges(rendered: Rendered) -> list[tuple[int, int]]:
     """The longest ranges of characters that are all the template's own."""
     ranges: list[tuple[int, int]] = []
-    for start, stop, origin in rendered.runs:
-        if origin.field is None and start < stop:
-            if ranges and ranges[-1][1] == start:
-                ranges[-1] = (ranges[-1][0], stop)
-            else:
-                ranges.append((start, stop))
+    opened: int | None = None
+    for start, (_, field) in zip(rendered.runs.starts, rendered.runs.origins, strict=True):
+        if field is None:
+            if opened is None:
+                opened = start
+        elif opened is not None:
+            ranges.append((opened, start))
+            opened = None
+    if opened is not None:
+        ranges.append((opened, rendered.runs.stop))
     return ranges
 
 
@@ -300,18 +304,17 @@ class _Places:
 
     def __init__(self, rendered: Sequence[Rendered], spans: EncodedSpans) -> None:
         self._rendered = rendered
-        joined = "".join([each.text for each in rendered])
-        # Of ASCII a character is a byte.
-        self._edges = None if joined.isascii() else character_offsets(joined)
+        self._continuations = continuation_bytes("".join([each.text for each in rendered]))
         self._bases = offsets_of([len(each.text) for each in rendered])[:-1].tolist()
         moved = np.repeat(self._bytes(self._bases), spans.encoded.counts)
         self._starts = spans.starts + moved
+        self._stops = spans.stops + moved
         # A token without bytes, as a space that was put in front, is of the character behind it.
-        self._stops = np.maximum(spans.stops + moved, self._starts + 1)
+        self._stops += self._stops == self._starts
 
     def _bytes(self, characters: Sequence[int]) -> NDArray[np.int64]:
         places = np.array(characters, np.int64)
-        return places if self._edges is None else self._edges[places]
+        return places + np.searchsorted(self._continuations, places)
 
     def overlapping(self, ranges: Sequence[Sequence[tuple[int, int]]]) -> NDArray[np.bool_]:
         """Of each token whether any part of it is in one of the ranges of its text; these are in order."""
@@ -338,21 +341,31 @@ class _Places:
         starts: list[int] = []
         owners: list[int] = []
         for base, each in zip(self._bases, self._rendered, strict=True):
-            for start, stop, (message, _) in each.runs:
-                if message is not None:
-                    starts.append(base + start)
-                    owners.append(message)
-                else:
-                    for first, owner in _owners(each.turns, start, stop):
-                        starts.append(base + first)
-                        owners.append(owner)
+            firsts, speakers = _owners(each)
+            starts += [base + first for first in firsts]
+            owners += speakers
         if not starts:
             return np.full(len(self._starts), NO_MESSAGE, np.int32)
         edges = np.searchsorted(self._starts, self._bytes(starts), side="left")
         return np.repeat(np.array(owners, np.int32), np.diff(edges, append=len(self._starts)))
 
 
-def _owners(turns: Sequence[Turn], start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _owners(rendered: Rendered) -> tuple[Sequence[int], Sequence[int]]:
+    """Where in a text another message begins or none, and which: -1 for none."""
+    messages = [message for message, _ in rendered.runs.origins]
+    if None not in messages:
+        return rendered.runs.starts, cast("list[int]", messages)
+    firsts: list[int] = []
+    owners: list[int] = []
+    for start, stop, message in zip(rendered.runs.starts, rendered.runs.stops, messages, strict=True):
+        found = _turns_between(rendered.turns, start, stop) if message is None else [(start, message)]
+        for first, owner in found:
+            firsts.append(first)
+            owners.append(owner)
+    return firsts, owners
+
+
+def _turns_between(turns: Sequence[Turn], start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Where in a range of characters another turn begins or none, and the message: -1 for none."""
     position = start
     for message, first, last in turns:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 class Origin(NamedTuple):
@@ -51,6 +52,71 @@ class Run(NamedTuple):
     origin: Origin
 
 
+class Runs(Sequence[Run]):
+    """Runs that adjoin, from the first character of a text to its last.
+
+    They are kept as two lists, as a conversation has a dozen of them, and corpora have millions of conversations.
+
+    Args:
+        starts: where each begins.
+        origins: where each is from.
+        stop: where the last one ends.
+
+    >>> Runs([0, 3], [TEMPLATE, Origin(0, "content")], 5)[1]
+    Run(start=3, stop=5, origin=Origin(message=0, field='content'))
+    """
+
+    __slots__ = ("origins", "starts", "stop")
+
+    def __init__(self, starts: Sequence[int], origins: Sequence[Origin], stop: int) -> None:
+        self.starts = tuple(starts)
+        self.origins = tuple(origins)
+        self.stop = stop
+
+    @classmethod
+    def of(cls, runs: Iterable[tuple[int, int, Origin]]) -> Runs:
+        """Runs that adjoin. Raises `ValueError` for others."""
+        starts: list[int] = []
+        origins: list[Origin] = []
+        end = 0
+        for start, stop, origin in runs:
+            if start != end or stop < start:
+                raise ValueError("the runs do not adjoin")
+            starts.append(start)
+            origins.append(origin)
+            end = stop
+        return cls(starts, origins, end)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[Run]:
+        return map(Run, self.starts, self.stops, self.origins)
+
+    @property
+    def stops(self) -> tuple[int, ...]:
+        """Where each ends."""
+        return (*self.starts[1:], self.stop) if self.starts else ()
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | list[Run]:
+        return list(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Runs):
+            return NotImplemented
+        return (self.starts, self.origins, self.stop) == (other.starts, other.origins, other.stop)
+
+    def __hash__(self) -> int:
+        return hash((self.starts, self.origins, self.stop))
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
 class Turn(NamedTuple):
     """What the speaker of a message says: a half-open range of characters of the rendered text.
 
@@ -69,7 +135,7 @@ class Rendered:
 
     Attributes:
         text: what the model sees, before it is encoded.
-        runs: they adjoin and cover the text.
+        runs: they cover the text.
         turns: what each message's speaker says, in order; empty where the renderer does not know.
         generated: the ranges in `{% generation %}` blocks, half-open in characters; None without such blocks.
         ends_with_prompt: whether it ends ready for the assistant.
@@ -80,19 +146,14 @@ class Rendered:
     """
 
     text: str
-    runs: tuple[Run, ...]
+    runs: Runs
     turns: tuple[Turn, ...] = ()
     generated: tuple[tuple[int, int], ...] | None = None
     ends_with_prompt: bool = False
     dated: bool = False
 
     def __post_init__(self) -> None:
-        end = 0
-        for start, stop, _ in self.runs:
-            if start != end or stop < start:
-                raise ValueError("the runs do not cover the text")
-            end = stop
-        if end != len(self.text):
+        if self.runs.stop != len(self.text):
             raise ValueError("the runs do not cover the text")
 
     def up_to(self, stop: int) -> Rendered:
@@ -104,7 +165,7 @@ class Rendered:
         generated = self.generated
         return Rendered(
             self.text[:stop],
-            tuple(Run(start, min(end, stop), origin) for start, end, origin in self.runs if start < stop),
+            Runs.of((start, min(end, stop), origin) for start, end, origin in self.runs if start < stop),
             tuple(Turn(number, start, min(end, stop)) for number, start, end in self.turns if start < stop),
             None if generated is None else tuple((a, min(b, stop)) for a, b in generated if a < stop),
             dated=self.dated,
@@ -122,13 +183,15 @@ class Rendered:
     def of(cls, parts: Iterable[tuple[str, Origin]]) -> Rendered:
         """A text of parts, each with its origin; neighbours of one origin become one run."""
         texts: list[str] = []
-        runs: list[Run] = []
+        starts: list[int] = []
+        origins: list[Origin] = []
         size = 0
         for text, origin in parts:
             if not text:
                 continue
             texts.append(text)
-            start = runs.pop().start if runs and runs[-1].origin == origin else size
+            if not origins or origins[-1] != origin:
+                starts.append(size)
+                origins.append(origin)
             size += len(text)
-            runs.append(Run(start, size, origin))
-        return cls("".join(texts), tuple(runs))
+        return cls("".join(texts), Runs(starts, origins, size))

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Turn
+from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Runs, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -108,7 +108,7 @@ def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | Non
         while behind < len(rendered.text) and rendered.text[behind].isspace():
             behind += 1
         edges.append((behind, None))
-    return replace(rendered, runs=tuple(_owned(rendered, edges)))
+    return replace(rendered, runs=Runs.of(_owned(rendered, edges)))
 
 
 def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, bos: str | None) -> int:

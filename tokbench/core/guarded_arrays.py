@@ -36,11 +36,11 @@ class PartedTexts:
     def add(self, text: str, found: Sequence[tuple[int, int, str]]) -> None:
         """Add a text, which has a UTF-8 form, with the control tokens in it."""
         ordinary, position = self.ordinary, 0
-        is_ascii = text.isascii()
         for start, stop, token in found:
             ordinary.append(text[position:start])
+            control = text[start:stop]
             self._controls.append(self._ids[token])
-            self._control_sizes.append(stop - start if is_ascii else len(text[start:stop].encode()))
+            self._control_sizes.append(stop - start if control.isascii() else len(control.encode()))
             position = stop
         ordinary.append(text[position:])
         self._counts.append(len(found))
@@ -77,19 +77,22 @@ class PartedTexts:
         sizes: NDArray[np.int64],
         counts: NDArray[np.int64],
     ) -> EncodedSpans:
-        of_control = np.repeat(is_control, counts)
-        base = np.repeat(firsts, counts)
-        ids = np.empty(len(of_control), np.uint32)
-        ids[of_control], ids[~of_control] = np.array(self._controls, np.uint32), between.encoded.ids
-        starts = base.copy()
-        starts[~of_control] += between.starts
-        stops = base
-        stops[of_control] += sizes[is_control]
-        stops[~of_control] += between.stops
-        kinds = np.full(len(of_control), KIND_NUMBERS[TokenKind.SPECIAL], np.uint8)
-        kinds[~of_control] = between.kinds
-        offsets = offsets_of(counts)[items]
-        return EncodedSpans(Encoded(ids, offsets), starts, stops, kinds)
+        edges = offsets_of(counts)
+        controls = edges[:-1][is_control]
+        is_ordinary = np.ones(edges[-1], np.bool_)
+        is_ordinary[controls] = False
+        ids = np.empty(len(is_ordinary), np.uint32)
+        ids[is_ordinary], ids[controls] = between.encoded.ids, self._controls
+        starts = np.zeros(len(is_ordinary), np.int64)
+        starts[is_ordinary] = between.starts
+        stops = np.empty(len(is_ordinary), np.int64)
+        stops[is_ordinary], stops[controls] = between.stops, sizes[is_control]
+        moved = np.repeat(firsts, counts)
+        starts += moved
+        stops += moved
+        kinds = np.empty(len(is_ordinary), np.uint8)
+        kinds[is_ordinary], kinds[controls] = between.kinds, KIND_NUMBERS[TokenKind.SPECIAL]
+        return EncodedSpans(Encoded(ids, edges[items]), starts, stops, kinds)
 
 
 class DisguisedTexts:

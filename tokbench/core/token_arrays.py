@@ -229,6 +229,22 @@ def character_offsets(text: str) -> NDArray[np.int64]:
     return offsets_of(sizes)
 
 
+def continuation_bytes(text: str) -> NDArray[np.int64]:
+    """Of each byte in the UTF-8 of a text that is not the first of its character the number of that character.
+
+    So the character `n` begins at the byte `n + np.searchsorted(continuation_bytes(text), n)`, which takes less time
+    than `character_offsets` where few are asked for.
+
+    >>> continuation_bytes("aé€").tolist()
+    [1, 2, 2]
+    """
+    if text.isascii():
+        return np.empty(0, np.int64)
+    data = np.frombuffer(text.encode(), np.int8)
+    places = np.flatnonzero(data < -64)
+    return places - np.arange(1, len(places) + 1)
+
+
 @dataclass(frozen=True, slots=True)
 class PieceTable:
     """The bytes of every id, to be had for many ids at once.

@@ -18,7 +18,7 @@ import tokbench
 from tokbench.chat import encoding
 from tokbench.chat.encoding import EncodedChat, encode_chats
 from tokbench.chat.formats import named
-from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Turn
+from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Runs, Turn
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -196,4 +196,4 @@ def _parts(rendered: Rendered) -> list[tuple[int, int, bool]]:
 
 
 def test_an_empty_text() -> None:
-    assert len(encode(Rendered("", ()), [])) == 0
+    assert len(encode(Rendered("", Runs((), (), 0)), [])) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin, Rendered, Run
+from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin, Rendered, Run, Runs
 
 
 def test_neighbours_of_one_origin_become_one_run():
@@ -12,13 +12,13 @@ def test_neighbours_of_one_origin_become_one_run():
         [("<a>", TEMPLATE), ("", COMPUTED), ("<b>", TEMPLATE), ("x", Origin(0, "content"))]
     )
     assert rendered.text == "<a><b>x"
-    assert rendered.runs == (Run(0, 6, TEMPLATE), Run(6, 7, Origin(0, "content")))
+    assert list(rendered.runs) == [Run(0, 6, TEMPLATE), Run(6, 7, Origin(0, "content"))]
 
 
 @pytest.mark.parametrize("runs", [(), (Run(0, 1, TEMPLATE),), (Run(0, 1, TEMPLATE), Run(2, 3, TEMPLATE))])
 def test_runs_with_holes_are_refused(runs):
-    with pytest.raises(ValueError, match="do not cover"):
-        Rendered("abc", runs)
+    with pytest.raises(ValueError, match=r"do not (cover|adjoin)"):
+        Rendered("abc", Runs.of(runs))
 
 
 def test_only_the_templates_own_text_may_become_control_tokens():

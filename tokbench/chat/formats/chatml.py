@@ -35,9 +35,13 @@ def open_turn(writer: Writer, role: str, index: int) -> None:
 
 def write_message(writer: Writer, message: Mapping[str, Any], index: int) -> None:
     """Write a message that has a role and a text."""
-    open_turn(writer, role_of(message, index), index)
-    writer.content(text_of(message, index), index, "content")
-    writer.end_turn(END, "\n")
+    role, text = role_of(message, index), text_of(message, index)
+    if role in ROLES:
+        writer.turn(index, f"{START}{role}\n", text, token=END, after="\n")
+    else:
+        open_turn(writer, role, index)
+        writer.content(text, index, "content")
+        writer.end_turn(END, "\n")
 
 
 def _write(conversation: Conversation, writer: Writer) -> None:

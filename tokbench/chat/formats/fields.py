@@ -59,7 +59,7 @@ def role_of(message: Mapping[str, Any], index: int, known: Collection[str] | Non
     Raises:
         TemplateError: the message is no object, or has no role, or one that the format does not have.
     """
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict | Mapping):
         raise refuse(
             f"messages[{index}]", f"expected an object with role and content, found {kind_of(message)}"
         )

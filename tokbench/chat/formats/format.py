@@ -92,7 +92,7 @@ def _refuse_tools(conversation: Conversation) -> None:
     if conversation.tools:
         raise refuse("tools", "this format has no place for tools", hint=_OTHERS)
     for index, message in enumerate(conversation.messages):
-        if isinstance(message, Mapping) and message.get("tool_calls"):
+        if isinstance(message, dict | Mapping) and message.get("tool_calls"):
             raise refuse(
                 f"messages[{index}].tool_calls", "this format has no place for calls of tools", hint=_OTHERS
             )

@@ -51,9 +51,13 @@ def _open_turn(writer: Writer, role: str, index: int) -> None:
 
 
 def _write_text(writer: Writer, message: Mapping[str, Any], index: int) -> None:
-    _open_turn(writer, role_of(message, index), index)
-    writer.content(text_of(message, index).strip(), index, "content")
-    writer.end_turn(TURN_END)
+    role, text = role_of(message, index), text_of(message, index).strip()
+    if role in ROLES:
+        writer.turn(index, f"{HEADER}{role}{HEADER_END}\n\n", text, token=TURN_END)
+    else:
+        _open_turn(writer, role, index)
+        writer.content(text, index, "content")
+        writer.end_turn(TURN_END)
 
 
 def _write_3(conversation: Conversation, writer: Writer) -> None:

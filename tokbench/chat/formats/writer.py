@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Turn
+from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Runs, Turn
 
 _origin = lru_cache(maxsize=4096)(Origin)
 
@@ -38,7 +38,7 @@ class Writer:
 
     def _add(self, text: str, origin: Origin) -> None:
         if text:
-            if origin != self._last:
+            if origin is not self._last and origin != self._last:
                 self._last = origin
                 self._starts.append(self.size)
                 self._origins.append(origin)
@@ -73,6 +73,26 @@ class Writer:
         if start < stop:
             self._turns.append(Turn(message, start, stop))
 
+    def turn(self, message: int, header: str, text: str, *, token: str, after: str = "") -> None:
+        """Add a whole turn: a header, the content of the message, the token that ends it, and text behind that.
+
+        The same by parts is `begin_turn`, `content` and `end_turn`; as most of all text comes this way, this is faster.
+        """
+        own = _origin(message)
+        if not (header and text and token) or own == self._last:
+            self.begin_turn(message, header)
+            self.content(text, message, "content")
+            self.end_turn(token, after)
+            return
+        start = self.size + len(header)
+        stop = start + len(text)
+        self._texts += header, text, token + after
+        self._starts += self.size, start, stop
+        self._origins += own, _origin(message, "content"), own
+        self._turns.append(Turn(message, start, stop + len(token)))
+        self._last = own
+        self.size = stop + len(token) + len(after)
+
     def end_ready(self, header: str = "") -> None:
         """End ready for the assistant, behind the header of its turn."""
         self._add(header, TEMPLATE)
@@ -80,6 +100,5 @@ class Writer:
 
     def finish(self) -> Rendered:
         """The text so far."""
-        stops = [*self._starts[1:], self.size] if self._starts else []
-        runs = tuple(map(Run, self._starts, stops, self._origins))
+        runs = Runs(self._starts, self._origins, self.size)
         return Rendered("".join(self._texts), runs, tuple(self._turns), None, self._ready)

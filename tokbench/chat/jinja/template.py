@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.chat.jinja.frames import encode
 from tokbench.chat.jinja.limits import SECONDS, SOURCE_CHARACTERS
 from tokbench.chat.jinja.worker_process import WorkerDiedError, WorkerProcess
-from tokbench.chat.rendered import Origin, Rendered, Run
+from tokbench.chat.rendered import Origin, Rendered, Runs
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
@@ -207,8 +207,8 @@ def _encoded(conversation: Conversation) -> bytes:
 
 def _rendered(frame: Mapping[str, Any], *, ready: bool) -> Rendered:
     origins = [Origin(*origin) for origin in frame["origins"]]
-    stops = list(accumulate(frame["lengths"]))
-    runs = tuple(map(Run, [0, *stops[:-1]], stops, map(origins.__getitem__, frame["indices"])))
+    *starts, stop = accumulate(frame["lengths"], initial=0)
+    runs = Runs(starts, [origins[index] for index in frame["indices"]], stop)
     generated = frame["generated"]
     return Rendered(
         frame["text"],

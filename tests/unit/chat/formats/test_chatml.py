@@ -23,7 +23,7 @@ def test_a_conversation():
 
 def test_the_templates_text_belongs_to_its_message():
     rendered = write("chatml", said(("user", "Hi")), prompt=True)
-    assert rendered.runs == (
+    assert tuple(rendered.runs) == (
         Run(0, 17, Origin(0)),
         Run(17, 19, Origin(0, "content")),
         Run(19, 30, Origin(0)),

@@ -40,7 +40,7 @@ def test_what_is_rendered():
     [rendered] = template.render([asked("é\ud800")], prompt=True)
     assert isinstance(rendered, Rendered)
     assert rendered.text == "<s>é\ud800True"
-    assert rendered.runs[:2] == (Run(0, 3, TEMPLATE), Run(3, 5, Origin(0, "content")))
+    assert rendered.runs[:2] == [Run(0, 3, TEMPLATE), Run(3, 5, Origin(0, "content"))]
     assert rendered.generated == ((3, 5),)
     assert rendered.ends_with_prompt
     assert not rendered.dated
