@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.texts import bundled_texts
 
 import tokbench
+from tokbench.cli.arriving_lines import ArrivingLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +37,7 @@ def chat(run: Callable[..., Any]) -> Callable[..., Any]:
     Path("talk.json").write_text(json.dumps({"messages": TALK}), encoding="utf-8")
     Path("evil.json").write_text(json.dumps(EVIL), encoding="utf-8")
     tokenizer().save(Path("mine"))
-    return lambda *given: run("chat", *given, "-t", "mine")
+    return lambda *given, **streams: run("chat", *given, "-t", "mine", **streams)
 
 
 def test_what_is_learned_can_be_seen_without_colour(chat: Callable[..., Any]) -> None:
@@ -103,6 +106,66 @@ def test_lines_are_conversations(chat: Callable[..., Any]) -> None:
     found = [json.loads(line) for line in chat("many.jsonl", "--json").stdout.splitlines()]
     assert [each["source"] for each in found] == ["many.jsonl, line 1", "many.jsonl, line 2"]
     assert [len(each["findings"]) for each in found] == [0, 2]
+
+
+class Pipe:
+    """A stream of which so many blocks are asked for as have been needed."""
+
+    def __init__(self, blocks: list[bytes]) -> None:
+        self.blocks = blocks
+        self.taken = 0
+
+    def read1(self, size: int) -> bytes:
+        self.taken += 1
+        return self.blocks[self.taken - 1] if self.taken <= len(self.blocks) else b""
+
+
+@given(blocks=st.lists(st.text("ab\n\r", min_size=1, max_size=9).map(str.encode)))
+def test_lines_are_given_as_soon_as_they_have_arrived(blocks: list[bytes]) -> None:
+    pipe = Pipe(blocks)
+    lines = ArrivingLines(pipe)  # type: ignore[arg-type]
+    given = b""
+    for line in lines:
+        given += line
+        arrived = b"".join(blocks[: pipe.taken])
+        assert arrived.startswith(given)
+        assert lines.is_next_there == (b"\n" in arrived[len(given) :])
+        assert line.endswith(b"\n") or pipe.taken > len(blocks)
+        assert line.count(b"\n") <= 1
+    assert given == b"".join(blocks)
+
+
+def test_conversations_that_arrive_together_are_encoded_together(
+    chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tokbench.workbench import chat as workbench
+
+    line = json.dumps(TALK).encode() + b"\n"
+    # The first waits for the second, as a file of one line is named without a number.
+    pipe = Pipe([line * 2, line * 70 + line[:9], line[9:], line])
+    seen: list[tuple[int, int]] = []
+    encode = workbench.encode_conversations
+
+    def noting(tokenizer: Any, template: Any, batch: Any, **options: Any) -> Any:
+        seen.append((len(batch), pipe.taken))
+        return encode(tokenizer, template, batch, **options)
+
+    monkeypatch.setattr(workbench, "encode_conversations", noting)
+    monkeypatch.setattr("tokbench.cli.chat.ArrivingLines", lambda _: ArrivingLines(pipe))
+    assert len(chat("-", "--json").good().stdout.splitlines()) == 74
+    assert seen == [(1, 1), (1, 1), (64, 2), (6, 2), (1, 3), (1, 4)]
+
+
+def test_rows_of_parquet_are_conversations(chat: Callable[..., Any]) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist([{"messages": TALK}, {"messages": EVIL}]), "rows")
+    found = [json.loads(line) for line in chat("rows", "--json").good().stdout.splitlines()]
+    assert [each["source"] for each in found] == ["rows, row 1", "rows, row 2"]
+    assert found[0]["ids"] == chat("talk.json", "--json").json["ids"]
+    parquet.write_table(pyarrow.Table.from_pylist([{"messages": TALK}]).slice(1), "none")
+    assert "none: expected a conversation, found a file without rows" in chat("none").stderr
+    assert "read from plain files" in chat("-", stdin=Path("rows").read_bytes()).stderr
 
 
 def test_conversations_before_one_that_is_refused_are_shown(chat: Callable[..., Any]) -> None:

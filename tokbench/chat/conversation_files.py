@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import check_depth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _SHAREGPT_ROLES = {
     "human": "user",
@@ -81,6 +81,8 @@ def conversations_of_lines(
     first = next(numbered, None)
     if first is None:
         return
+    if first[1].startswith(b"PAR1"):
+        raise ModelFormatError(name, "JSON", "Parquet, which is read from plain files named .parquet only")
     value = _loaded(first[1].removeprefix(b"\xef\xbb\xbf"))
     if isinstance(value, _NotJson):  # JSON that takes several lines, or none at all
         whole = _whole(chain([first], numbered), name=name, most_bytes=most_bytes)
@@ -139,6 +141,20 @@ def parse_conversation(value: object, *, place: str) -> Conversation:
     if not isinstance(variables, dict):
         raise ModelFormatError(f"{place}, chat_template_kwargs", "an object", _kind(variables))
     return Conversation(messages=messages, tools=tools, documents=documents, variables=variables)
+
+
+def conversation_of(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    tools: Sequence[Mapping[str, Any]] = (),
+    documents: Sequence[Mapping[str, Any]] = (),
+    variables: Mapping[str, Any] | None = None,
+    is_unfinished: bool = False,
+) -> Conversation:
+    """A conversation of what a program has, checked. Raises `ModelFormatError`."""
+    value = {"messages": list(messages), "tools": list(tools), "documents": list(documents)}
+    found = parse_conversation(value, place="the conversation")
+    return replace(found, variables=dict(variables or {}), is_unfinished=is_unfinished)
 
 
 def parse_tools(data: bytes, *, name: str) -> tuple[Mapping[str, Any], ...]:
@@ -204,6 +220,8 @@ def _check_call(call: Mapping[str, Any], *, place: str, path: str) -> None:
 def _objects(value: object, *, place: str, path: str) -> tuple[Mapping[str, Any], ...]:
     if value is None:
         return ()
+    if isinstance(value, str):  # as data sets keep what has other fields in each row
+        value = _parsed(value.encode(errors="surrogatepass"), place=f"{place}, {path}")
     if not isinstance(value, list):
         raise ModelFormatError(f"{place}, {path}", "a list of objects", _kind(value))
     for number, one in enumerate(value):

@@ -94,11 +94,10 @@ class EncodedChat:
     @property
     def origins(self) -> list[Origin]:
         """Where the first character of each token is from."""
-        return [self.rendered.runs[run].origin for run in self._runs().tolist()]
-
-    def _runs(self) -> NDArray[np.int64]:
-        edges = character_offsets(self.rendered.text)[[run.start for run in self.rendered.runs]]
-        return np.searchsorted(edges, self.starts, side="right") - 1
+        runs = self.rendered.runs
+        edges = character_offsets(self.rendered.text)[list(runs.starts)]
+        numbers = np.searchsorted(edges, self.starts, side="right") - 1
+        return [runs.origins[number] for number in numbers.tolist()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, overload
 
+from tokbench.errors import TemplateError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -103,7 +105,10 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, index: slice) -> list[Run]: ...
     def __getitem__(self, index: int | slice) -> Run | list[Run]:
-        return list(self)[index]
+        if isinstance(index, slice):
+            return list(map(Run, self.starts[index], self.stops[index], self.origins[index]))
+        stop = self.starts[index + 1] if -len(self) <= index + 1 < len(self) and index != -1 else self.stop
+        return Run(self.starts[index], stop, self.origins[index])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Runs):
@@ -171,13 +176,16 @@ class Rendered:
             dated=self.dated,
         )
 
-    def content_end(self, message: int) -> int | None:
-        """Where the content of a message ends in the text; None where nothing of it is there."""
+    def unfinished(self, message: int) -> Rendered | TemplateError:
+        """The text up to the end of the content of a message, or why there is none."""
         for run in reversed(self.runs):
             field = run.origin.field or ""
             if run.origin.message == message and (field == "content" or field.startswith("content[")):
-                return run.stop
-        return None
+                return self.up_to(run.stop)
+        return TemplateError(
+            "the template does not write the content of the last message, which is to be continued",
+            hint="give it content, or end ready for the assistant (prompt=True, --completion)",
+        )
 
     @classmethod
     def of(cls, parts: Iterable[tuple[str, Origin]]) -> Rendered:

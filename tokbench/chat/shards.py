@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation_files import conversations_of_lines
 from tokbench.chat.encoding import ASSISTANT
+from tokbench.chat.parquet_rows import parquet_conversations
 from tokbench.chat.template import AUTO, ChatTemplate
 from tokbench.core.roles import role_ids_of
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, TemplateError
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from tokbench.corpus.files import CorpusFile
 
 _MOST_PACKED = 1 << 24
-_HINT = "conversations are JSON lines, or one JSON list of them"
+_HINT = "conversations are JSON lines, one JSON list of them, or rows of Parquet"
 
 
 class ConversationShards:
@@ -125,13 +127,19 @@ class ConversationShards:
         return made
 
     def read(self, corpus: Corpus, file: CorpusFile, problems: Problems) -> Iterator[ReadConversation]:
-        """The conversations of a file, as JSON lines or as one JSON value.
+        """The conversations of a file: JSON lines, one JSON value, or rows of Parquet.
 
         Raises:
             CorpusError: something in it is no conversation; line and field are named.
         """
-        lines = ((number, text.encode()) for number, text in corpus.numbered_texts(file, problems))
-        found = conversations_of_lines(lines, name=file.name, most_bytes=corpus.options.max_document_bytes)
+        most_bytes = corpus.options.max_document_bytes
+        if file.kind == "parquet":
+            found = parquet_conversations(
+                file.path, name=file.name, most_bytes=most_bytes, tell=partial(setattr, corpus, "position")
+            )
+        else:
+            lines = ((number, text.encode()) for number, text in corpus.numbered_texts(file, problems))
+            found = conversations_of_lines(lines, name=file.name, most_bytes=most_bytes)
         try:
             for each in found:
                 yield dataclasses.replace(each, conversation=self._completed(each))
@@ -174,17 +182,13 @@ class ConversationShards:
 
 
 def conversation_corpus(corpus: Corpus) -> Corpus:
-    """A corpus that is read by lines, as conversations are.
-
-    Raises:
-        CorpusError: a file is no text.
-    """
-    for file in corpus.files:
-        if file.kind == "parquet":
-            raise CorpusError(f"{file.name} holds rows, not lines", hint=_HINT)
+    """A corpus that is read by lines or rows, as conversations are."""
     return dataclasses.replace(
         corpus,
-        files=tuple(dataclasses.replace(file, kind="text") for file in corpus.files),
+        files=tuple(
+            file if file.kind == "parquet" else dataclasses.replace(file, kind="text")
+            for file in corpus.files
+        ),
         options=dataclasses.replace(corpus.options, documents="lines"),
     )
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from tokbench.chat.conversation_files import parse_conversation
+from tokbench.chat.conversation_files import conversation_of
 from tokbench.chat.encoding import ASSISTANT, EncodedChat, EncodedChats, encode_chats
 from tokbench.chat.formats import all_formats, named, recognised
 from tokbench.chat.formats.vocabulary import check_vocabulary, fitted
 from tokbench.chat.rendered import Rendered
+from tokbench.chat.special_names import template_tokens
 from tokbench.chat.turns import with_turns
 from tokbench.core.guarded import control_tokens
 from tokbench.core.near_names import meant
@@ -243,7 +244,9 @@ class ChatTemplate:
             )
         made = self.renderer_for(tokenizer).render([self._dated(one) for one in conversations], prompt=prompt)
         return [
-            _unfinished(each, one) if one.is_unfinished and isinstance(each, Rendered) else each
+            each.unfinished(len(one.messages) - 1)
+            if one.is_unfinished and isinstance(each, Rendered)
+            else each
             for each, one in zip(made, conversations, strict=True)
         ]
 
@@ -389,42 +392,6 @@ class ChatTemplate:
             return conversation
         date = self._date.strftime("%d %b %Y")
         return replace(conversation, variables={**conversation.variables, "date_string": date})
-
-
-def template_tokens(tokenizer: Tokenizer) -> dict[str, Any]:
-    """What a template in Jinja may ask for by name: `bos_token`, `eos_token` and others, as `transformers` has them."""
-    config = config_of(tokenizer)
-    roles = {role: text for role, text in roles_of(tokenizer).items() if role != "turn_end"}
-    tokens: dict[str, Any] = {f"{role}_token": text for role, text in {**roles, **config.roles}.items()}
-    tokens |= config.named_tokens
-    if config.additional_special_tokens:
-        tokens["additional_special_tokens"] = list(config.additional_special_tokens)
-    return tokens
-
-
-def conversation_of(
-    messages: Sequence[Mapping[str, Any]],
-    *,
-    tools: Sequence[Mapping[str, Any]] = (),
-    documents: Sequence[Mapping[str, Any]] = (),
-    variables: Mapping[str, Any] | None = None,
-    is_unfinished: bool = False,
-) -> Conversation:
-    """A conversation of what a program has, checked. Raises `ModelFormatError`."""
-    value = {"messages": list(messages), "tools": list(tools), "documents": list(documents)}
-    found = parse_conversation(value, place="the conversation")
-    return replace(found, variables=dict(variables or {}), is_unfinished=is_unfinished)
-
-
-def _unfinished(rendered: Rendered, conversation: Conversation) -> Rendered | TemplateError:
-    """The text up to the end of the content of the last message."""
-    end = rendered.content_end(len(conversation.messages) - 1)
-    if end is None:
-        return TemplateError(
-            "the template does not write the content of the last message, which is to be continued",
-            hint="give it content, or end ready for the assistant (prompt=True, --completion)",
-        )
-    return rendered.up_to(end)
 
 
 def _hint(name: str, own: Iterable[str] = ()) -> str | None:

@@ -6,26 +6,28 @@ import sys
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from tokbench.cli.arriving_lines import ArrivingLines
 from tokbench.cli.chat_options import TemplateInputs
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
-from tokbench.errors import ConfigError, CorpusError, TokbenchError
+from tokbench.errors import ConfigError, CorpusError, ModelFormatError, TokbenchError
 from tokbench.render.console import make_console, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedIOBase
 
     from tokbench.chat.conversation_files import ReadConversation
     from tokbench.workbench.chat import ChatResult
 
 _FOUND = 3
 _TOGETHER = 64
-"""Conversations of a file that are encoded at once; of a stream each is shown as it comes."""
+"""Conversations that are encoded at once, at most; of a stream, those that have arrived."""
 
 TemplateOption = Annotated[
     str,
@@ -46,7 +48,7 @@ def chat(
     *,
     path: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="Conversations as JSON or JSON lines; - for stdin."),
+        typer.Argument(metavar="FILE", help="Conversations as JSON, JSON lines or Parquet; - for stdin."),
     ],
     tokenizer: TokenizerOption = DEFAULT,
     opening: OpeningChoices,
@@ -114,6 +116,7 @@ def chat(
     console = make_console(color=color)
     results: list[ChatResult] = []
     has_findings = False
+    arriving = ArrivingLines(cast("BufferedIOBase", sys.stdin.buffer)) if path == "-" else None
     conversations = (
         replace(
             each,
@@ -121,7 +124,7 @@ def chat(
                 each.conversation.completed(tools=tools, variables=variables), is_unfinished=continue_final
             ),
         )
-        for each in _conversations(path, only_one=npz is not None)
+        for each in _conversations(path, arriving, only_one=npz is not None)
     )
     encoded = chain.from_iterable(
         encode_conversations(
@@ -133,7 +136,7 @@ def chat(
             by_segment=seam == "segment",
             max_tokens=max_tokens,
         )
-        for batch in _batches(conversations, 1 if path == "-" else _TOGETHER)
+        for batch in _batches(conversations, arriving)
     )
     for number, result in enumerate(encoded):
         has_findings |= bool(result.chat.findings)
@@ -150,9 +153,11 @@ def chat(
         raise typer.Exit(_FOUND)
 
 
-def _conversations(path: str, *, only_one: bool) -> Iterator[ReadConversation]:
+def _conversations(
+    path: str, arriving: ArrivingLines | None, *, only_one: bool
+) -> Iterator[ReadConversation]:
     """Those of a file, or stdin; where there is to be one, a second is an error before the first is shown."""
-    found = _read_conversations(path)
+    found = _read_conversations(path, arriving)
     if only_one:
         first, *others = islice(found, 2)
         if others:
@@ -164,28 +169,41 @@ def _conversations(path: str, *, only_one: bool) -> Iterator[ReadConversation]:
     return found
 
 
-def _read_conversations(path: str) -> Iterator[ReadConversation]:
+def _read_conversations(path: str, arriving: ArrivingLines | None) -> Iterator[ReadConversation]:
     from tokbench.chat.conversation_files import read_conversations
+    from tokbench.chat.parquet_rows import MAGIC, parquet_conversations
 
-    if path == "-":
-        yield from read_conversations(sys.stdin.buffer, name="stdin")
+    if arriving is not None:
+        yield from read_conversations(arriving, name="stdin")
         return
     try:
         with Path(path).open("rb") as stream:
-            yield from read_conversations(stream, name=path)
+            if stream.peek(len(MAGIC)).startswith(MAGIC):
+                yield from _at_least_one(parquet_conversations(Path(path), name=path), path)
+            else:
+                yield from read_conversations(stream, name=path)
     except OSError as error:
         raise CorpusError(
             f"{path} cannot be read: {error.strerror or error}", hint="name a file of conversations, or -"
         ) from None
 
 
-def _batches(conversations: Iterator[ReadConversation], size: int) -> Iterator[list[ReadConversation]]:
-    """So many at a time; where one cannot be read, those before it come first."""
+def _at_least_one(found: Iterator[ReadConversation], path: str) -> Iterator[ReadConversation]:
+    first = next(found, None)
+    if first is None:
+        raise ModelFormatError(path, "a conversation", "a file without rows")
+    yield from chain([first], found)
+
+
+def _batches(
+    conversations: Iterator[ReadConversation], arriving: ArrivingLines | None
+) -> Iterator[list[ReadConversation]]:
+    """Some at a time, none waiting for one to arrive; where one cannot be read, those before it come first."""
     batch: list[ReadConversation] = []
     try:
         for each in conversations:
             batch.append(each)
-            if len(batch) == size:
+            if len(batch) == _TOGETHER or (arriving is not None and not arriving.is_next_there):
                 yield batch
                 batch = []
     except TokbenchError:

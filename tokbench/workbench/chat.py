@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -222,6 +223,7 @@ def encode_conversations(
     shown = joint
     if by_segment:
         shown = template.encode_rendered(tokenizer, given, rendered, train_on=train_on, by_segment=True)
+    token_bytes = lru_cache(maxsize=1 << 16)(tokenizer.token_bytes)
     for number, chat in enumerate(shown):
         roles = tuple(str(message["role"]) for message in given[number].messages)
         yield ChatResult(
@@ -230,7 +232,7 @@ def encode_conversations(
             info=tokenizer.info,
             roles=roles,
             chat=chat,
-            pieces=tuple(tokenizer.token_bytes(id) for id in chat.ids.tolist()),
+            pieces=tuple(map(token_bytes, chat.ids.tolist())),
             dropped=dropped[number],
             seams=_seam_differences(joint[number], chat) if by_segment else None,
             mask_differences=_mask_differences(chat.rendered, roles, frozenset(train_on)),

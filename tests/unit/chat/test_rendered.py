@@ -21,6 +21,21 @@ def test_runs_with_holes_are_refused(runs):
         Rendered("abc", Runs.of(runs))
 
 
+def test_runs_are_the_sequence_of_a_list_of_them():
+    listed = [Run(0, 2, TEMPLATE), Run(2, 3, Origin(0, "content")), Run(3, 7, Origin(0))]
+    runs = Runs.of(listed)
+    assert list(runs) == listed
+    assert [runs[index] for index in range(-3, 3)] == listed * 2
+    for part in (slice(1), slice(1, None), slice(-1, None), slice(None, None, -1), slice(5, 9)):
+        assert runs[part] == listed[part]
+    for index in (3, -4):
+        with pytest.raises(IndexError):
+            runs[index]
+    assert runs == Runs.of(listed)
+    assert runs != Runs.of(listed[:2])
+    assert (list(Runs((), (), 0)), Runs((), (), 0)[:]) == ([], [])
+
+
 def test_only_the_templates_own_text_may_become_control_tokens():
     assert TEMPLATE.is_template
     assert Origin(3).is_template

@@ -1,0 +1,116 @@
+"""Rows of Parquet are the conversations that the same JSON lines are, and no row is unpacked that is too long."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tokbench.chat.conversation_files import read_conversations
+from tokbench.chat.parquet_rows import parquet_conversations
+from tokbench.errors import CorpusError, ModelFormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.chat.conversation import Conversation
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": {"a": 2}}}
+TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+ROWS: dict[str, list[dict[str, Any]]] = {
+    "messages": [
+        {"messages": [{"role": "user", "content": "Hé\n"}, {"role": "assistant", "content": ""}]},
+        {
+            "messages": [
+                {"role": "user", "content": "2 + 2?"},
+                {"role": "assistant", "content": None, "tool_calls": [CALL]},
+                {"role": "tool", "content": "4", "tool_call_id": "c1"},
+            ],
+            "tools": [TOOL],
+        },
+    ],
+    "ShareGPT": [
+        {"conversations": [{"from": "human", "value": "Hi"}], "system": "Be brief."},
+        {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yes"}]},
+    ],
+    "parts": [{"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]}],
+    "tools as JSON": [{"messages": [{"role": "user", "content": "Hi"}], "tools": json.dumps([TOOL])}],
+}
+
+
+def write(path: Path, rows: list[dict[str, Any]], **options: Any) -> Path:
+    fields = {name: None for row in rows for name in row}
+    parquet.write_table(pyarrow.Table.from_pylist([fields | row for row in rows]), path, **options)
+    return path
+
+
+def read(path: Path, **options: Any) -> list[Conversation]:
+    return [each.conversation for each in parquet_conversations(path, name=path.name, **options)]
+
+
+@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("use_dictionary", [True, False])
+def test_rows_are_what_json_lines_are(shape: str, use_dictionary: bool, tmp_path: Path) -> None:
+    rows = ROWS[shape] * 2
+    path = write(tmp_path / "a.parquet", rows, row_group_size=3, use_dictionary=use_dictionary)
+    lines = [json.dumps(row).encode() for row in rows]
+    assert read(path) == [each.conversation for each in read_conversations(lines, name="a")]
+
+
+def test_the_place_the_size_and_how_far_the_file_was_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.parquet", [{"messages": [{"role": "user", "content": "é"}]}] * 4)
+    told: list[int] = []
+    found = list(parquet_conversations(path, name="a.parquet", tell=told.append))
+    assert [each.place for each in found] == [f"a.parquet, row {number}" for number in (1, 2, 3, 4)]
+    assert found[0].num_bytes == len('{"messages":[{"role":"user","content":"é"}]}'.encode())
+    assert told[-1] == path.stat().st_size
+    assert told == sorted(told)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([{"text": "Hi"}], "no column messages or conversations"),
+        ([{"messages": [{"role": "user"}]}, {"messages": None}], "row 2, messages: .* found null"),
+        ([{"messages": [{"content": "Hi"}]}], r"row 1, messages\[0\].role: .* none"),
+        ([{"messages": [{"role": "user", "content": b"Hi"}]}], "row 1: .* found bytes"),
+        ([{"messages": "Hi"}], "row 1, messages: .* found a text"),
+        ([{"messages": [{"role": "user"}], "tools": "[{"}], "row 1, tools.*: expected JSON"),
+    ],
+)
+def test_what_is_no_conversation_is_named(rows: list[dict[str, Any]], told: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.parquet", rows)
+    with pytest.raises((CorpusError, ModelFormatError), match=told):
+        read(path)
+
+
+def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.parquet", ROWS["messages"])
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(CorpusError, match=r"a\.parquet: cannot be read as Parquet"):
+        read(path)
+
+
+@pytest.mark.parametrize("use_dictionary", [True, False])
+def test_a_row_that_is_too_long_is_refused(use_dictionary: bool, tmp_path: Path) -> None:
+    row = {"messages": [{"role": "user", "content": "x" * 1000}] * 3}
+    path = write(tmp_path / "a.parquet", [row], use_dictionary=use_dictionary)
+    assert len(read(path, most_bytes=4000)) == 1
+    with pytest.raises(CorpusError, match=r"a\.parquet, row 1: a conversation of more than 3,000 bytes"):
+        read(path, most_bytes=3000)
+
+
+def test_a_text_that_a_row_repeats_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    texts = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 100_000, "int32"), ["x" * 1_000_000])
+    roles = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 100_000, "int32"), ["user"])
+    messages = pyarrow.StructArray.from_arrays([roles, texts], ["role", "content"])
+    column = pyarrow.ListArray.from_arrays([0, 100_000], messages)
+    parquet.write_table(pyarrow.table({"messages": column}), path)
+    assert path.stat().st_size < 2_000_000
+    with pytest.raises(CorpusError, match="row 1: a conversation of more than"):
+        read(path)
