@@ -29,7 +29,7 @@ def corpus(
         list[str] | None,
         typer.Argument(
             metavar="PATH",
-            help="Files, folders, patterns, or - for stdin. By default the bundled texts.",
+            help="Files, folders, patterns, URLs, or - for stdin. By default the bundled texts.",
         ),
     ] = None,
     group_by: Annotated[

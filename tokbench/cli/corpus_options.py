@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PathsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="PATH", help="Files, folders, patterns, or - for stdin. By default the bundled texts."
+        metavar="PATH", help="Files, folders, patterns, URLs, or - for stdin. By default the bundled texts."
     ),
 ]
 TextFieldOption = Annotated[

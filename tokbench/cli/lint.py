@@ -45,7 +45,7 @@ class _TextChoices(DocumentChoices):
         list[str] | None,
         typer.Argument(
             metavar="PATH",
-            help="Text for the rules that need some: files, folders, patterns, or - for stdin.",
+            help="Text for the rules that need some: files, folders, patterns, URLs, or - for stdin.",
         ),
     ] = None
 

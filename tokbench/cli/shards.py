@@ -57,7 +57,7 @@ FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The folder 
 def write(
     *,
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH", help="Files, folders, patterns, or - for stdin.")
+        list[str], typer.Argument(metavar="PATH", help="Files, folders, patterns, URLs, or - for stdin.")
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write.")],
     tokenizer: TokenizerOption = DEFAULT,

@@ -41,7 +41,9 @@ TextOrFileFlag = Annotated[
 ]
 TextsArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="TEXT", help="Texts, files, folders, patterns, or - for stdin, the default."),
+    typer.Argument(
+        metavar="TEXT", help="Texts, files, folders, patterns, URLs, or - for stdin, the default."
+    ),
 ]
 
 

@@ -29,7 +29,7 @@ def viz(
     *,
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="TEXT", help="Texts, files, folders, patterns, or - for stdin."),
+        typer.Argument(metavar="TEXT", help="Texts, files, folders, patterns, URLs, or - for stdin."),
     ],
     tokenizer: TokenizersOption = None,
     opening: OpeningChoices,

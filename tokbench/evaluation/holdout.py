@@ -219,7 +219,7 @@ class Side:
     @property
     def can_be_read_again(self) -> bool:
         """Whether its files can be read more than once, by other processes too."""
-        return not any(file.stream for file in self.corpus.files)
+        return not any(file.stream or file.address.startswith("memory://") for file in self.corpus.files)
 
     def to_json(self) -> dict[str, Any]:
         """Everything another process needs to read this side, as plain data."""

@@ -1,0 +1,90 @@
+"""Commands that read a corpus take it by URL, with the results that its files give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tokbench.files.storage.open import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+pytest.importorskip("fsspec")
+
+TEXTS = {
+    "parallel/en.txt": "".join(f"the line {number} of some words\n" for number in range(300)),
+    "parallel/de.txt": "".join(f"die Zeile {number} von einigen Wörtern\n" for number in range(300)),
+}
+
+
+@pytest.fixture(params=["memory", pytest.param("s3", marks=pytest.mark.slow)])
+def corpora(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """The same corpus on this machine and elsewhere."""
+    root = "memory:/" if request.param == "memory" else request.getfixturevalue("bucket")
+    here, there = place_of(tmp_path / "corpus"), place_of(f"{root}/{tmp_path.name}/corpus")
+    for name, text in TEXTS.items():
+        (here / name).write(text.encode())
+        (there / name).write(text.encode())
+    return str(here), str(there)
+
+
+def test_train(run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Path) -> None:
+    for corpus, name in zip(corpora, ("here", "there"), strict=True):
+        run("train", corpus, "--vocab-size", "400", "--out", tmp_path / name / "mine").good()
+    saved = [
+        {path.name: path.read_bytes() for path in (tmp_path / name / "mine").iterdir()}
+        for name in ("here", "there")
+    ]
+    assert saved[0] == saved[1]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("encode", "-t", "mine"),
+        ("count", "-t", "mine", "--json"),
+        ("compare", "-t", "mine", "--json", "--no-times"),
+    ],
+)
+def test_others(
+    run: Callable[..., Done], corpora: tuple[str, str], trained: Path, command: tuple[str, ...]
+) -> None:
+    verb, option, _, *more = command
+    outputs = [run(verb, corpus, option, trained, *more).good().stdout for corpus in corpora]
+    assert outputs[0].replace(corpora[0], "corpus") == outputs[1].replace(corpora[1], "corpus")
+
+
+def test_compare_that_trains(run: Callable[..., Done], corpora: tuple[str, str]) -> None:
+    def compared(corpus: str) -> list[Any]:
+        done = run("compare", corpus, "--vocab-size", "300", "--backend", "bpe", "--json").good()
+        return [candidate["counts"] for candidate in done.json["tokenizers"]]
+
+    assert compared(corpora[0]) == compared(corpora[1])
+
+
+def test_shards(run: Callable[..., Done], corpora: tuple[str, str], trained: Path, tmp_path: Path) -> None:
+    for corpus, name in zip(corpora, ("here", "there"), strict=True):
+        run("shards", "write", corpus, "-t", trained, "--out", tmp_path / name).good()
+        run("shards", "verify", tmp_path / name, corpus, "-t", trained).good()
+        run("shards", "write", corpus, "-t", trained, "--out", tmp_path / name, "--resume").good()
+    ids = [(tmp_path / name / "shard-00000.npy").read_bytes() for name in ("here", "there")]
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("memory://nothing", "memory://nothing does not exist"),
+        ("nonsense://x", "nonsense:// is no kind of URL that can be read"),
+    ],
+)
+def test_what_cannot_be_read(run: Callable[..., Done], url: str, message: str) -> None:
+    done = run("train", url)
+    assert done.code == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
