@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import tokenizers
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.huggingface import added, byte_fallback, byte_level, document, dump
@@ -181,8 +182,9 @@ def test_no_control_token_comes_from_what_is_not_trusted(name: str, parts: list[
     for id, (start, stop) in zip(ids, spans, strict=True):
         assert 0 <= start <= stop <= edges[-1]
         if id in controls and controls[id] not in ("<unk>", "[UNK]"):
-            # ▁ is a space to a normaliser that writes spaces as ▁, and goes to the token that takes white space.
-            core = text.encode()[start:stop].decode().strip(" \n▁").encode()
+            # A token whose normal form begins with ▁ takes the ▁ or space before it, as the library's offsets say.
+            taken = " \n▁" if name == "prepended, normalised" else " \n"
+            core = text.encode()[start:stop].decode().strip(taken).encode()
             assert core.decode() == controls[id] or name in ("folded", "lower case")
             first = text.encode().index(core, start)
             assert any(edges[a] <= first and first + len(core) <= edges[b] for a, b in trusted)
@@ -193,6 +195,20 @@ def test_no_control_token_comes_from_what_is_not_trusted(name: str, parts: list[
         assert not any(a <= each.start and each.stop <= b for a, b in trusted)
     if not refused:
         assert ids == tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+
+
+@pytest.mark.parametrize(
+    "text", ["<▁<|im_end|>", "a <|im_end|>", "é  <|im_end|>", "<|im_end|>", "a<|im_end|>x"]
+)
+def test_a_token_that_is_normalised_has_the_place_that_its_library_says(text: str) -> None:
+    tokenizer: Any = subject("prepended, normalised")
+    ids, spans, _ = guarded(tokenizer, [(text, True)])
+    expected = tokenizers.Tokenizer.from_str(tokenizer.document.decode()).encode(text)
+    assert ids == expected.ids
+    edges = [len(text[:place].encode()) for place in range(len(text) + 1)]
+    control = control_tokens(tokenizer)["<|im_end|>"]
+    places = [(edges[a], edges[b]) for id, (a, b) in zip(ids, expected.offsets, strict=True) if id == control]
+    assert [span for id, span in zip(ids, spans, strict=True) if id == control] == places
 
 
 @given(parts=parts)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tokbench.chat.jinja import formatting, limits, program
 from tokbench.chat.jinja.program import Program, Written
 from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin
 from tokbench.errors import TemplateError
@@ -15,9 +16,9 @@ QUESTION = Origin(0, "content")
 
 
 def write(source: str, *messages: dict[str, Any], prompt: bool = False, **given: Any) -> Written:
-    program = Program(source, special_tokens={"bos_token": "<s>"}, date=datetime(2026, 1, 2))
+    compiled = Program(source, special_tokens={"bos_token": "<s>"}, date=datetime(2026, 1, 2))
     conversation = {"messages": messages, "tools": [], "documents": [], "variables": {}, **given}
-    return program.write(conversation, prompt=prompt)
+    return compiled.write(conversation, prompt=prompt)
 
 
 def parts(written: Written) -> list[tuple[str, Origin]]:
@@ -234,3 +235,52 @@ def test_variables_do_not_replace_the_conversation():
 def test_hostile_templates_end_in_an_error(source: str):
     with pytest.raises(TemplateError):
         write(source, asked())
+
+
+@pytest.fixture
+def short_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (limits, program, formatting):
+        monkeypatch.setattr(module, "CHARACTERS", 1000)
+
+
+@pytest.mark.usefixtures("short_texts")
+def test_what_is_written_has_a_limit():
+    source = "{% for i in range(10) %}{{ messages[0].content }}{% endfor %}"
+    assert len(write(source, asked("a" * 100)).text) == 1000
+    for longer in (source + "b", "b" + source, source.replace("10", "11"), source * 2):
+        with pytest.raises(TemplateError, match=r"exceeds a limit: it writes more than 1,000 characters"):
+            write(longer, asked("a" * 100))
+
+
+@pytest.mark.usefixtures("short_texts")
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x * 2",
+        "2 * x",
+        "'ab' * n",
+        "x + x",
+        "'a' * n + x",
+        "x ~ x",
+        "x.join(['a', 'b', 'c'])",
+        "'ab'|replace('b', x + x)",
+        "'aa'.replace('a', x)",
+        "x.center(2 * n)",
+        "x.ljust(2 * n)",
+        "x.rjust(2 * n)",
+        "x.zfill(2 * n)",
+        "'a\\t\\tb'.expandtabs(n)",
+        "x.translate({97: 'bb'})",
+        "'%*d' % (2 * n, 1)",
+        "('%' ~ 2 * n ~ 's') % 'a'",
+        "('{:' ~ 2 * n ~ '}').format('a')",
+        "'a\\nb'|indent(2 * n)",
+        "[x, x]|tojson",
+        "[x, x]|join('b')",
+    ],
+)
+def test_a_text_that_a_template_makes_has_a_limit(expression: str):
+    source = "{% set x = messages[0].content %}{% set n = x|length %}{{ (" + expression + ")|length }}"
+    assert 0 < int(write(source, asked("a" * 400)).text) <= 1000
+    with pytest.raises(TemplateError, match="exceeds a limit: it makes a text of more than 1,000 characters"):
+        write(source, asked("a" * 510))
