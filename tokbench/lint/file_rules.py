@@ -64,7 +64,8 @@ def _class(target: LintTarget) -> Iterator[Found]:
         )
         yield Found(
             subject=f"tokenizer_class {name}",
-            evidence=f"it has {_or_other(other.parts)} than tokenizer.json: {shown}",
+            evidence=f"transformers 5 builds {_or_other(other.parts)} for it than tokenizer.json has, which "
+            f"transformers 4 takes as it is: {shown}",
             severity=None if other.text is not None else Severity.NOTE,
             details={"parts": other.parts, "text": other.text},
         )
@@ -292,8 +293,8 @@ RULES = (
         name="class-disagrees",
         group=_GROUP,
         severity=Severity.WARNING,
-        breaks="A library that goes by tokenizer_class builds another pipeline and gives other ids.",
-        found="What transformers 5 builds for the class is compared, on texts too, where that is known here.",
+        breaks="transformers 5 goes by tokenizer_class and gives other ids than version 4, which goes by tokenizer.json.",
+        found="What version 5 builds for the class is compared, on texts too, where that is known here.",
         remedy="Write PreTrainedTokenizerFast, which takes tokenizer.json as it is, or the right class.",
         check=_class,
     ),

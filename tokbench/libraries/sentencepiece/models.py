@@ -153,10 +153,11 @@ class UnigramTokenizer(KernelModel):
         data = utf8(text)
         if not data:
             return [ScoredSegmentation(Segmentation(text, ()), 0.0)]
-        answer = self._processor.nbest_encode(data, nbest_size=n, out_type="serialized_proto")
+        at_least = max(n, 2)  # of one alone the library tells no score
+        answer = self._processor.nbest_encode(data, nbest_size=at_least, out_type="serialized_proto")
         return [
             ScoredSegmentation(Segmentation(text, tuple(self._tokens(found, data))), score)
-            for found, score in found_segmentations(answer)
+            for found, score in found_segmentations(answer)[:n]
         ]
 
     def sample(
