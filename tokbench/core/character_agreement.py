@@ -41,14 +41,13 @@ class CharacterAgreement(ABC):
             return True
         text.encode()  # raises for lone surrogates
         characters = set(text)
-        if characters & self._disputed:
-            return False
-        unknown = {character for character in characters if not self._agreed[ord(character)]}
-        disputed = self.disputed_among(unknown)
-        self._disputed |= disputed
-        for character in unknown - disputed:
-            self._agreed[ord(character)] = 1
-        return not disputed
+        unknown = {character for character in characters - self._disputed if not self._agreed[ord(character)]}
+        if unknown:
+            disputed = self.disputed_among(unknown)
+            self._disputed |= disputed
+            for character in unknown - disputed:
+                self._agreed[ord(character)] = 1
+        return self._disputed.isdisjoint(characters)
 
 
 def only_ascii() -> bytearray:

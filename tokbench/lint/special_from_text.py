@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokbench.core.quoting import quoted
@@ -12,6 +13,7 @@ from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.findings import Severity
 from tokbench.lint.rules import DoesNotApplyError
+from tokbench.opening.native_bpe import merge_pairs
 from tokbench.opening.recognition import Format, Source
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.tokenizer_json import open_tokenizer_json
@@ -62,7 +64,7 @@ def _contexts(text: str) -> tuple[str, ...]:
 def _of_document(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
     """By the model alone, as a library runs it that takes special tokens for text."""
     pieces = _pieces(target)
-    texts = [text for text in special if text in pieces or to_byte_level(text.encode()) in pieces]
+    texts = [text for text in special if not pieces.isdisjoint((text, to_byte_level(text.encode())))]
     if not texts:
         return
     encode = _alone(target).encode
@@ -78,10 +80,19 @@ def _of_document(target: LintTarget, special: Mapping[str, int]) -> Iterator[Fou
 
 
 def _pieces(target: LintTarget) -> frozenset[str]:
-    """What the model can give, as the file spells it."""
+    """What the model can give, as the file spells it: of a BPE not what is listed alone, but what merges make."""
     model = (target.document or {}).get("model")
     vocab = model.get("vocab") if isinstance(model, dict) else None
     if isinstance(vocab, dict):
+        assert isinstance(model, dict)
+        if (
+            "merges" in model
+            and not model.get("ignore_merges")
+            and not model.get("continuing_subword_prefix")
+        ):
+            merges = merge_pairs(model, path=target.opened.source.path)
+            single = (piece for piece in vocab if len(piece) == 1)
+            return frozenset(chain(single, (left + right for left, right in merges)))
         return frozenset(vocab)
     return frozenset(piece for piece, _ in vocab) if isinstance(vocab, list) else frozenset()
 

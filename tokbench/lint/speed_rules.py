@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _UNITS = ("a", " ", "\n", ".", "ab", "é", "中", "a ", "\t ", "0")
 _FIRST, _LAST = 1 << 12, 1 << 18
-_MEASURABLE = 0.05
+_MEASURABLE = 0.02
 """Seconds from which on a run is compared with one of four times its length."""
 _LINEAR, _QUADRATIC = 4, 16
 _LIMIT = 9.0

@@ -44,6 +44,8 @@ class WitnessSearch:
         """Encode texts and keep what they show."""
         rest = iter(texts)
         while batch := list(islice(rest, _BATCH)):
+            # What has to be found out of a character that comes up first costs the same for one as for all.
+            self._tokenizer.encode("".join(set().union(*batch)))
             encoded = self._tokenizer.encode_batch(batch, threads=self._threads)
             places = np.flatnonzero(~self._seen[encoded.ids])
             if not len(places):
