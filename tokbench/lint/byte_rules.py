@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _GROUP = "bytes"
 _NEVER = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 """Bytes that no UTF-8 text has."""
+_NOT_PRINTED = frozenset((*range(0x20), 0x7F, 0xF1, 0xF2)) - frozenset(b"\t\n\r")
+"""Bytes of control characters, and those that only unassigned characters begin with."""
 _SHOWN = 12
 
 _PROBES = (
@@ -44,7 +46,7 @@ def _missing_bytes(target: LintTarget) -> Iterator[Found]:
             subject=f"{len(lost)} of the 243 bytes that texts have",
             evidence=f"{_listed([f'0x{byte:02X}' for byte in lost])} have no token: characters with them are unknown",
             details={"bytes": lost},
-            severity=Severity.WARNING if max(lost) < 0x20 else None,
+            severity=Severity.WARNING if _NOT_PRINTED.issuperset(lost) else None,
         )
 
 
@@ -111,7 +113,8 @@ RULES = (
         group=_GROUP,
         severity=Severity.ERROR,
         breaks="A character with a byte that has no token is lost, although every text should be spelled.",
-        found="Where the tokenizer is byte-level or falls back to bytes, each of the 256 is looked for.",
+        found="Where the tokenizer is byte-level or falls back to bytes, each of the 256 is looked for: a warning "
+        "where no printed character has the missing ones.",
         remedy="Train with the whole byte alphabet as the initial one, or add the missing bytes.",
         check=_missing_bytes,
     ),

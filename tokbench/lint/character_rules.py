@@ -17,17 +17,15 @@ if TYPE_CHECKING:
 
 _GROUP = "characters"
 _SHOWN = 3
-_STEERING = frozenset("\x1b\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Those that change how what follows them is shown."""
 
 
 def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool]) -> Iterator[Found]:
-    """The tokens of more than one character that have a hidden one inside, by what that is.
+    """The tokens of more than one character that have a hidden one inside.
 
     A character alone is only its own token, which every byte-level vocabulary must have.
     """
-    reasons: dict[bool, dict[int, str]] = {True: {}, False: {}}
-    seen: dict[bool, set[str]] = {True: set(), False: set()}
+    reasons: dict[int, str] = {}
+    seen: set[str] = set()
     for id, piece in target.ordinary.items():
         if piece.isascii() and piece.isalnum():
             continue
@@ -37,12 +35,9 @@ def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool]) -> Iterat
             continue
         hidden = {character for character in text if is_hidden(character)}
         if hidden and len(text) > 1:
-            steers = bool(_STEERING & hidden)
-            seen[steers] |= hidden
-            reasons[steers][id] = f"it holds {_listed(hidden)}"
-    for steers, severity in ((True, Severity.WARNING), (False, None)):
-        of_many = f"they hold {_listed(seen[steers])}"
-        yield from findings_on_tokens(target, reasons[steers], of_many=of_many, severity=severity)
+            seen |= hidden
+            reasons[id] = f"it holds {_listed(hidden)}"
+    yield from findings_on_tokens(target, reasons, of_many=f"they hold {_listed(seen)}")
 
 
 def _listed(characters: Collection[str]) -> str:

@@ -54,7 +54,8 @@ def _class(target: LintTarget) -> Iterator[Found]:
     if found is not None and found != expected:
         yield Found(
             subject=f"tokenizer_class {name}",
-            evidence=f"its vocabularies are {expected}, and tokenizer.json has {found}",
+            evidence=f"its vocabularies are {expected}, and tokenizer.json has {found}: transformers 5 builds the "
+            "first, and version 4 takes the file as it is",
         )
     elif (other := other_pipeline(target, name)) is not None:
         shown = (
@@ -65,7 +66,7 @@ def _class(target: LintTarget) -> Iterator[Found]:
         yield Found(
             subject=f"tokenizer_class {name}",
             evidence=f"transformers 5 builds {_or_other(other.parts)} for it than tokenizer.json has, which "
-            f"transformers 4 takes as it is: {shown}",
+            f"version 4 takes as it is: {shown}",
             severity=None if other.text is not None else Severity.NOTE,
             details={"parts": other.parts, "text": other.text},
         )
@@ -293,7 +294,7 @@ RULES = (
         name="class-disagrees",
         group=_GROUP,
         severity=Severity.WARNING,
-        breaks="transformers 5 goes by tokenizer_class and gives other ids than version 4, which goes by tokenizer.json.",
+        breaks="Version 5 of transformers goes by tokenizer_class, and 4 by tokenizer.json: they give other ids.",
         found="What version 5 builds for the class is compared, on texts too, where that is known here.",
         remedy="Write PreTrainedTokenizerFast, which takes tokenizer.json as it is, or the right class.",
         check=_class,

@@ -214,13 +214,13 @@ def _turn_end(target: LintTarget) -> Iterator[Found]:
     config = target.opened.source.config
     templates = probes(target)
     ends = set(config.generation_ids.get("eos", ()))
-    said_by = "generation_config.json"
+    said_by = "generation_config.json says"
     eos = config.roles.get("eos")
     if not ends:
         eos_id = None if eos is None else token_id(target.tokenizer, eos)
         if eos_id is None:
             raise DoesNotApplyError("neither generation_config.json nor a role says which ids end a text")
-        ends, said_by = {eos_id}, "the role eos"
+        ends, said_by = {eos_id}, "the role eos says, and no generation_config.json says more"
     for probe in templates:
         ending = probe.ending
         if ending is not None and ending[0] not in ends:
@@ -228,7 +228,8 @@ def _turn_end(target: LintTarget) -> Iterator[Found]:
             yield Found(
                 subject=f"the chat template {probe.name}",
                 evidence=f"it ends turns with {ending[1]}, and generation ends at {shown} alone, "
-                f"as {said_by} says",
+                f"as {said_by}",
+                severity=None if config.generation_ids.get("eos") else Severity.NOTE,
                 token_ids=(ending[0],),
             )
         for text in sorted(set(_TURN_ENDS.findall(probe.behind_answer))):

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 _KINDS = tuple(TokenKind)
+_DEFAULT = "default"
+"""The template that transformers takes where none is named; beside it there may be some for a use."""
 _NULL = "a call with content null"
 
 
@@ -32,6 +34,7 @@ class TemplateProbe:
 
     Attributes:
         name: how findings call it.
+        is_general: whether it is for every conversation, and not for those with tools or documents alone.
         template: it.
         tokenizer: encodes.
         shapes: of each shape the text, or why it is refused.
@@ -40,6 +43,7 @@ class TemplateProbe:
     """
 
     name: str
+    is_general: bool
     template: ChatTemplate
     tokenizer: Tokenizer
     shapes: Mapping[str, Rendered | TemplateError]
@@ -47,7 +51,9 @@ class TemplateProbe:
     prompt: Rendered | TemplateError
 
     @classmethod
-    def of(cls, name: str, template: ChatTemplate, tokenizer: Tokenizer) -> TemplateProbe:
+    def of(
+        cls, name: str, template: ChatTemplate, tokenizer: Tokenizer, *, is_general: bool
+    ) -> TemplateProbe:
         """Render everything. Raises `TemplateError` where the template is none."""
         parts = [
             replace(TURNS, messages=TURNS.messages[:count]) for count in range(1, len(TURNS.messages) + 1)
@@ -55,7 +61,7 @@ class TemplateProbe:
         made = template.render_many([*SHAPES.values(), *parts], tokenizer=tokenizer)
         [prompt] = template.render_many(parts[:1], prompt=True, tokenizer=tokenizer)
         shapes = dict(zip(SHAPES, made, strict=False)) | {_NULL: _with_null(template, tokenizer)}
-        return cls(name, template, tokenizer, shapes, tuple(made[len(SHAPES) :]), prompt)
+        return cls(name, is_general, template, tokenizer, shapes, tuple(made[len(SHAPES) :]), prompt)
 
     @property
     def plain(self) -> Rendered | None:
@@ -143,7 +149,8 @@ def _probed(target: LintTarget) -> tuple[tuple[TemplateProbe, ...], tuple[tuple[
     failed: list[tuple[str, TemplateError]] = []
     for name, template in templates.items():
         try:
-            found.append(TemplateProbe.of(name, template, target.tokenizer))
+            is_general = name == _DEFAULT or len(templates) == 1
+            found.append(TemplateProbe.of(name, template, target.tokenizer, is_general=is_general))
         except TemplateError as error:
             failed.append((name, error))
     return tuple(found), tuple(failed)

@@ -45,7 +45,7 @@ def _refuses(target: LintTarget) -> Iterator[Found]:
                 yield Found(
                     _subject(probe),
                     f"{shape}: {made.message}",
-                    severity=_GRAVE.get(shape),
+                    severity=_GRAVE.get(shape) if probe.is_general else None,
                     details={"shape": shape},
                 )
 
@@ -59,7 +59,7 @@ def _drops(target: LintTarget) -> Iterator[Found]:
                 yield Found(
                     _subject(probe),
                     f"{shape}: {', '.join(map(quoted, missing))} is not in the text",
-                    severity=_GRAVE.get(shape),
+                    severity=_GRAVE.get(shape) if probe.is_general else None,
                     details={"shape": shape, "missing": missing},
                 )
 
@@ -73,7 +73,13 @@ def _null(target: LintTarget) -> Iterator[Found]:
             continue
         for word in ("None", "null"):
             if with_null.text.count(word) > with_text.text.count(word):
-                yield Found(_subject(probe), f"it writes {word} for content null")
+                writes_calls = shapes.ARGUMENT in with_text.text
+                yield Found(
+                    _subject(probe),
+                    f"it writes {word} for content null"
+                    + ("" if writes_calls else ", and nothing of the call"),
+                    severity=None if writes_calls else Severity.WARNING,
+                )
 
 
 def _arguments(target: LintTarget) -> Iterator[Found]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.quoting import quoted
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.lint.class_pipeline import WORD_END_BPE, kind_of_class
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
 
@@ -43,10 +44,18 @@ _WIDTHS = (2, 4, 8, 16)
 
 def _lost_white_space(target: LintTarget) -> Iterator[Found]:
     if _back(target, "ab") != "ab":
+        name = target.opened.source.config.tokenizer_class
+        mends = kind_of_class(name) == WORD_END_BPE
         yield Found(
             subject="every text",
-            evidence=f'even "ab", without white space, comes back as {quoted(_back(target, "ab"))}',
+            evidence=f'even "ab", without white space, comes back as {quoted(_back(target, "ab"))}'
+            + (
+                f"; {name} of transformers takes the ends of words away, which the file does not"
+                if mends
+                else ""
+            ),
             remedy="Give the file the decoder that belongs to its model.",
+            severity=Severity.NOTE if mends else None,
         )
         return
     lost = []
@@ -98,14 +107,21 @@ def _back(target: LintTarget, text: str) -> str:
 
 def _digits(target: LintTarget) -> Iterator[Found]:
     pieces = {piece for piece in target.ordinary.values() if piece.isdigit()}
-    for size in (2, 3, 4):
-        present = sum(len(piece) == size for piece in pieces)
-        if 0 < present < 10**size and _cuts_unevenly(target, size):
-            yield Found(
-                subject=f"{size}-digit numbers",
-                evidence=f"{present:,} of {10**size:,} are a token, and the others are cut",
-                details={"digits": size, "tokens": present},
-            )
+    present = {size: sum(len(piece) == size for piece in pieces) for size in (2, 3, 4)}
+    uneven = {
+        size: count
+        for size, count in present.items()
+        if 0 < count < 10**size and _cuts_unevenly(target, size)
+    }
+    if uneven:
+        tokens = " and ".join(
+            f"{count:,} of {10**size:,} with {size} digits" for size, count in uneven.items()
+        )
+        yield Found(
+            subject="numbers",
+            evidence=f"{tokens} are a token, and the others are cut",
+            details={"tokens_by_digits": {str(size): count for size, count in uneven.items()}},
+        )
 
 
 def _cuts_unevenly(target: LintTarget, size: int) -> bool:

@@ -36,8 +36,12 @@ def test_a_byte_without_a_token_is_an_error(tmp_path: Path) -> None:
 
 
 def test_missing_controls_are_less_grave(tmp_path: Path) -> None:
-    [finding] = findings_of("missing-byte", target_of(byte_level(without=[0x03, 0x1C]), tmp_path))
-    assert (finding.severity, finding.details["bytes"]) == (Severity.WARNING, [0x03, 0x1C])
+    """As Falcon's, with the byte that characters of planes 8 to 11 begin with, where none is assigned."""
+    controls = [0x03, 0x1C, 0x7F, 0xF2]
+    [finding] = findings_of("missing-byte", target_of(byte_level(without=controls), tmp_path / "controls"))
+    assert (finding.severity, finding.details["bytes"]) == (Severity.WARNING, controls)
+    [finding] = findings_of("missing-byte", target_of(byte_level(without=[0x03, 0x0A]), tmp_path / "lines"))
+    assert finding.severity is Severity.ERROR
 
 
 def test_bytes_that_no_text_has_are_not_missed(tmp_path: Path) -> None:

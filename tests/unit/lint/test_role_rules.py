@@ -126,6 +126,14 @@ def test_a_turn_that_generation_does_not_end_is_found(tmp_path: Path) -> None:
     [finding] = findings_of("turn-end-not-eos", target_of(with_roles(), tmp_path, beside=beside))
     assert finding.token_ids == (259,)
     assert "as generation_config.json says" in finding.evidence
+    assert finding.severity is Severity.WARNING
+
+
+def test_without_a_generation_config_an_ending_is_only_noted(tmp_path: Path) -> None:
+    target = target_of(with_roles(), tmp_path, beside=config(chat_template=TEMPLATE))
+    [finding] = findings_of("turn-end-not-eos", target)
+    assert finding.severity is Severity.NOTE
+    assert "no generation_config.json says more" in finding.evidence
 
 
 def test_an_ending_that_is_no_token_is_found(tmp_path: Path) -> None:

@@ -73,6 +73,25 @@ def test_a_fault_is_found(tmp_path: Path, rule: str, template: str, evidence: st
     assert not any(each.evidence.startswith(each.subject) for each in found)
 
 
+def test_a_template_for_tools_need_not_render_other_conversations(tmp_path: Path) -> None:
+    tools = "{% for tool in tools %}{{ tool.name }}{% endfor %}" + CHATML
+    own = [{"name": "default", "template": CHATML}, {"name": "tool_use", "template": tools}]
+    found = findings_of(
+        "template-refuses",
+        target(tmp_path, None, beside={"tokenizer_config.json": {"eos_token": END, "chat_template": own}}),
+    )
+    assert any("one exchange: " in each.evidence for each in found)
+    assert {each.severity for each in found} == {Severity.NOTE}
+
+
+def test_null_is_an_error_where_calls_are_written(tmp_path: Path) -> None:
+    """Llama 3's has none of a call: None is not the worst of it."""
+    writing = PLAIN.replace("<|im_end|>", "{{ m.tool_calls or '' }}<|im_end|>")
+    for template, severity in ((PLAIN, Severity.WARNING), (writing, Severity.ERROR)):
+        [finding] = findings_of("template-null", target(tmp_path / severity, template))
+        assert finding.severity is severity
+
+
 def test_an_end_that_generation_does_not_know_is_found(tmp_path: Path) -> None:
     linted = target(tmp_path, CHATML, beside={"generation_config.json": {"eos_token_id": 258}})
     [finding] = findings_of("turn-end-not-eos", linted)

@@ -27,6 +27,15 @@ def test_a_decoder_that_loses_more_is_told_apart(tmp_path: Path) -> None:
     document["decoder"] = {"type": "Replace", "pattern": {"String": "b"}, "content": "c"}
     [finding] = findings_of("lost-white-space", target_of(document, tmp_path))
     assert finding.evidence == 'even "ab", without white space, comes back as "ac"'
+    assert finding.severity is Severity.WARNING
+
+
+def test_the_ends_of_words_that_clip_shows_are_taken_away_by_its_class(tmp_path: Path) -> None:
+    document = byte_level(("a", "b</w>"), tokens=["b</w>"], model={"end_of_word_suffix": "</w>"})
+    beside = {"tokenizer_config.json": {"tokenizer_class": "CLIPTokenizer"}}
+    [finding] = findings_of("lost-white-space", target_of(document, tmp_path, beside=beside))
+    assert finding.severity is Severity.NOTE
+    assert "CLIPTokenizer of transformers takes the ends of words away" in finding.evidence
 
 
 def test_white_space_that_stays_is_no_finding(tmp_path: Path) -> None:
@@ -60,7 +69,8 @@ def test_without_special_tokens_there_is_nothing_to_try(tmp_path: Path) -> None:
 
 def test_numbers_of_which_some_are_tokens_are_uneven(tmp_path: Path) -> None:
     [finding] = findings_of("uneven-digits", target_of(byte_level(*DIGITS[:7]), tmp_path / "some"))
-    assert finding.details == {"digits": 2, "tokens": 7}
+    assert finding.details == {"tokens_by_digits": {"2": 7}}
+    assert finding.evidence.startswith("7 of 100 with 2 digits are a token")
     assert findings_of("uneven-digits", target_of(byte_level(*DIGITS), tmp_path / "all")) == ()
     assert findings_of("uneven-digits", target_of(byte_level(("a", "b")), tmp_path / "none")) == ()
 
