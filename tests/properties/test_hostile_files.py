@@ -1,7 +1,7 @@
 """Damaged files of every kind open, or are refused with an error for the user: no crash, no hang, no huge memory.
 
 TOKBENCH_FUZZ_SEED draws other damage, and TOKBENCH_FUZZ_CASES so many cases, instead of a few hundred here and
-5,000 in the slow ones; both are in the message of a failure.
+2,000 in the slow ones; both are in the message of a failure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bounds the memo
 PROGRAM = Path(__file__).parents[1] / "support" / "hostile.py"
 SEED = int(os.environ.get("TOKBENCH_FUZZ_SEED", "1"))
 CASES = int(os.environ.get("TOKBENCH_FUZZ_CASES", "350"))
-MANY = 5_000
+MANY = 2_000
 AT_ONCE = 1_000
 """In one process: what a library leaves behind must not add up to the bound of the memory."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import regex
@@ -84,6 +86,14 @@ def bundled_texts() -> dict[str, str]:
 def all_characters() -> str:
     """Every code point that is no surrogate."""
     return "".join(chr(code_point) for code_point in range(0x110000) if not 0xD800 <= code_point < 0xE000)
+
+
+def characters_of_all_kinds() -> str:
+    """Every character but the inner ones of long runs of one category, as ideographs: of those every 61st."""
+    runs = (list(run) for _, run in groupby(all_characters(), key=unicodedata.category))
+    return "".join(
+        "".join(run if len(run) <= 64 else [*run[:32], *run[32:-32:61], *run[-32:]]) for run in runs
+    )
 
 
 CLASSES = [r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"\s"]
