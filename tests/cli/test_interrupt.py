@@ -33,7 +33,7 @@ def random_words(megabytes):
 def texts(tmp_path_factory):
     """A text that each kernel needs many seconds for."""
     folder = tmp_path_factory.mktemp("texts")
-    for kernel, megabytes in {"native": 80, "python": 2}.items():
+    for kernel, megabytes in {"native": 40, "python": 2}.items():
         (folder / f"{kernel}.txt").write_bytes(random_words(megabytes))
     return folder
 

@@ -307,7 +307,7 @@ def as_tokenizers(request: pytest.FixtureRequest, saved: Path) -> tuple[BpeToken
 def test_tokenizers_gives_the_ids_of_the_bundled_texts(as_tokenizers: tuple[BpeTokenizer, Tokenizer]) -> None:
     tokenizer, peer = as_tokenizers
     every = list(bundled_texts().values())
-    for special, some in ((SpecialPolicy.TEXT, every), (SpecialPolicy.ENCODE, every[::7])):
+    for special, some in ((SpecialPolicy.TEXT, every[::3]), (SpecialPolicy.ENCODE, every[::7])):
         peer.encode_special_tokens = special is SpecialPolicy.TEXT
         for text in some:
             assert peer.encode(text).ids == tokenizer.encode(text, special=special)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bounds the memo
 
 PROGRAM = Path(__file__).parents[1] / "support" / "hostile.py"
 SEED = int(os.environ.get("TOKBENCH_FUZZ_SEED", "1"))
-CASES = int(os.environ.get("TOKBENCH_FUZZ_CASES", "350"))
+CASES = int(os.environ.get("TOKBENCH_FUZZ_CASES", "200"))
 MANY = 2_000
 AT_ONCE = 1_000
 """In one process: what a library leaves behind must not add up to the bound of the memory."""
