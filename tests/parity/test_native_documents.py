@@ -247,7 +247,6 @@ def test_any_document_has_its_librarys_ids_and_spans(
         assert_alike(native, library, given_texts)
 
 
-@settings(max_examples=30)
 @given(data=documents(), given_texts=st.lists(mixed, max_size=3))
 def test_any_document_is_explained_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]
@@ -305,7 +304,6 @@ def assert_split_alike(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPLITTING)
-@settings(max_examples=40)
 @given(text=texts)
 def test_steps_split_as_the_library_does(name: str, text: str) -> None:
     assert_split_alike(name, text)
@@ -358,7 +356,6 @@ def clip_like() -> bytes:
     )
 
 
-@settings(max_examples=40)
 @given(
     given_texts=st.lists(
         mixed | st.sampled_from(["the", "THE<|end|>ab", "th the</w>", "12 the12"]), max_size=4

@@ -70,7 +70,7 @@ def test_noise_is_refused_or_says_what_it_says(data: bytes) -> None:
         assert line == dump_ranks([token]).removesuffix(b" 0\n") + b" %d" % rank
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_a_rank_file_with_one_byte_changed_is_refused_or_another(data: st.DataObject) -> None:
     whole = dump_ranks([b"a", b"b", b"ab", b"abc", b"\xff\xfe"])
@@ -150,7 +150,7 @@ def in_tiktoken() -> tiktoken.Encoding:
     return to_encoding("test", pattern=GPT2, ranks=ranks, special_tokens={"<|end|>": 296})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=texts)
 def test_every_library_gives_the_ids_of_the_law(text: str) -> None:
     expected = encode(text)

@@ -94,7 +94,7 @@ def test_a_manifest_cut_anywhere_is_refused() -> None:
     parse_manifest(data, path=PATH)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(position=st.integers(0, len(written_manifest()) - 1), byte=st.integers(0, 255))
 def test_a_manifest_with_one_byte_changed_is_a_manifest_or_refused(position: int, byte: int) -> None:
     data = bytearray(written_manifest())
@@ -128,7 +128,6 @@ def test_a_manifest_with_other_values_is_a_manifest_or_refused(changes: dict[str
         assert parse_manifest(dump_manifest(manifest), path=PATH) == manifest
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_file_that_was_cut_or_edited_is_noticed(data: st.DataObject) -> None:
     contents = data.draw(st.binary(min_size=1, max_size=200))
@@ -148,7 +147,7 @@ def test_a_file_that_was_cut_or_edited_is_noticed(data: st.DataObject) -> None:
         assert read_files(place, manifest, names=FILES) == FILES
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(name=st.text(max_size=12))
 def test_a_plain_file_name_stays_in_its_folder(name: str) -> None:
     if is_file_name(name):

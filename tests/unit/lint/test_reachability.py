@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import huggingface
 from support.descriptions import running
@@ -80,14 +80,12 @@ PARTS = st.sampled_from(sorted({text.encode() for text in TEXTS if len(text) <= 
 MERGES = st.lists(st.tuples(PARTS, PARTS), min_size=1, max_size=8)
 
 
-@settings(max_examples=40, deadline=None)
 @given(MERGES, st.sampled_from(sorted(PATTERNS)))
 def test_verdicts_agree_with_all_short_texts(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
     found = check(target_of_bpe(described(pairs, pattern)))
     assert pattern == "custom" or found.undecided == ()
 
 
-@settings(max_examples=25, deadline=None)
 @given(MERGES, st.sampled_from(sorted(PATTERNS)))
 def test_so_they_do_for_ranks(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
     found = check(target_of_bpe(described(pairs, pattern, whole_tokens_first=True)))
@@ -98,7 +96,6 @@ PROSE = ["".join(text) for size in range(1, 5) for text in product("as' \n1A/", 
 PROSE_PARTS = st.sampled_from(sorted({text.encode() for text in PROSE if len(text) <= 2}))
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(PROSE_PARTS, PROSE_PARTS), min_size=1, max_size=10),
     st.sampled_from(sorted({*PATTERN_NAMES} - {"none", "qwen2"})),
@@ -134,7 +131,6 @@ SCORES = st.dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(SCORES)
 def test_so_they_do_for_unigram(scores: dict[str, float]) -> None:
     pieces = {"<unk>": 0.0, "a": -4.0, "b": -3.0, "1": -5.0, " ": -3.0} | scores
@@ -149,7 +145,6 @@ def test_so_they_do_for_unigram(scores: dict[str, float]) -> None:
 WORDS = st.sets(st.sampled_from([text for text in TEXTS if len(text) <= 3 and " " not in text]), max_size=6)
 
 
-@settings(max_examples=40, deadline=None)
 @given(WORDS, WORDS)
 def test_so_they_do_for_wordpiece(first: set[str], inside: set[str]) -> None:
     pieces = ["[UNK]", "a", *sorted(first - {"a"}), *(f"##{piece}" for piece in sorted(inside))]

@@ -51,7 +51,7 @@ def by_the_textbook(
 WORDS = st.dictionaries(st.text("abc", min_size=1, max_size=8), st.integers(1, 9), min_size=1, max_size=8)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(WORDS, st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12))
 def test_any_merges_are_replayed_as_by_the_textbook(
     words: dict[str, int], picks: list[tuple[int, int]]
@@ -66,7 +66,6 @@ def test_any_merges_are_replayed_as_by_the_textbook(
     assert list(replay(counted, merges, sizes={})) == by_the_textbook(counted, merges)
 
 
-@settings(max_examples=50, deadline=None)
 @given(WORDS)
 def test_what_was_trained_is_the_best_at_every_turn(words: dict[str, int]) -> None:
     learned = train({word.encode(): count for word, count in words.items()}, num_merges=20)

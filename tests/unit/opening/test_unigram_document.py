@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sentencepiece
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.texts import characters_of_all_kinds, texts
 
@@ -98,7 +98,6 @@ any_text = st.one_of(texts, st.lists(st.sampled_from(FRAGMENTS) | any_character)
 
 
 @pytest.mark.parametrize("rule", ["nmt_nfkc", "nmt_nfkc_cf", ""])
-@settings(max_examples=60)
 @given(given_texts=st.lists(any_text, max_size=4))
 def test_any_text(rule: str, given_texts: list[str]) -> None:
     check(*pair(rule), given_texts)
@@ -107,7 +106,6 @@ def test_any_text(rule: str, given_texts: list[str]) -> None:
 SCORES = st.one_of(st.sampled_from([-1.0, -2.0, -3.0, -0.5, 0.0, 2.0]), st.floats(-20, 5))
 
 
-@settings(max_examples=60)
 @given(
     scores=st.dictionaries(st.text(LETTERS, min_size=1, max_size=4), SCORES, max_size=12),
     words=st.lists(st.text(LETTERS + " x", max_size=12), max_size=5),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import sentencepiece
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.sentencepiece_models import scored, training_text, unknown, variant, written
 from support.texts import texts
@@ -178,7 +178,6 @@ def test_nul_leads_nowhere(kernel: str) -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", TRAINED)
-@settings(max_examples=25)
 @given(data=st.data())
 def test_trained_models(name: str, kernel: str, data: st.DataObject) -> None:
     check(trained(name), kernel, data.draw(st.lists(any_text, max_size=4)))
