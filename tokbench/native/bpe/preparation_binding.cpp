@@ -1,8 +1,7 @@
 // Encoding with preparation for Python.
-#include <nanobind/stl/tuple.h>
-
 #include "binding.hpp"
 #include "prepared_family.hpp"
+#include "encoding/python_added_tokens.hpp"
 #include "encoding/python_encoding.hpp"
 
 namespace tokbench {
@@ -10,21 +9,6 @@ namespace tokbench {
 using namespace nb::literals;
 
 namespace {
-
-// (text, id, flags): 1 takes the white space before it, 2 that behind it, 4 is a single word.
-std::vector<AddedToken> added_tokens_of(const nb::handle tokens) {
-  std::vector<AddedToken> added;
-  for (const nb::handle token : nb::cast<nb::list>(tokens)) {
-    const auto [text, id, flags] = nb::cast<std::tuple<nb::bytes, Id, unsigned>>(token);
-    added.push_back({{text.c_str(), text.size()}, id, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0});
-  }
-  return added;
-}
-
-AddedTokens added_sets_of(const nb::tuple& sets) {
-  if (sets.size() != 2) throw std::invalid_argument("there are two sets of added tokens");
-  return {added_tokens_of(sets[0]), added_tokens_of(sets[1])};
-}
 
 using OperationRows = nb::ndarray<const std::uint32_t, nb::shape<-1, 6>, nb::c_contig, nb::device::cpu>;
 using SetsOrNone = std::optional<InputArray<SetMask>>;
@@ -64,14 +48,7 @@ void construct(PreparedEncoder* self, const nb::list& tokens, const MergeRows& m
 }
 
 nb::list added_places(const PreparedEncoder& encoder, const nb::bytes& text, bool specials) {
-  nb::list places;
-  const Bytes bytes = view(text);
-  const AddedTokenSet& tokens = encoder.family().added({specials, false}).as_it_is();
-  tokens.cut(bytes, [](Bytes) {}, [&](Id id, Bytes found) {
-    const auto start = found.data() - bytes.data();
-    places.append(nb::make_tuple(start, start + static_cast<std::ptrdiff_t>(found.size()), id));
-  });
-  return places;
+  return places_of(encoder.family().added({specials, false}).as_it_is(), text);
 }
 
 nb::list pretokens(const PreparedEncoder& encoder, const nb::bytes& text) {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "added_tokens.hpp"
+#include "encoding/added_tokens.hpp"
 #include "family.hpp"
 #include "split_steps.hpp"
 

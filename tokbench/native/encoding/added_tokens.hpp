@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common/byte_classes.hpp"
-#include "encoding/id.hpp"
+#include "id.hpp"
 
 namespace tokbench {
 
