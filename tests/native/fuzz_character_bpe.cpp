@@ -1,8 +1,8 @@
 // BPE over characters gives what its definition gives for whole texts: cut into words, one text and many, on threads, remembered
-// or not; and a damaged table of replacements is refused, or leads nowhere outside of itself.
+// or not, and with added tokens between which each part is by itself; and a damaged table of replacements is refused, or leads nowhere outside of itself.
 #include "batches.hpp"
 #include "naive.hpp"
-#include "character_bpe/family.hpp"
+#include "character_bpe/document_family.hpp"
 
 #include <optional>
 #include <set>
@@ -168,6 +168,67 @@ void check_table(Bytes text, Random& random) {
   }
 }
 
+// Slices of the text and others, with no flags.
+std::vector<AddedToken> added_tokens_for(const std::string& text, Random& random) {
+  std::map<std::string, AddedToken> tokens;
+  for (std::size_t left = random.below(6); left > 0 && !text.empty(); --left) {
+    const std::size_t first = random.below(text.size());
+    const std::string slice = text.substr(first, random.between(1, 5));
+    tokens[slice] = {slice, static_cast<Id>(200'000 + tokens.size()), false, false, false};
+  }
+  std::vector<AddedToken> found;
+  for (const auto& [_, token] : tokens) found.push_back(token);
+  return found;
+}
+
+bool begins_with_space(const std::string& part) { return part.starts_with(" ") || part.starts_with("\u2581"); }
+
+// The longest of the tokens that begin first, again and again; what is between them is a text by itself.
+Found defined_with(const std::vector<AddedToken>& added, SpaceInFront space, Vocabulary vocabulary, const std::string& text) {
+  Found found;
+  std::size_t behind = 0;
+  const auto add_part = [&](std::size_t end) {
+    if (behind == end) return;
+    const std::string part = text.substr(behind, end - behind);
+    vocabulary.options.add_dummy_prefix = space == SpaceInFront::EachPart || (space == SpaceInFront::PartsWithout && !begins_with_space(part)) ||
+                                          (space == SpaceInFront::TextWithout && behind == 0 && !begins_with_space(part));
+    const Found ids = defined(vocabulary, naive::to_bytes(part));
+    found.insert(found.end(), ids.begin(), ids.end());
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const AddedToken* longest = nullptr;
+    for (const AddedToken& token : added) {
+      if (text.compare(at, token.text.size(), token.text) == 0 && (longest == nullptr || token.text.size() > longest->text.size())) longest = &token;
+    }
+    if (longest == nullptr) {
+      ++at;
+      continue;
+    }
+    add_part(at);
+    found.push_back(longest->id);
+    behind = at += longest->text.size();
+  }
+  add_part(text.size());
+  return found;
+}
+
+void check_document(Vocabulary vocabulary, const std::vector<Byte>& block, const std::string& text, Random& random) {
+  const auto space = static_cast<SpaceInFront>(random.below(4));
+  vocabulary.options = {space != SpaceInFront::Nothing, false, vocabulary.options.escape_whitespaces, false};
+  const std::vector<AddedToken> added = added_tokens_for(text, random);
+  std::vector<ScoredPiece> pieces;
+  for (std::size_t i = 0; i < vocabulary.texts.size(); ++i) pieces.push_back({vocabulary.texts[i], vocabulary.scores[i], vocabulary.kinds[i]});
+  const CertainCuts cuts(vocabulary.normalizer(), vocabulary.of({PieceKind::Normal, PieceKind::Unused}),
+                         vocabulary.of({PieceKind::Normal, PieceKind::UserDefined}), !vocabulary.has_bytes);
+  CharacterBpeDocument family(cuts, vocabulary.options, {{added, {}}, {{}, added}, space});
+  const CharacterBpeDocumentEncoder encoder({CharacterPieces(pieces, 0, vocabulary.bytes()), vocabulary.normalizer()}, std::move(family));
+  const Found expected = defined_with(added, space, vocabulary, text);
+  CHECK(found_in(encoder.encode(Bytes(block), {})) == expected);
+  CHECK(found_in(encoder.encode(Bytes(block), {.has_specials = true})) == expected);
+  CHECK(found_in(encoder.encode(Bytes(block), {.has_specials = true, .is_normalized = true})) == expected);
+  check_batch(encoder, block, Units::Utf8, random);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -185,5 +246,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
   check_batch(encoder, block, Units::Utf8, random);
   if (!first_invalid(bytes)) check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
+  check_document(vocabulary, block, text, random);
   return 0;
 }

@@ -26,13 +26,25 @@ class Encoder:
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]: ...
 
-def merging_encoder(
-    tokens: list[bytes],
-    merges: NDArray[np.uint32],
-    *,
-    unknown: int,
-    joins_unknown: bool,
-    byte_ids: NDArray[np.uint32] | None = None,
-    add_dummy_prefix: bool,
-    escape_whitespaces: bool,
-) -> Encoder: ...
+class DocumentEncoder:
+    def __init__(
+        self,
+        tokens: list[bytes],
+        merges: NDArray[np.uint32],
+        *,
+        unknown: int,
+        joins_unknown: bool,
+        byte_ids: NDArray[np.uint32] | None,
+        space_in_front: str,
+        escape_whitespaces: bool,
+        added: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+        added_with_specials: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+    ) -> None: ...
+    def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]: ...
+    def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]: ...
+    def encode_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def count_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> NDArray[np.int64]: ...

@@ -1,8 +1,8 @@
 """A BPE over characters of a `tokenizer.json` on our kernel, as Llama 2, Mistral, Gemma and Phi-3 have it.
 
-The text as a whole is one word: spaces are written as ▁, there may be one in front, and what is no token is unknown or
-becomes bytes. What else a document asks for that could change an id is a reason to leave it to its library. The checks
-mirror models/bpe/model.rs and pre_tokenizers/metaspace.rs of Hugging Face's `tokenizers`.
+The text between added tokens is one word: spaces are written as ▁, there may be one in front, and what is no token is
+unknown or becomes bytes. What else a document asks for that could change an id is a reason to leave it to its library.
+The checks mirror models/bpe/model.rs and pre_tokenizers/metaspace.rs of Hugging Face's `tokenizers`.
 """
 
 from __future__ import annotations
@@ -13,73 +13,103 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, NormalizedTexts
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.huggingface.tokenizer_json import special_contents, steps
 from tokbench.native.kernel_choice import chosen_module, is_installed
+from tokbench.opening.document_encoder import DocumentEncoder
+from tokbench.opening.found_tokens import FoundToken, found_tokens, rows_of
 from tokbench.opening.native_bpe import NotNativeError, merge_pairs
+from tokbench.opening.text_normalization import TextNormalization
+from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from tokbench.core.kernel_or_library import KernelEncoder
+    from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
 
 COMPILED = "tokbench.native._character_bpe"
 _MOST_TOKENS, _MOST_MERGES = 1 << 20, (1 << 21) - 1
-_MOST_EVERYWHERE = 16
-"""Each text is searched for so many added tokens at most."""
 _ENOUGH_TEXT = 1 << 14
 """Characters: for fewer, to make an encoder takes longer than the library does."""
+
+_NEVER_MADE = b"\0\0"
+"""Stands where an id has no token that a text becomes: no single character, and nothing is merged to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spaces:
+    """What a document does to spaces, as our kernel does it.
+
+    Attributes:
+        normalization: what is done to a text in Python, but for what added tokens are found before.
+        are_marked: whether the kernel writes them as ▁.
+        in_front: what gets one in front: "nothing", "each part" between added tokens, the "parts without" one, or the
+            "text without" one.
+        begin_words: whether the text is cut in front of each.
+    """
+
+    normalization: TextNormalization
+    are_marked: bool
+    in_front: str
+    begin_words: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CharacterBpe:
-    """A BPE as our kernel runs it, where no text is a special token.
+    """A BPE as our kernel runs it.
 
     Attributes:
-        tokens: by their ids.
+        tokens: by their ids; `_NEVER_MADE` where no text becomes one by merging.
         merges: two tokens and what they become, by their ids, the first one first.
         unknown: the id of what is no token.
         joins_unknown: whether unknown characters side by side are one token.
         byte_ids: the ids of the 256 bytes, where unknown characters become bytes.
-        escapes_spaces: whether spaces are written as ▁.
-        prefix: "always" for a ▁ in front of each text, "missing" for one where it has none, "" for none.
-        everywhere: added tokens that the library finds in every text: one that holds any of them is left to it.
+        spaces: what is done to spaces.
+        added: the added tokens.
+        finds_specials: whether it may be run where special tokens are found.
     """
 
-    tokens: tuple[str, ...]
+    tokens: tuple[bytes, ...]
     merges: tuple[tuple[int, int, int], ...]
     unknown: int
     joins_unknown: bool
     byte_ids: tuple[int, ...] | None
-    escapes_spaces: bool
-    prefix: str
-    everywhere: tuple[str, ...]
+    spaces: Spaces
+    added: tuple[FoundToken, ...]
+    finds_specials: bool
 
-    def encoder(self) -> KernelEncoder:
+    def encoder(self) -> CompiledEncoder:
         """What encodes with it.
 
         Raises:
             ValueError: it has more merges than a table holds.
         """
-        from tokbench.native._character_bpe import merging_encoder
+        from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
 
-        encoder = merging_encoder(
-            [token.encode() for token in self.tokens],
+        return CompiledEncoder(
+            list(self.tokens),
             np.array(self.merges, np.uint32).reshape(-1, 3),
             unknown=self.unknown,
             joins_unknown=self.joins_unknown,
             byte_ids=None if self.byte_ids is None else np.array(self.byte_ids, np.uint32),
-            add_dummy_prefix=self.prefix == "always",
-            escape_whitespaces=self.escapes_spaces,
+            space_in_front=self.spaces.in_front,
+            escape_whitespaces=self.spaces.are_marked,
+            added=rows_of(self.added, specials=False),
+            added_with_specials=rows_of(self.added, specials=True),
         )
-        return NormalizedTexts(encoder, _with_space) if self.prefix == "missing" else encoder
 
     def __str__(self) -> str:
         """What it does, in words."""
-        return "it is spaces written as ▁ and merges of characters, nothing else"
+        parts = list(self.spaces.normalization.kinds)
+        if self.spaces.are_marked:
+            parts.append(f"spaces written as {SPACE}")
+        everywhere = sum(not token.is_special for token in self.added)
+        if everywhere:
+            parts.append(f"{everywhere:,} added {'token' if everywhere == 1 else 'tokens'} in every text")
+        return f"it is {', '.join(parts)}{' and ' if parts else ''}merges of characters, nothing else"
 
 
 class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
@@ -97,37 +127,86 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         self.info = replace(self.info, kernel="native")
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
-        if special is not SpecialPolicy.TEXT:
+        if special is SpecialPolicy.TEXT:
+            return KernelUse(self._covers, _Late(self, specials=False))
+        if not self._description.finds_specials:
             return None
-        return KernelUse(self._covers, _Late(self))
+        if special is SpecialPolicy.ENCODE:
+            return KernelUse(self._covers, _Late(self, specials=True))
+        return KernelUse(self._covers_without_specials, _Late(self, specials=False))
 
     @cached_property
-    def kernel_encoder(self) -> KernelEncoder:
-        """What encodes the texts that are covered."""
+    def kernel_encoder(self) -> CompiledEncoder:
+        """What encodes the texts that are covered, once they are normalised."""
         return self._description.encoder()
+
+    def document_encoder(self, *, specials: bool) -> DocumentEncoder:
+        """What encodes the texts that are covered."""
+        described = self._description
+        return DocumentEncoder(
+            self.kernel_encoder, described.spaces.normalization, added=described.added, specials=specials
+        )
 
     def _covers(self, text: str) -> bool:
         if not text.isascii():
             text.encode()  # raises for lone surrogates
         self._missing -= len(text)
-        return self._missing <= 0 and not any(each in text for each in self._description.everywhere)
+        return self._missing <= 0 and (text.isascii() or self._agrees_on(text))
+
+    def _covers_without_specials(self, text: str) -> bool:
+        """The same of a text without special tokens. Raises `SpecialTokenError` for others."""
+        self._engine_for([text], special=SpecialPolicy.RAISE)
+        return self._covers(text)
+
+    @cached_property
+    def _agrees_on(self) -> Callable[[str], bool]:
+        """Whether the kernel knows of the characters of a text what it has to, which it does of ASCII."""
+        normalization = self._description.spaces.normalization
+        # The kernel knows of letters beyond ASCII only what split patterns need.
+        single = tuple(token.text for token in self._description.added if token.single_word)
+        agreement = UnicodeAgreement(
+            tokenizers_members,
+            kernel="native",
+            nfc=normalization.is_normal_form,
+            further=normalization.disputed,
+        )
+
+        def agrees(text: str) -> bool:
+            if any(map(text.__contains__, single)):
+                return False
+            covered = not normalization or agreement.covers(text)
+            return covered and (not normalization.is_normal_form or agreement.covers(normalization(text)))
+
+        return agrees
 
 
 class _Late:
     """The encoder of a tokenizer, made when a first text is covered."""
 
-    def __init__(self, tokenizer: CharacterDocument) -> None:
+    def __init__(self, tokenizer: CharacterDocument, *, specials: bool) -> None:
         self._tokenizer = tokenizer
+        self._specials = specials
+
+    @cached_property
+    def _made(self) -> DocumentEncoder:
+        return self._tokenizer.document_encoder(specials=self._specials)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._tokenizer.kernel_encoder, name)
+        return getattr(self._made, name)
 
 
-def character_bpe(document: Mapping[str, Any]) -> CharacterBpe:
+def is_of_characters(document: Mapping[str, Any]) -> bool:
+    """Whether a document is a BPE that nothing maps to bytes."""
+    parts = [*steps(document.get("normalizer")), *steps(document.get("pre_tokenizer"))]
+    return "merges" in document["model"] and not any(step.get("type") == "ByteLevel" for step in parts)
+
+
+def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> CharacterBpe:
     """A document as our kernel runs it.
 
     Args:
         document: a `tokenizer.json` of BPE that its library takes.
+        ids: the id that the library gives each of its tokens.
 
     Raises:
         NotNativeError: it does something that our kernel does not.
@@ -139,28 +218,37 @@ def character_bpe(document: Mapping[str, Any]) -> CharacterBpe:
         if model.get(name):
             raise NotNativeError(f"its model asks for {name}")
     vocab: Mapping[str, int] = model["vocab"]
-    tokens = sorted(vocab, key=vocab.__getitem__)
-    if [vocab[token] for token in tokens] != list(range(len(tokens))) or "" in vocab:
-        raise NotNativeError("its ids have gaps")
-    unknown = model.get("unk_token")
-    if unknown not in vocab:
-        raise NotNativeError("it has no unknown token")
+    specials = {text for text in special_contents(document) if len(text) > 1 or text not in vocab}
     byte_ids = _byte_ids(vocab) if model.get("byte_fallback") else None
-    escapes, prefix = _spaces(document)
-    merges = _merges(model, vocab)
+    unknown = model.get("unk_token")
+    if unknown not in vocab and byte_ids is None:
+        raise NotNativeError("it has no unknown token")
+    spaces = _spaces(document)
+    merges, makes_specials = _merges(model, vocab, specials=specials)
+    if spaces.begin_words:
+        merges = _inside_words(merges, vocab, joins_unknown=bool(model.get("fuse_unk")))
+    tokens = _tokens(vocab, specials=specials)
     if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
         raise NotNativeError(f"it has {_MOST_TOKENS:,} tokens or {_MOST_MERGES:,} merges, or more")
-    _check_special(document, vocab, made={tokens[made] for _, _, made in merges})
+    added, finds_specials = _added_tokens(document, ids, spaces, makes_specials=makes_specials)
     return CharacterBpe(
-        tokens=tuple(tokens),
+        tokens=tokens,
         merges=merges,
-        unknown=vocab[unknown],
+        unknown=vocab.get(unknown, 0),
         joins_unknown=bool(model.get("fuse_unk")),
         byte_ids=byte_ids,
-        escapes_spaces=escapes,
-        prefix=prefix,
-        everywhere=_everywhere(document),
+        spaces=spaces,
+        added=added,
+        finds_specials=finds_specials,
     )
+
+
+def _tokens(vocab: Mapping[str, int], *, specials: Collection[str]) -> tuple[bytes, ...]:
+    tokens = [_NEVER_MADE] * (max(vocab.values()) + 1)
+    for token, id in vocab.items():
+        if token and token not in specials:
+            tokens[id] = token.encode()
+    return tuple(tokens)
 
 
 def _byte_ids(vocab: Mapping[str, int]) -> tuple[int, ...]:
@@ -176,62 +264,102 @@ def _byte_ids(vocab: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(ids)
 
 
-def _merges(model: Mapping[str, Any], vocab: Mapping[str, int]) -> tuple[tuple[int, int, int], ...]:
+def _merges(
+    model: Mapping[str, Any], vocab: Mapping[str, int], *, specials: Collection[str]
+) -> tuple[tuple[tuple[int, int, int], ...], bool]:
+    """The merges without those that take or make a special token, and whether there are such."""
     pairs = merge_pairs(model, path="")
     if len(set(pairs)) != len(pairs):
         raise NotNativeError("it lists a merge twice")
-    return tuple((vocab[left], vocab[right], vocab[left + right]) for left, right in pairs)
+    ordinary = [
+        (left, right)
+        for left, right in pairs
+        if left not in specials and right not in specials and left + right not in specials
+    ]
+    merges = tuple((vocab[left], vocab[right], vocab[left + right]) for left, right in ordinary)
+    return merges, len(ordinary) != len(pairs)
 
 
-def _spaces(document: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether spaces become ▁, and which texts get one in front: "always", "missing" or ""."""
-    escapes, prefix = False, ""
-    for step in steps(document.get("normalizer")):
-        match step:
-            case {"type": "Prepend", "prepend": "▁"} if not (escapes or prefix):
-                prefix = "always"
-            case {"type": "Replace", "pattern": {"String": " "}, "content": "▁"} if not escapes:
-                escapes = True
-            case _:
-                raise NotNativeError(f"it normalises by {step.get('type')} in a way of its own")
-    if prefix and not escapes:
-        raise NotNativeError("it puts ▁ in front of texts, and leaves spaces as they are")
+def _inside_words(
+    merges: tuple[tuple[int, int, int], ...], vocab: Mapping[str, int], *, joins_unknown: bool
+) -> tuple[tuple[int, int, int], ...]:
+    """Those of some merges that make no token with a ▁ inside: the others never happen where each begins a word."""
+    if joins_unknown and SPACE not in vocab:
+        raise NotNativeError(f"it joins unknown characters, and {SPACE} is one")
+    across = {id for token, id in vocab.items() if SPACE in token[1:]}
+    return tuple(merge for merge in merges if merge[2] not in across)
+
+
+def _spaces(document: Mapping[str, Any]) -> Spaces:
+    normalizers = steps(document.get("normalizer"))
+    own = [_own_step(step) for step in normalizers]
+    is_own = own in ([], ["mark"], ["prepend", "mark"])
+    if any(not token.get("special") and _needs_normal_text(token, own) for token in _listed(document)):
+        is_own = False
+    normalization = TextNormalization(() if is_own else normalizers)
+    are_marked = is_own and "mark" in own
+    in_front = "each part" if is_own and "prepend" in own else "nothing"
+    has_spaces = own[-1:] != ["mark"]
+    begin_words = has_metaspace = False
     for step in steps(document.get("pre_tokenizer")):
         match step:
-            case {"type": "Split", "pattern": {"String": " "}} if escapes:
+            case {"type": "Split", "pattern": {"String": " "}} if not has_spaces:
                 continue  # there is none left
-            case {"type": "Metaspace", "replacement": "▁", "split": False, "prepend_scheme": scheme} if (
-                not prefix
-            ):
-                escapes = True
-                prefix = "" if scheme == "never" else "missing"
+            case {"type": "Metaspace", "replacement": "▁"} if not has_metaspace:
+                scheme, begin_words = step.get("prepend_scheme", "always"), step.get("split", True)
+                if scheme != "never" and in_front == "nothing":
+                    in_front = "parts without" if scheme == "always" else "text without"
+                has_metaspace, are_marked, has_spaces = True, True, False
             case _:
                 raise NotNativeError(f"it splits by {step.get('type')}")
-    if not escapes:
-        raise NotNativeError("it leaves spaces as they are")
-    return escapes, prefix
+    if in_front == "text without" and normalization:
+        raise NotNativeError(f"it puts {SPACE} in front of texts that it has normalised")
+    return Spaces(
+        normalization=normalization, are_marked=are_marked, in_front=in_front, begin_words=begin_words
+    )
 
 
-def _check_special(document: Mapping[str, Any], vocab: Mapping[str, int], *, made: set[str]) -> None:
-    """Refuse a document in which ordinary text could become a special token, which the library spells otherwise."""
-    for text in special_contents(document):
-        if text in vocab and (len(text) == 1 or text in made):
-            raise NotNativeError(f"merging makes its special token {text!r}")
+def _listed(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    listed: Sequence[Mapping[str, Any]] = document.get("added_tokens") or []
+    return listed
 
 
-def _everywhere(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """The added tokens that are found in every text."""
-    everywhere: Sequence[Mapping[str, Any]] = [
-        token for token in document.get("added_tokens") or [] if not token.get("special")
-    ]
-    for token in everywhere:
-        if token.get("normalized", True) or not token["content"]:
-            raise NotNativeError(f"its added token {token['content']!r} is matched in the normalised text")
-    if len(everywhere) > _MOST_EVERYWHERE:
-        raise NotNativeError(f"it finds {len(everywhere)} added tokens in every text")
-    return tuple(token["content"] for token in everywhere)
+def _needs_normal_text(token: Mapping[str, Any], own: Sequence[str]) -> bool:
+    """Whether an added token can be found in the normalised text alone, if the kernel normalises by some own steps."""
+    if not token.get("normalized") or not own:
+        return False
+    holds_spaces = " " in token["content"] or SPACE in token["content"]
+    return bool("prepend" in own or holds_spaces or token.get("lstrip") or token.get("rstrip"))
 
 
-def _with_space(text: str) -> str:
-    """A text with a space in front, if it has none."""
-    return text if not text or text[0] in {" ", SPACE} else f" {text}"
+def _own_step(step: Mapping[str, Any]) -> str:
+    """What a normaliser is to the kernel itself: "mark", "prepend" or "other"."""
+    match step:
+        case {"type": "Prepend", "prepend": "▁"}:
+            return "prepend"
+        case {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}:
+            return "mark"
+    return "other"
+
+
+def _added_tokens(
+    document: Mapping[str, Any], ids: Mapping[str, int], spaces: Spaces, *, makes_specials: bool
+) -> tuple[tuple[FoundToken, ...], bool]:
+    """The added tokens, and whether special ones are among them: if they are found as the library finds them."""
+    listed = _listed(document)
+    everywhere = [token for token in listed if not token.get("special")]
+    own = [] if spaces.normalization else [_own_step(step) for step in steps(document.get("normalizer"))]
+    special = [token for token in listed if token.get("special")]
+    # Where they are looked for, their merges are there as well: nothing else may become one.
+    hidden = any(
+        token.get("normalized") or token.get("single_word") or not {" ", SPACE}.isdisjoint(token["content"])
+        for token in special
+    )
+    if (makes_specials and (hidden or spaces.normalization)) or any(
+        _needs_normal_text(token, own) for token in special
+    ):
+        return found_tokens(everywhere, ids, normalization=spaces.normalization), False
+    try:
+        return found_tokens(listed, ids, normalization=spaces.normalization), True
+    except NotNativeError:
+        return found_tokens(everywhere, ids, normalization=spaces.normalization), False

@@ -11,16 +11,16 @@ import numpy as np
 
 from tokbench.core.encoded import Encoded
 from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
-from tokbench.core.token_arrays import TiledSpans, divided_ids, offsets_of
+from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.opening.document_encoder import DocumentEncoder
+from tokbench.opening.found_tokens import rows_of
 from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from tokbench.core.encoded import EncodedSpans
     from tokbench.native._bpe import PreparedEncoder
@@ -53,11 +53,16 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def _finds_no_specials(self) -> DocumentEncoder:
-        return DocumentEncoder(self._plan, self._encoder, specials=False)
+        return self._encoder_of(specials=False)
 
     @cached_property
     def _finds_specials(self) -> DocumentEncoder:
-        return DocumentEncoder(self._plan, self._encoder, specials=True)
+        return self._encoder_of(specials=True)
+
+    def _encoder_of(self, *, specials: bool) -> DocumentEncoder:
+        return DocumentEncoder(
+            self._encoder, self._plan.normalization, added=self._plan.added, specials=specials
+        )
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
@@ -125,90 +130,10 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             np.array(vocabulary.merges, np.uint32).reshape(-1, 3),
             whole_tokens_first=vocabulary.whole_tokens_first,
             pattern=splitting.pattern,
-            added=self._plan.added_rows(specials=False),
-            added_with_specials=self._plan.added_rows(specials=True),
+            added=rows_of(self._plan.added, specials=False),
+            added_with_specials=rows_of(self._plan.added, specials=True),
             steps=splitting.rows() if in_steps else None,
             sets=masks,
             byte_sets=None if masks is None else byte_masks(masks),
             marks_ends=vocabulary.marks_ends,
         )
-
-
-class DocumentEncoder:
-    """Encodes texts on the kernel: finds added tokens, normalises what is between them, splits and merges.
-
-    Args:
-        plan: what the document asks for.
-        encoder: the kernel's for it.
-        specials: whether special tokens are found.
-    """
-
-    def __init__(self, plan: KernelDocument, encoder: PreparedEncoder, *, specials: bool) -> None:
-        self._normalization = plan.normalization
-        self._encoder = encoder
-        self._specials = specials
-        self._finds_first = bool(plan.normalization and plan.added_rows(specials=specials)[0])
-        """Whether some added tokens are looked for before a text is normalised."""
-
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
-        if not self._normalization:
-            return self._encoder.encode(text, specials=self._specials)
-        if self._is_found_first(text):
-            return self._encode_parts(text)
-        return self._encoder.encode(self._normalization(text), specials=self._specials, normalized=True)
-
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
-        if not any(map(self._is_found_first, texts)):
-            return self._encode_whole(texts, threads)
-        encoded = divided_ids(
-            texts,
-            where=self._is_found_first,
-            then=self._encode_each,
-            otherwise=lambda plain: Encoded(*self._encode_whole(plain, threads)),
-        )
-        return encoded.ids, encoded.offsets
-
-    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has."""
-        if any(map(self._is_found_first, texts)):
-            return np.diff(self.encode_batch(texts, threads)[1])
-        return self._encoder.count_batch(
-            self._normalized(texts), threads, specials=self._specials, normalized=bool(self._normalization)
-        )
-
-    def _encode_whole(
-        self, texts: Sequence[str], threads: int
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        return self._encoder.encode_batch(
-            self._normalized(texts), threads, specials=self._specials, normalized=bool(self._normalization)
-        )
-
-    def _normalized(self, texts: Sequence[str]) -> list[str]:
-        return list(map(self._normalization, texts)) if self._normalization else list(texts)
-
-    def _is_found_first(self, text: str) -> bool:
-        """Whether an added token is found in a text before it is normalised."""
-        return self._finds_first and bool(self._encoder.added_places(text.encode(), specials=self._specials))
-
-    def _encode_each(self, texts: Sequence[str]) -> Encoded:
-        encoded = list(map(self._encode_parts, texts))
-        return Encoded(
-            ids=np.array([id for ids in encoded for id in ids], np.uint32),
-            offsets=offsets_of(list(map(len, encoded))),
-        )
-
-    def _encode_parts(self, text: str) -> list[int]:
-        """The ids of a text in which added tokens are found before the parts between them are normalised."""
-        data = text.encode()
-        ids: list[int] = []
-        behind = 0
-        places = self._encoder.added_places(data, specials=self._specials)
-        for start, stop, id in [*places, (len(data), len(data), None)]:
-            part = self._normalization(data[behind:start].decode())
-            ids += self._encoder.encode(part, specials=self._specials, normalized=True)
-            if id is not None:
-                ids.append(id)
-            behind = stop
-        return ids

@@ -11,7 +11,12 @@ from tokbench.core.plurals import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.added_tokens import completed
-from tokbench.opening.character_document import CharacterBpe, CharacterDocument, character_bpe
+from tokbench.opening.character_document import (
+    CharacterBpe,
+    CharacterDocument,
+    character_bpe,
+    is_of_characters,
+)
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.kernel_document import KernelDocument, kernel_document
 from tokbench.opening.native_bpe import NotNativeError, byte_level_bpe, check_bpe, merge_pairs
@@ -154,7 +159,7 @@ def _bpe_or_library(
     description, reason = _description(document, path=path, library=library)
     plan = characters = None
     if description is None:
-        characters, reason = _characters(document)
+        characters, reason = _characters(document, library=library)
     if description is None and characters is None:
         plan, why = _plan(document, path=path, library=library)
         reason = why if plan is not None else reason or why
@@ -186,21 +191,17 @@ def _description(
     return description, f"it is {steps}the pattern {description.pattern_name!r} and merges, nothing else"
 
 
-def _characters(document: Mapping[str, Any]) -> tuple[CharacterBpe | None, str]:
+def _characters(
+    document: Mapping[str, Any], *, library: HuggingFaceTokenizer
+) -> tuple[CharacterBpe | None, str]:
     """The document as a BPE over characters, or None, and why if it is one."""
-    if not _is_of_characters(document):
+    if not is_of_characters(document):
         return None, ""
     try:
-        description = character_bpe(document)
+        description = character_bpe(document, ids=library.spelled_ids)
     except NotNativeError as error:
         return None, str(error)
     return description, str(description)
-
-
-def _is_of_characters(document: Mapping[str, Any]) -> bool:
-    """Whether it is a BPE that writes spaces as ▁."""
-    spaces = any("▁" in str(document.get(part)) for part in ("normalizer", "pre_tokenizer"))
-    return spaces and "merges" in document["model"]
 
 
 def _plan(

@@ -2,9 +2,11 @@
 // is released around everything that takes time.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
+#include "document_family.hpp"
+#include "encoding/python_added_tokens.hpp"
 #include "encoding/python_encoding.hpp"
-#include "family.hpp"
 
 using namespace tokbench;
 using namespace nb::literals;
@@ -61,15 +63,26 @@ CharacterBpeEncoder* made_encoder(const nb::list& pieces, const InputArray<float
   return new CharacterBpeEncoder({CharacterPieces(scored, unknown, bytes), std::move(normalizer)}, std::move(family));
 }
 
-// An encoder of tokens and merges, each of three ids.
-CharacterBpeEncoder* merging_encoder(const nb::list& tokens, const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
-                                     Id unknown, bool joins_unknown, const std::optional<InputArray<Id>>& byte_ids, bool add_dummy_prefix,
-                                     bool escape_whitespaces) {
+SpaceInFront space_named(const std::string& name) {
+  if (name == "nothing") return SpaceInFront::Nothing;
+  if (name == "each part") return SpaceInFront::EachPart;
+  if (name == "parts without") return SpaceInFront::PartsWithout;
+  if (name == "text without") return SpaceInFront::TextWithout;
+  throw std::invalid_argument("nothing such can get a space in front");
+}
+
+// Of tokens and merges, each of three ids.
+CharacterBpeDocumentEncoder* made_document_encoder(const nb::list& tokens,
+                                                   const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
+                                                   Id unknown, bool joins_unknown, const std::optional<InputArray<Id>>& byte_ids,
+                                                   const std::string& space_in_front, bool escape_whitespaces, const nb::tuple& added,
+                                                   const nb::tuple& added_with_specials) {
   if (unknown >= tokens.size()) throw std::invalid_argument("there is no such unknown token");
   const nb::tuple kept(tokens);
   const std::vector<std::string_view> texts = views_of(kept);
   const std::optional<std::array<Id, 256>> bytes = bytes_in(byte_ids);
   const std::span<const Id> numbers(merges.data(), merges.size());
+  CharacterBpeDocument::Preparation preparation{added_sets_of(added), added_sets_of(added_with_specials), space_named(space_in_front)};
   const nb::gil_scoped_release unlocked;
   std::vector<CharacterPieces::ListedMerge> listed;
   std::vector<std::string_view> made;
@@ -77,11 +90,28 @@ CharacterBpeEncoder* merging_encoder(const nb::list& tokens, const nb::ndarray<c
     listed.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
     if (numbers[i + 2] < texts.size()) made.push_back(texts[numbers[i + 2]]);
   }
-  const NormalizerOptions options{add_dummy_prefix, false, escape_whitespaces, false};
+  const NormalizerOptions options{preparation.space != SpaceInFront::Nothing, false, escape_whitespaces, false};
   CharacterPieces pieces(texts, listed, unknown, joins_unknown, bytes);
   Normalizer normalizer(CharacterMap(), Symbols(), options);
-  CharacterBpeFamily family(CertainCuts(normalizer, made, texts, pieces.joins_unknown()), options);
-  return new CharacterBpeEncoder({std::move(pieces), std::move(normalizer)}, std::move(family));
+  CharacterBpeDocument family(CertainCuts(normalizer, made, texts, pieces.joins_unknown()), options, std::move(preparation));
+  return new CharacterBpeDocumentEncoder({std::move(pieces), std::move(normalizer)}, std::move(family));
+}
+
+nb::list encode_document(const CharacterBpeDocumentEncoder& encoder, nb::handle text, bool specials, bool normalized) {
+  return encode_read_text(encoder, text, {specials, normalized});
+}
+
+nb::tuple encode_documents(const CharacterBpeDocumentEncoder& encoder, const nb::list& texts, unsigned threads, bool specials, bool normalized) {
+  return encode_read_texts(encoder, texts, threads, {specials, normalized});
+}
+
+Array<std::int64_t> count_documents(const CharacterBpeDocumentEncoder& encoder, const nb::list& texts, unsigned threads, bool specials,
+                                    bool normalized) {
+  return count_read_texts(encoder, texts, threads, {specials, normalized});
+}
+
+nb::list added_places(const CharacterBpeDocumentEncoder& encoder, const nb::bytes& text, bool specials) {
+  return places_of(encoder.family().added({specials, false}).as_it_is(), text);
 }
 
 }  // namespace
@@ -95,7 +125,15 @@ NB_MODULE(_character_bpe, module) {
       .def("encode", &encode_text<CharacterBpeFamily>, "text"_a)
       .def("encode_batch", &encode_texts<CharacterBpeFamily>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
       .def("count_batch", &count_texts<CharacterBpeFamily>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].");
-  module.def("merging_encoder", &merging_encoder, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "unknown"_a, "joins_unknown"_a,
-             "byte_ids"_a.noconvert() = nb::none(), "add_dummy_prefix"_a, "escape_whitespaces"_a,
-             "An Encoder of tokens and merges: uint32[M, 3], the ids of two tokens and of what they become, the first one first.");
+  nb::class_<CharacterBpeDocumentEncoder>(module, "DocumentEncoder")
+      .def(nb::new_(&made_document_encoder), "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "unknown"_a, "joins_unknown"_a,
+           "byte_ids"_a.noconvert().none(), "space_in_front"_a, "escape_whitespaces"_a, "added"_a, "added_with_specials"_a,
+           "Of tokens and merges: uint32[M, 3], the ids of two tokens and of what they become, the first one first.")
+      .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
+           "(start, stop, id) of the added tokens that are found before a text is normalised.")
+      .def("encode", &encode_document, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false)
+      .def("encode_batch", &encode_documents, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
+           "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("count_batch", &count_documents, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
+           "How many ids each text has: int64[len(texts)].");
 }

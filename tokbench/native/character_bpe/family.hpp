@@ -108,19 +108,23 @@ class CharacterBpeFamily {
   // The ids of a part of a text with its ends.
   template <class Worker, class Output>
   void encode(Worker& worker, const Text& text, TextEnds ends, Output& output) const {
-    if (text.size == 0) return;
+    if (text.size != 0) encode_part(worker, worker.utf8(text), ends, output);
+  }
+
+  // The same of UTF-8, of which there is some.
+  template <class Worker, class Output>
+  void encode_part(Worker& worker, Bytes utf8, TextEnds ends, Output& output) const {
     const bool has_prefix = ends.is_first && options_.add_dummy_prefix && !options_.treat_whitespace_as_suffix;
-    if (!cuts_->cuts() || (has_prefix && !cuts_->takes_space_in_front())) return solve(worker, worker.utf8(text), ends, output);
-    static constexpr Byte kSpace = ' ';
-    const Bytes utf8 = has_prefix ? worker.utf8_behind(kSpace, text) : worker.utf8(text);
+    if (!cuts_->cuts() || (has_prefix && !cuts_->takes_space_in_front())) return solve(worker, utf8, ends, output);
+    const Bytes spaced = has_prefix ? behind_space(worker, utf8) : utf8;
     const std::size_t size_of_prefix = has_prefix ? 1 : 0;
-    const std::size_t first = ends.is_first && !has_prefix ? begin_of_words(utf8) : 0;
-    const std::size_t behind = ends.is_last ? end_of_words(utf8) : utf8.size();
-    if (first == kNoWords || behind <= std::max(first, size_of_prefix)) return solve(worker, utf8.subspan(size_of_prefix), ends, output);
+    const std::size_t first = ends.is_first && !has_prefix ? begin_of_words(spaced) : 0;
+    const std::size_t behind = ends.is_last ? end_of_words(spaced) : spaced.size();
+    if (first == kNoWords || behind <= std::max(first, size_of_prefix)) return solve(worker, utf8, ends, output);
     Widened<Worker, Output> widened{output, most_ids_};
-    worker.encode_words_of(*cuts_, utf8.subspan(first, behind - first), widened);
+    worker.encode_words_of(*cuts_, spaced.subspan(first, behind - first), widened);
     output = widened.output;
-    if (behind != utf8.size()) solve(worker, utf8.subspan(behind), {false, true}, output);
+    if (behind != spaced.size()) solve(worker, spaced.subspan(behind), {false, true}, output);
   }
 
   // For the places of tokens.
@@ -150,6 +154,14 @@ class CharacterBpeFamily {
     output.begin(most);
     output.use(worker.solver().solve_part(part, ends, output.room(worker, most)));
     output.end();
+  }
+
+  template <class Worker>
+  static Bytes behind_space(Worker& worker, Bytes utf8) {
+    Byte* const spaced = worker.room_for_copies(utf8.size() + 1);
+    spaced[0] = ' ';
+    std::copy(utf8.begin(), utf8.end(), spaced + 1);
+    return {spaced, utf8.size() + 1};
   }
 
   // Where the first word of a text begins of which spaces in front are dropped; kNoWords where what is dropped is not that plain.

@@ -68,17 +68,32 @@ class AddedTokenSet {
     if (behind < end) part(Bytes(behind, end));
   }
 
-  // Whether a text can be cut where patterns.hpp calls it safe, and both sides have the tokens that the whole has: none
-  // holds a letter before a space, or a line end before a letter, nor looks or reaches over such a place.
-  bool may_be_cut() const {
+  // Whether a text can be cut between a letter or digit and a space, and both sides have the tokens that the whole has: none
+  // stands on both sides of such a place, nor looks or reaches over it.
+  bool may_be_cut_before_spaces() const {
     return std::ranges::all_of(tokens_, [](const AddedToken& token) {
       const std::string_view text = token.text;
       for (std::size_t i = 1; i < text.size(); ++i) {
-        if (text[i] == ' ' && is_ascii_letter(text[i - 1])) return false;
-        if (text[i - 1] == '\n' && !is_ascii_sign(text[i])) return false;
+        if (text[i] == ' ' && is_word(static_cast<Byte>(text[i - 1]))) return false;
       }
       const bool reaches = (token.lstrip && !is_ascii_sign(text.front())) || (token.rstrip && !is_ascii_sign(text.back()));
       return !token.single_word && !reaches;
+    });
+  }
+
+  // Whether a text between tokens may begin at such a place.
+  bool may_end_words() const {
+    return std::ranges::any_of(tokens_, [](const AddedToken& token) { return is_word(static_cast<Byte>(token.text.back())); });
+  }
+
+  // Whether it can be cut there, and between a line end and a letter.
+  bool may_be_cut() const {
+    return may_be_cut_before_spaces() && std::ranges::none_of(tokens_, [](const AddedToken& token) {
+      const std::string_view text = token.text;
+      for (std::size_t i = 1; i < text.size(); ++i) {
+        if (text[i - 1] == '\n' && !is_ascii_sign(text[i])) return true;
+      }
+      return false;
     });
   }
 
@@ -198,7 +213,7 @@ class AddedTokenSet {
   std::vector<AddedToken> tokens_;                                     // in the order of their texts
   std::array<std::pair<std::uint32_t, std::uint32_t>, 256> ranges_{};  // by first byte, those that begin with it
   std::array<Byte, 256> is_lead_{};
-  std::array<Byte, 4> leads_{};
+  std::array<Byte, 8> leads_{};
   std::size_t num_leads_ = 0;
   std::array<Pair, 4> pairs_{};  // the first two bytes
   std::size_t num_pairs_ = 0;
@@ -213,6 +228,8 @@ class AddedTokens {
       : sets_{AddedTokenSet(std::move(as_it_is)), AddedTokenSet(std::move(normalized))} {}
 
   bool empty() const { return sets_[0].empty() && sets_[1].empty(); }
+  bool may_be_cut_before_spaces() const { return sets_[0].may_be_cut_before_spaces() && sets_[1].may_be_cut_before_spaces(); }
+  bool may_end_words() const { return sets_[0].may_end_words() || sets_[1].may_end_words(); }
   bool may_be_cut() const { return sets_[0].may_be_cut() && sets_[1].may_be_cut(); }
 
   // See AddedTokenSet; without the first set for a text that was normalised behind it.

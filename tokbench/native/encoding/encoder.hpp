@@ -197,7 +197,9 @@ class Encoder {
   template <class Output>
   void encode_text(Worker& worker, const Text& text, [[maybe_unused]] TextEnds ends, [[maybe_unused]] Reading reading,
                    Output& output) const {
-    if constexpr (PreparesTexts<F>) {
+    if constexpr (requires { family_.encode(worker, text, ends, reading, output); }) {
+      family_.encode(worker, text, ends, reading, output);
+    } else if constexpr (PreparesTexts<F>) {
       family_.encode(worker, split_words_, text, reading, output);
     } else if constexpr (requires { family_.encode(worker, text, ends, output); }) {
       family_.encode(worker, text, ends, output);

@@ -56,7 +56,8 @@ concept PreparesTexts = requires { typename F::Reading; };
 //
 //   encode(worker, text, ends, output)   gives the ids of a text, or of a part of one with its ends, to `output`
 //
-// and cuts texts into words by what it likes: nobody asks for its split_words().
+// and cuts texts into words by what it likes: nobody asks for its split_words(). One that has a Reading, too, is told it behind
+// the ends.
 
 struct OnlyReading {};
 

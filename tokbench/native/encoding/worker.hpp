@@ -62,14 +62,6 @@ class Worker {
   // The UTF-8 of a text, until the next one is asked for or encoded.
   Bytes utf8(const Text& text) { return utf8_of(text, utf8_); }
 
-  // The same behind a byte.
-  Bytes utf8_behind(Byte first, const Text& text) {
-    if (utf8_.empty()) utf8_.resize(1);
-    utf8_[0] = first;
-    const std::size_t size = append_utf8(text, utf8_, 1);  // which moves them
-    return {utf8_.data(), size};
-  }
-
   // Room for copies of words, until more is asked for.
   Byte* room_for_copies(std::size_t size) {
     if (copies_.size() < size) copies_.resize(size);

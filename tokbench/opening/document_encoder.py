@@ -1,0 +1,127 @@
+"""Texts of a `tokenizer.json` for the kernel: normalised in Python, where it is not the kernel that normalises them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from tokbench.core.encoded import Encoded
+from tokbench.core.token_arrays import divided_ids, offsets_of
+from tokbench.opening.found_tokens import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.opening.found_tokens import FoundToken
+    from tokbench.opening.text_normalization import TextNormalization
+
+
+class PreparedEncoder(Protocol):
+    """An encoder of the kernel that finds added tokens, in `normalized` texts only those found behind normalisation."""
+
+    def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
+        """(start, stop, id) of the added tokens that are found before a text is normalised."""
+
+    def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]:
+        """The ids of a text."""
+
+    def encode_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+
+    def count_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> NDArray[np.int64]:
+        """How many ids each text has."""
+
+
+class DocumentEncoder:
+    """Encodes texts on the kernel: finds added tokens, normalises what is between them, and has the rest done.
+
+    Args:
+        encoder: the kernel's for a document.
+        normalization: what is done to a text first, but for what added tokens are found before.
+        added: the added tokens.
+        specials: whether special tokens are found.
+    """
+
+    def __init__(
+        self,
+        encoder: PreparedEncoder,
+        normalization: TextNormalization,
+        *,
+        added: Sequence[FoundToken],
+        specials: bool,
+    ) -> None:
+        self._normalization = normalization
+        self._encoder = encoder
+        self._specials = specials
+        self._finds_first = bool(normalization and rows_of(added, specials=specials)[0])
+        """Whether some added tokens are looked for before a text is normalised."""
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        if not self._normalization:
+            return self._encoder.encode(text, specials=self._specials)
+        if self._is_found_first(text):
+            return self._encode_parts(text)
+        return self._encoder.encode(self._normalization(text), specials=self._specials, normalized=True)
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        if not any(map(self._is_found_first, texts)):
+            return self._encode_whole(texts, threads)
+        encoded = divided_ids(
+            texts,
+            where=self._is_found_first,
+            then=self._encode_each,
+            otherwise=lambda plain: Encoded(*self._encode_whole(plain, threads)),
+        )
+        return encoded.ids, encoded.offsets
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has."""
+        if any(map(self._is_found_first, texts)):
+            return np.diff(self.encode_batch(texts, threads)[1])
+        return self._encoder.count_batch(
+            self._normalized(texts), threads, specials=self._specials, normalized=bool(self._normalization)
+        )
+
+    def _encode_whole(
+        self, texts: Sequence[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        return self._encoder.encode_batch(
+            self._normalized(texts), threads, specials=self._specials, normalized=bool(self._normalization)
+        )
+
+    def _normalized(self, texts: Sequence[str]) -> list[str]:
+        return list(map(self._normalization, texts)) if self._normalization else list(texts)
+
+    def _is_found_first(self, text: str) -> bool:
+        """Whether an added token is found in a text before it is normalised."""
+        return self._finds_first and bool(self._encoder.added_places(text.encode(), specials=self._specials))
+
+    def _encode_each(self, texts: Sequence[str]) -> Encoded:
+        encoded = list(map(self._encode_parts, texts))
+        return Encoded(
+            ids=np.array([id for ids in encoded for id in ids], np.uint32),
+            offsets=offsets_of(list(map(len, encoded))),
+        )
+
+    def _encode_parts(self, text: str) -> list[int]:
+        """The ids of a text in which added tokens are found before the parts between them are normalised."""
+        data = text.encode()
+        ids: list[int] = []
+        behind = 0
+        places = self._encoder.added_places(data, specials=self._specials)
+        for start, stop, id in [*places, (len(data), len(data), None)]:
+            part = self._normalization(data[behind:start].decode())
+            ids += self._encoder.encode(part, specials=self._specials, normalized=True)
+            if id is not None:
+                ids.append(id)
+            behind = stop
+        return ids
