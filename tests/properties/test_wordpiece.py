@@ -65,7 +65,7 @@ def learned(kernel: Kernel, words: Mapping[str, int], **options: Any) -> list[st
     counter = counter_of(kernel, max_characters_per_word=1000)
     counter.finish()
     for word, count in words.items():
-        counter.add_word(word, count)
+        counter.add_counted(word, count)
     return kernel.train(
         counter, **({"min_frequency": 2, "prefix": "##", "seed": 0, "progress": None} | options)
     )
@@ -221,7 +221,7 @@ def test_the_words_of_documents_are_those_of_the_library(
     counter.finish()
     for part, count in counter.take_unsettled():
         for word in library_words(part, **rules):
-            counter.add_word(word, count)
+            counter.add_counted(word, count)
     expected = Counter({word: count for word, count in expected.items() if len(word) <= 100})
     assert dict(counter.items()) == expected
     assert (counter.words, counter.distinct_words) == (expected.total(), len(expected))
@@ -254,7 +254,7 @@ def test_what_a_kernel_cannot_use_is_refused(kernel: Kernel) -> None:
         counter.add_texts(["\ud800"])
     counter.finish()
     with pytest.raises(ValueError, match="a count must be positive"):
-        counter.add_word("a", 0)
+        counter.add_counted("a", 0)
     with pytest.raises(ValueError, match="min_frequency must be at least 1"):
         kernel.train(
             counter,

@@ -6,11 +6,94 @@ import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from tokbench.core.counted_words import PARTS, WordArrays, part_of
+
 if TYPE_CHECKING:
+    from collections import Counter
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tokbench.core.counting import CountProgress
 
+_WORD_BYTES = 160
+"""That a word in a dictionary takes, about."""
 
-class PythonDocumentCounter(ABC):
+
+class PythonWords(ABC):
+    """Words in a dictionary, taken out and put in, in bulk; see `tokbench.core.counted_words.WordCounter`."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> Counter[str]:
+        """The words and their counts."""
+
+    @abstractmethod
+    def add_counted(self, word: str, count: int) -> None:
+        """Occurrences of a word that was counted elsewhere."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Everything has been added."""
+
+    def drain(self) -> None:
+        """Count what has arrived."""
+        self.finish()
+
+    def clear_counts(self) -> None:
+        """Forget the words, but not the totals."""
+        self.counts.clear()
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the dictionary takes, about."""
+        return len(self.counts) * _WORD_BYTES
+
+    def arrays(self, first: int = 0, last: int = PARTS) -> WordArrays:
+        """The words of some parts, sorted by bytes."""
+        _check_parts(first, last)
+        self.drain()
+        words = ((word.encode(), count) for word, count in self.counts.items())
+        return WordArrays.of(sorted(item for item in words if first <= part_of(item[0]) < last))
+
+    def add_arrays(
+        self,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        *,
+        first: int = 0,
+        last: int = PARTS,
+    ) -> None:
+        """Words that were counted elsewhere, but for those of other parts."""
+        _check_parts(first, last)
+        places = offsets.tolist()
+        if (
+            len(places) != len(counts) + 1
+            or places[0] < 0
+            or places != sorted(places)
+            or places[-1] > len(data)
+        ):
+            raise ValueError("there must be one offset more than counts, each where a word can end")
+        for number, (word, count) in enumerate(WordArrays(data, offsets, counts).items()):
+            try:
+                text = word.decode()
+            except UnicodeDecodeError:
+                raise ValueError(f"word {number} is not UTF-8") from None
+            if not text:
+                raise ValueError(f"word {number} is empty")
+            if count < 1:
+                raise ValueError(f"word {number} has a count below 1")
+            if first <= part_of(word) < last:
+                self.add_counted(text, count)
+
+
+def _check_parts(first: int, last: int) -> None:
+    if not 0 <= first <= last <= PARTS:
+        raise ValueError("there are no such parts")
+
+
+class PythonDocumentCounter(PythonWords):
     """Divides sources into documents; see `tokbench.core.counting.DocumentCounter`."""
 
     def __init__(self) -> None:
@@ -24,6 +107,12 @@ class PythonDocumentCounter(ABC):
     @abstractmethod
     def count_document(self, text: str) -> None:
         """Count what is in a document that is not empty."""
+
+    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
+        """What was counted elsewhere."""
+        del pretokens
+        self.documents += documents
+        self.num_bytes += num_bytes
 
     def add_texts(self, texts: list[str]) -> None:
         """Whole documents."""

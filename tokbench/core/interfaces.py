@@ -102,6 +102,7 @@ class TrainingRecord:
         requested_vocab_size: as asked for, or None where the default was taken.
         stopped_early: why fewer tokens were learned than asked for, else None.
         notes: what else the user should know of it, a sentence each.
+        words: which counted words it learned from, as JSON; None where it read documents.
     """
 
     documents: int | None
@@ -117,6 +118,7 @@ class TrainingRecord:
     requested_vocab_size: int | None = None
     stopped_early: str | None = None
     notes: tuple[str, ...] = ()
+    words: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

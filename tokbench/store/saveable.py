@@ -158,6 +158,7 @@ def _training_document(training: TrainingRecord, text: TextIdentity | None) -> d
         "document_sample": [] if text is None else list(text.sample),
         "line_fingerprint": None if lines is None else lines.fingerprint,
         "line_sample": [] if lines is None else list(lines.sample),
+        **({} if training.words is None else {"words": training.words}),
     }
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.core.progress import Progress, no_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from tokbench.backends.bpe.config import BpeConfig
+    from tokbench.backends.bpe.counting import PretokenCounting
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
     from tokbench.core.checks import Check
+    from tokbench.core.counted_words import CountedWords
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.manifest import Manifest
 
@@ -44,6 +46,24 @@ class BpeBackend:
         from tokbench.backends.bpe.training import train
 
         return train(documents, config, progress=progress)
+
+    def word_counting(self, config: BpeConfig) -> PretokenCounting:
+        """How pre-tokens are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
+        from tokbench.backends.bpe.counting import PretokenCounting
+
+        return PretokenCounting(config)
+
+    def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The pattern and the special tokens that pre-tokens were counted with."""
+        return {name: settings[name] for name in ("pattern", "special_tokens") if name in settings}
+
+    def train_on_words(
+        self, words: CountedWords, config: BpeConfig, *, progress: Progress = no_progress
+    ) -> BpeTokenizer:
+        """Learn a tokenizer from counted pre-tokens. Raises `TrainingError`."""
+        from tokbench.backends.bpe.training import train_on_words
+
+        return train_on_words(words, config, progress=progress)
 
     def load(self, directory: Path, manifest: Manifest) -> BpeTokenizer:
         """Open a folder that `BpeTokenizer.save` wrote. Raises `ModelFormatError`."""

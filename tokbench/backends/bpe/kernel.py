@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
+from tokbench.core.counted_words import WordCounter
 from tokbench.core.counting import DocumentCounter
 from tokbench.core.kernel_or_library import KernelEncoder
 from tokbench.errors import ConfigError
@@ -28,14 +29,11 @@ if TYPE_CHECKING:
 _COMPILED = "tokbench.native._bpe"
 
 
-class PretokenCounter(DocumentCounter, Protocol):
+class PretokenCounter(DocumentCounter, WordCounter, Protocol):
     """Counts pre-tokens."""
 
     def add_counted(self, pretoken: str, count: int) -> None:
         """Occurrences of a pre-token that was split off elsewhere."""
-
-    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """What `add_counted` does not know."""
 
     def items(self) -> list[tuple[bytes, int]]:
         """Each distinct pre-token and its count, in no order."""

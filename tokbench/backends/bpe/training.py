@@ -1,9 +1,9 @@
-"""Training a byte-level BPE: documents → counts of pre-tokens → merges → a tokenizer.
+"""Training a byte-level BPE: documents, or words that were counted before → merges → a tokenizer.
 
-What overlaps: reading and counting. The kernel counts on worker threads of its own; this thread reads the next block,
-or takes the next documents, while those before are split and counted. It waits where two batches a worker are
-queued, and in `counter.finish`, so that memory does not grow with the text. Merging begins when everything is counted,
-and runs on one thread: each merge depends on the one before.
+What overlaps: reading and counting (`counting.py`). The kernel counts on worker threads of its own; this thread reads
+the next block, or takes the next documents, while those before are split and counted. It waits where two batches a
+worker are queued, and in `counter.finish`, so that memory does not grow with the text. Merging begins when everything
+is counted, and runs on one thread: each merge depends on the one before.
 
 What is lazy:
 
@@ -17,31 +17,31 @@ What is lazy:
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.config import config_as_saved
+from tokbench.backends.bpe.counting import PretokenCounting, threads_of
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.merge_trace import displaced_pairs
-from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tokens
-from tokbench.backends.bpe.split_patterns import resolve_pattern, split
+from tokbench.backends.bpe.reference import NUM_BYTES, Merge
+from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.core.base import utf8
-from tokbench.core.counting import batches, count_sources, count_texts, limits_told
+from tokbench.core.counting import limits_told
 from tokbench.core.default_sizes import fitted_size
-from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.training import early_end, identity_of, refuse_one_text
+from tokbench.core.training import early_end, identity_of
+from tokbench.core.word_input import add_words, with_words
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.kernel import PretokenCounter
     from tokbench.backends.bpe.merge_trace import DisplacedPairs
-    from tokbench.backends.bpe.split_patterns import SplitPattern
+    from tokbench.core.counted_words import CountedWords
+    from tokbench.core.documents import TextIdentity
     from tokbench.core.progress import Progress
 
 
@@ -52,20 +52,54 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
         CorpusError: a document that cannot be read.
         TrainingError: no text at all, or words that are too long or too many for the kernel.
     """
+    counting = PretokenCounting(config)
+    started = time.perf_counter()
+    counter = counting.new_counter(threads=threads_of(config), seed=config.seed)
+    counting.count(counter, documents, progress=progress)
+    return _merged(
+        counter,
+        config,
+        identify_text=identity_of(documents),
+        counting_seconds=time.perf_counter() - started,
+        progress=progress,
+    )
+
+
+def train_on_words(words: CountedWords, config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
+    """Learn a tokenizer from counted pre-tokens: what `train` learns from their text.
+
+    Raises:
+        TrainingError: there are none, or too many for the kernel.
+    """
+    counting = PretokenCounting(config)
+    started = time.perf_counter()
+    counter = counting.new_counter(threads=1, seed=config.seed)
+    add_words(counter, words, progress=progress)
+    tokenizer = _merged(
+        counter,
+        config,
+        identify_text=None,
+        counting_seconds=time.perf_counter() - started,
+        progress=progress,
+    )
+    with_words(tokenizer, words)
+    return tokenizer
+
+
+def _merged(
+    counter: PretokenCounter,
+    config: BpeConfig,
+    *,
+    identify_text: Callable[[], TextIdentity] | None,
+    counting_seconds: float,
+    progress: Progress,
+) -> BpeTokenizer:
+    """Learn merges from what a counter holds, and make a tokenizer of them."""
     kernel = current_kernel()
     pattern = resolve_pattern(config.pattern)
-    threads = config.threads or os.cpu_count() or 1
-    counter = kernel.new_counter(
-        pattern=pattern.kernel_name,
-        special_tokens=list(config.special_tokens),
-        threads=threads,
-        seed=config.seed,
-    )
     started = time.perf_counter()
-    _count(counter, documents, config=config, pattern=pattern, progress=progress)
     with limits_told():
         counter.finish()
-    counted = time.perf_counter()
     if not counter.pretokens:
         raise TrainingError(
             "there is no text to train on", hint="name files with text, or leave out --special-token"
@@ -89,7 +123,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     merges = tuple(map(Merge._make, zip(*pairs.T.tolist(), counts.tolist(), strict=True)))
     progress("merging", len(merges), num_merges, "merges")
     merged = time.perf_counter()
-    seconds = {"counting": counted - started, "merging": merged - counted}
+    seconds = {"counting": counting_seconds, "merging": merged - started}
     displaced = _traced(counter, merges, progress=progress) if config.trace else None
     if displaced is not None:
         seconds["tracing"] = time.perf_counter() - merged
@@ -102,7 +136,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
         special_tokens={text: first_special + i for i, text in enumerate(config.special_tokens)},
         merges=merges,
         config=config_as_saved(config, pattern),
-        identify_text=identity_of(documents),
+        identify_text=identify_text,
         training=TrainingRecord(
             documents=counter.documents,
             num_bytes=counter.num_bytes,
@@ -112,7 +146,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
             learned_ids=range(NUM_BYTES, first_special),
             learned_unit="merges",
             seconds=seconds,
-            threads=threads,
+            threads=threads_of(config),
             kernel=kernel.name,
             requested_vocab_size=config.vocab_size,
             stopped_early=early_end(
@@ -140,46 +174,3 @@ def _traced(
 def _no_more_pairs(config: BpeConfig) -> str:
     length = f" in at most {config.max_token_length} bytes" if config.max_token_length else ""
     return f"no pair is left that occurs {config.min_frequency} times or more{length}"
-
-
-# --- counting ---------------------------------------------------------------------------------
-
-
-def _count(
-    counter: PretokenCounter,
-    documents: Iterable[str],
-    *,
-    config: BpeConfig,
-    pattern: SplitPattern,
-    progress: Progress,
-) -> None:
-    refuse_one_text(documents)
-    # The native scanners split UTF-8 as it stands in a file: then no Python string is made of it.
-    reads_bytes = not pattern.is_custom and pattern.normalization is None
-    if reads_bytes and isinstance(documents, ByteDocuments):
-        count_sources(counter, documents, progress=progress)
-        return
-    for batch in batches(documents, progress=progress):
-        if pattern.is_custom:
-            _count_split(counter, batch, config=config, pattern=pattern)
-        else:
-            count_texts(counter, batch, normalized=pattern.normalized)
-
-
-def _count_split(
-    counter: PretokenCounter, texts: list[str], *, config: BpeConfig, pattern: SplitPattern
-) -> None:
-    """Split by a custom pattern with the `regex` package, here: the kernel has no scanner for it."""
-    from collections import Counter
-
-    num_bytes = sum(len(utf8(text)) for text in texts)
-    counts: Counter[str] = Counter()
-    for text in texts:
-        for piece in cut_at_special_tokens(text, config.special_tokens):
-            if not piece.is_special:
-                counts.update(split(pattern, piece.text))
-    for pretoken, count in counts.items():
-        counter.add_counted(pretoken, count)
-    counter.add_totals(
-        documents=sum(1 for text in texts if text), num_bytes=num_bytes, pretokens=counts.total()
-    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.backends.unigram import reference
 from tokbench.backends.unigram.rules import PieceRules, alphabet, segments_of
 from tokbench.core.base import utf8
+from tokbench.core.counting_fallback import PythonWords
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.sentencepiece.model import SPACE
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
-class WordCounter:
+class WordCounter(PythonWords):
     """Counts the words of the lines of documents; see `tokbench.backends.unigram.kernel.WordCounter`."""
 
     def __init__(
@@ -29,13 +30,29 @@ class WordCounter:
         whole_lines: bool,
         special_tokens: Sequence[str],
         threads: int,
+        seed: int = 0,
     ) -> None:
         """Nothing is counted yet; there is one thread, however many are asked for."""
-        del threads
+        del threads, seed
         self._dummy_prefix, self._collapse, self._whole_lines = dummy_prefix, collapse, whole_lines
         self._finder = SpecialTokenFinder(special_tokens)
-        self.counts: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self.documents = self.num_bytes = 0
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The words and their counts."""
+        return self._counts
+
+    def add_counted(self, word: str, count: int) -> None:
+        """Occurrences of a word that was counted elsewhere."""
+        self.counts[word] += count
+
+    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
+        """What was counted elsewhere."""
+        del pretokens  # the counts tell it
+        self.documents += documents
+        self.num_bytes += num_bytes
 
     @property
     def words(self) -> int:

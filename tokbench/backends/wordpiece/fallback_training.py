@@ -64,28 +64,32 @@ class WordCounter(PythonDocumentCounter):
         """Move the counts of parts to their words: each is normalised once, however often it occurs."""
         for part, count in self._parts.items():
             for word in library_words(part, **self._rules):
-                self.add_word(word, count)
+                self.add_counted(word, count)
         self._parts.clear()
 
     def take_unsettled(self) -> list[tuple[str, int]]:
         return []  # the library has settled all
 
-    def add_word(self, word: str, count: int) -> None:
+    @property
+    def counts(self) -> Counter[str]:
+        return self._words
+
+    def add_counted(self, word: str, count: int) -> None:
         if count < 1:
             raise ValueError("a count must be positive")
         word.encode()  # raises for lone surrogates here, as the native kernel does
         if len(word) > self._most:
             self.too_long += count
         else:
-            self._words[word] += count
+            self.counts[word] += count
 
     def items(self) -> list[tuple[str, int]]:
-        return list(self._words.items())
+        return list(self.counts.items())
 
     def characters(self) -> list[tuple[str, int, bool]]:
         counts: Counter[str] = Counter()
         inside: set[str] = set()
-        for word, count in self._words.items():
+        for word, count in self.counts.items():
             inside.update(word[1:])
             for character in word:
                 counts[character] += count
@@ -93,11 +97,11 @@ class WordCounter(PythonDocumentCounter):
 
     @property
     def words(self) -> int:
-        return self._words.total()
+        return self.counts.total()
 
     @property
     def distinct_words(self) -> int:
-        return len(self._words)
+        return len(self.counts)
 
 
 def split_at_spaces(text: str) -> list[str]:

@@ -36,7 +36,7 @@ class WordCounter(DocumentCounter, Protocol):
     def take_unsettled(self) -> list[tuple[str, int]]:
         """Parts of the text with characters that are not settled, and their counts; handed over once."""
 
-    def add_word(self, word: str, count: int) -> None:
+    def add_counted(self, word: str, count: int) -> None:
         """Occurrences of a word that was normalised elsewhere."""
 
     def items(self) -> list[tuple[str, int]]:

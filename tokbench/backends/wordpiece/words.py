@@ -55,5 +55,5 @@ def count_words(
         counter.finish()
     for part, count in counter.take_unsettled():
         for word in library_words(part, **rules):
-            counter.add_word(word, count)
+            counter.add_counted(word, count)
     return counter

@@ -2,7 +2,7 @@
 #include "binding.hpp"
 #include "pretoken_counter.hpp"
 #include "trainer.hpp"
-#include "training/python_counter.hpp"
+#include "training/python_words.hpp"
 
 namespace tokbench {
 
@@ -56,6 +56,7 @@ void bind_training(nb::module_& module) {
 
   nb::class_<PretokenCounter> counter(module, "PretokenCounter");
   bind_documents(counter);
+  bind_words(counter);
   counter
       .def(
           "__init__",
@@ -71,12 +72,6 @@ void bind_training(nb::module_& module) {
             self.add_counted(utf8_view(pretoken), count);
           },
           "pretoken"_a, "count"_a, "Occurrences of a pre-token that was split off elsewhere.")
-      .def(
-          "add_totals",
-          [](PretokenCounter& self, std::uint64_t documents, std::uint64_t bytes, std::uint64_t pretokens) {
-            self.add_totals({documents, bytes, pretokens});
-          },
-          nb::kw_only(), "documents"_a, "num_bytes"_a, "pretokens"_a)
       .def("items", &counted_items, "Each distinct pre-token and its count, in no order.")
       .def_prop_ro("pretokens", [](const PretokenCounter& self) { return self.totals().pretokens; })
       .def_prop_ro("distinct_pretokens", [](const PretokenCounter& self) { return counts_of(self).size(); });

@@ -48,14 +48,28 @@ struct InvalidByte {
   friend auto operator<=>(const InvalidByte&, const InvalidByte&) = default;
 };
 
+// The bytes of pre-tokens that were counted elsewhere: nothing is counted higher than the bytes of all text.
+class CountedBytes {
+ public:
+  void add(Bytes pretoken, std::int64_t count) {
+    const auto size = static_cast<std::int64_t>(std::max<std::size_t>(pretoken.size(), 1));
+    if (count > (kMost - total_) / size) throw std::invalid_argument("the counts are too large together");
+    total_ += count * size;
+  }
+
+ private:
+  static constexpr std::int64_t kMost = std::int64_t{1} << 62;
+
+  std::int64_t total_ = 0;
+};
+
 template <class Splitter>
 class Counter {
  public:
   Counter(Splitter splitter, SpecialTokens special_tokens, unsigned threads, std::uint64_t seed)
       : splitter_(std::move(splitter)),
         special_tokens_(std::move(special_tokens)),
-        counts_(seed),
-        counted_(seed) {
+        counts_(seed) {
     states_.reserve(std::max(threads, 1u));
     for (unsigned i = 0; i < std::max(threads, 1u); ++i) states_.push_back({PretokenTable(seed), {}});
     if (states_.size() > 1) start_workers();
@@ -81,17 +95,10 @@ class Counter {
     if (documents_.bytes.size() >= kBatchBytes) submit_documents();
   }
 
-  // `count` > 0 occurrences of one pre-token that was split off elsewhere.
-  void add_counted(Bytes pretoken, std::int64_t count) {
-    // Nothing is counted higher than the bytes of all text.
-    const auto size = static_cast<std::int64_t>(std::max<std::size_t>(pretoken.size(), 1));
-    if (count > (kMostCountedBytes - counted_bytes_) / size) throw std::invalid_argument("the counts are too large together");
-    counted_bytes_ += count * size;
-    Byte padded[kKeyPadding] = {};
-    const bool is_short = pretoken.size() <= kShortWord;
-    if (is_short) std::copy(pretoken.begin(), pretoken.end(), padded);
-    counted_.add(is_short ? padded : pretoken.data(), pretoken.size(), count);
-    if (counted_.size() >= kTableEntries) counts_.take(counted_);
+  // `count` > 0 occurrences of one pre-token that was split off elsewhere, if it is in one of these parts of the counts.
+  void add_counted(Bytes pretoken, std::int64_t count, std::size_t first = 0, std::size_t last = PretokenCounts::kParts) {
+    counted_bytes_.add(pretoken, count);
+    counts_.add(pretoken, count, first, last);
   }
 
   // A source of unchecked bytes begins; what feed() brings until end_source() belongs to it.
@@ -135,8 +142,24 @@ class Counter {
       extra_.add(state.totals);
       counts_.take(state.table);
     }
-    counts_.take(counted_);
   }
+
+  // Waits until what has arrived is counted, but for the end of a source that may go on; then more may be added.
+  void drain() {
+    if (!documents_.bytes.empty()) submit_documents();
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return (queue_.empty() && busy_ == 0) || failure_; });
+    }
+    rethrow_failure();
+    for (State& state : states_) counts_.take(state.table);
+  }
+
+  // Forgets the counts, but not the totals; behind drain().
+  void clear_counts() { counts_.clear(); }
+
+  // Bytes of memory that the counts take, about.
+  std::size_t memory() const { return counts_.memory(); }
 
   // The first byte of the first source that is not UTF-8; final behind finish().
   std::optional<InvalidByte> invalid() {
@@ -166,7 +189,6 @@ class Counter {
 
   static constexpr std::size_t kBatchBytes = 1 << 20;
   static constexpr std::size_t kTableEntries = 1 << 16;  // of a thread: emptied seldom, yet near
-  static constexpr std::int64_t kMostCountedBytes = std::int64_t{1} << 62;
 
   // The system may grant fewer threads than asked for: the counts are the same.
   void start_workers() {
@@ -256,6 +278,7 @@ class Counter {
       while (std::optional<Batch> batch = next_batch()) {
         count(state, *batch);
         free(std::move(batch->bytes));
+        end_batch();
       }
       counts_.take(state.table);
     } catch (...) {
@@ -272,8 +295,15 @@ class Counter {
     if (queue_.empty()) return std::nullopt;
     Batch batch = std::move(queue_.front());
     queue_.pop_front();
+    ++busy_;
     changed_.notify_all();
     return batch;
+  }
+
+  void end_batch() {
+    const std::lock_guard lock(mutex_);
+    --busy_;
+    changed_.notify_all();
   }
 
   void stop_workers() {
@@ -353,8 +383,7 @@ class Counter {
   SpecialTokens special_tokens_;
   std::vector<State> states_;  // one for each worker; one without workers
   PretokenCounts counts_;
-  PretokenTable counted_;  // by add_counted(), and not in counts_ yet
-  std::int64_t counted_bytes_ = 0;
+  CountedBytes counted_bytes_;
   CounterTotals extra_;
   bool finished_ = false;
 
@@ -369,6 +398,7 @@ class Counter {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Batch> queue_;
+  std::size_t busy_ = 0;  // workers that have a batch
   std::vector<TextBuffer> free_buffers_;
   std::optional<InvalidByte> invalid_;
   std::exception_ptr failure_;

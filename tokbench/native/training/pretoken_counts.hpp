@@ -13,7 +13,7 @@ namespace tokbench {
 // be joined at the end, and two threads meet only where they empty into the same partition.
 class PretokenCounts {
  public:
-  explicit PretokenCounts(std::uint64_t seed) {
+  explicit PretokenCounts(std::uint64_t seed) : seed_(seed) {
     for (auto& partition : partitions_) partition = std::make_unique<Partition>(seed);
   }
 
@@ -36,6 +36,34 @@ class PretokenCounts {
         });
     if (lock) lock.unlock();
     table.clear();
+  }
+
+  // Adds what was counted elsewhere, if it is in one of the parts from `first` to before `last`. It goes straight into its
+  // partition, whose slots follow other bits of the hash: pre-tokens that have come from one part crowd no table.
+  void add(Bytes pretoken, std::int64_t count, std::size_t first = 0, std::size_t last = kParts) {
+    const PretokenTable::Entry entry = partitions_[0]->table.entry_of(pretoken, count);
+    const std::size_t part = part_of(entry.hash);
+    if (part < first || part >= last) return;
+    const std::lock_guard lock(partitions_[part]->mutex);
+    partitions_[part]->table.add(entry);
+  }
+
+  // Forgets everything, and gives the memory back.
+  void clear() {
+    for (auto& partition : partitions_) {
+      const std::lock_guard lock(partition->mutex);
+      partition->table = PretokenTable(seed_, kPartitionBits);
+    }
+  }
+
+  // Bytes of memory that the tables take; while threads still count, about.
+  std::size_t memory() const {
+    std::size_t total = 0;
+    for (const auto& partition : partitions_) {
+      const std::lock_guard lock(partition->mutex);
+      total += partition->table.memory();
+    }
+    return total;
   }
 
   // No thread takes any more when these are called.
@@ -62,12 +90,14 @@ class PretokenCounts {
  private:
   struct alignas(64) Partition {
     explicit Partition(std::uint64_t seed) : table(seed, kPartitionBits) {}
-    std::mutex mutex;
+    mutable std::mutex mutex;
     PretokenTable table;
   };
 
-  Partition& partition_of(std::uint64_t hash) { return *partitions_[hash >> (64 - kPartitionBits)]; }
+  static std::size_t part_of(std::uint64_t hash) { return hash >> (64 - kPartitionBits); }
+  Partition& partition_of(std::uint64_t hash) { return *partitions_[part_of(hash)]; }
 
+  std::uint64_t seed_;
   std::unique_ptr<Partition> partitions_[kParts];
 };
 

@@ -1,6 +1,7 @@
 // How often each pre-token occurs: an open-addressing table that holds each distinct one once.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -128,6 +129,18 @@ class PretokenTable {
   }
 
   std::size_t size() const { return size_; }
+
+  // Bytes of memory that it takes.
+  std::size_t memory() const { return slots_.capacity() * sizeof(Slot) + long_bytes_.capacity(); }
+
+  // A pre-token as an entry, whose bytes are those that are given.
+  Entry entry_of(Bytes pretoken, std::int64_t count) const {
+    if (pretoken.size() > kShortWord) return {{}, hash_bytes(pretoken, seed_), pretoken, count};
+    Byte padded[kKeyPadding] = {};
+    std::copy(pretoken.begin(), pretoken.end(), padded);
+    const WordKey key = short_key(padded, pretoken.size());
+    return {key, hash_short(key), {}, count};
+  }
 
  private:
   // A short pre-token is its key. Of a long one, the key holds its hash, and where its bytes are in

@@ -14,7 +14,7 @@
 #include "encoding/python_encoding.hpp"
 #include "line_words.hpp"
 #include "trainer.hpp"
-#include "training/python_counter.hpp"
+#include "training/python_words.hpp"
 
 using namespace tokbench;
 using namespace tokbench::unigram;
@@ -156,13 +156,15 @@ NB_MODULE(_unigram_training, module) {
   module.attr("SOURCES") = TOKBENCH_SOURCES;
   nb::class_<LineWordCounter> counter(module, "WordCounter", "Counts the words of the lines of documents, on threads.");
   bind_documents(counter);
+  bind_words(counter);
   counter
       .def(
           "__init__",
-          [](LineWordCounter* self, bool dummy_prefix, bool collapse, bool whole_lines, std::vector<std::string> special_tokens, unsigned threads) {
-            new (self) LineWordCounter(LineWords({dummy_prefix, collapse, whole_lines}), checked(std::move(special_tokens)), threads, kSeed);
+          [](LineWordCounter* self, bool dummy_prefix, bool collapse, bool whole_lines, std::vector<std::string> special_tokens, unsigned threads,
+             std::uint64_t seed) {
+            new (self) LineWordCounter(LineWords({dummy_prefix, collapse, whole_lines}), checked(std::move(special_tokens)), threads, seed);
           },
-          nb::kw_only(), "dummy_prefix"_a, "collapse"_a, "whole_lines"_a, "special_tokens"_a, "threads"_a)
+          nb::kw_only(), "dummy_prefix"_a, "collapse"_a, "whole_lines"_a, "special_tokens"_a, "threads"_a, "seed"_a = kSeed)
       .def_prop_ro("words", [](const LineWordCounter& self) { return self.totals().pretokens; })
       .def_prop_ro("distinct", [](const LineWordCounter& self) { return self.is_finished() ? self.counts().size() : 0; });
   nb::class_<TrainingText>(module, "TrainingText", "The segments of counted words, and the characters that they are made of.")

@@ -5,7 +5,7 @@
 
 #include "family.hpp"
 #include "trainer.hpp"
-#include "training/python_counter.hpp"
+#include "training/python_words.hpp"
 #include "training_binding.hpp"
 #include "word_counter.hpp"
 
@@ -29,7 +29,7 @@ WordCounter* made_counter(std::vector<std::string> special_tokens, const InputAr
 // The words of a finished counter; before that, they are not made yet.
 const PretokenCounts& words_of(const WordCounter& counter) {
   if (!counter.is_finished()) throw std::invalid_argument("the counter is not finished");
-  return counter.words();
+  return counter.counts();
 }
 
 nb::list counted_items(const WordCounter& counter) {
@@ -125,15 +125,16 @@ std::int64_t count_tokens(const WordPieceEncoder& encoder, const WordCounter& co
 void bind_training(nb::module_& module) {
   nb::class_<WordCounter> counter(module, "WordCounter");
   bind_documents(counter);
+  bind_words(counter);
   counter
       .def(nb::new_(&made_counter), nb::kw_only(), "special_tokens"_a, "settled"_a.noconvert(), "max_characters_per_word"_a,
            "clean_text"_a, "handle_chinese_chars"_a, "strip_accents"_a, "lowercase"_a, "threads"_a, "seed"_a)
       .def("take_unsettled", &taken_unsettled, "Parts of the text with characters that are not settled, and their counts.")
       .def(
-          "add_word",
+          "add_counted",
           [](WordCounter& self, nb::handle word, std::int64_t count) {
             if (count < 1) throw std::invalid_argument("a count must be positive");
-            self.add_word(utf8_view(word), count);
+            self.add_counted(utf8_view(word), count);
           },
           "word"_a, "count"_a, "Occurrences of a word that was normalised elsewhere.")
       .def("items", &counted_items, "Each distinct word and its count, in no order.")

@@ -76,6 +76,7 @@ class WordCounter {
     parts_.reset();
   }
 
+  void add_totals(const CounterTotals& totals) { parts_ ? parts_->add_totals(totals) : totals_.add(totals); }
   std::optional<InvalidByte> invalid() { return parts_ ? parts_->invalid() : invalid_; }
   const CounterTotals& totals() const { return parts_ ? parts_->totals() : totals_; }
   bool is_finished() const { return parts_ == nullptr; }
@@ -88,16 +89,33 @@ class WordCounter {
   // Parts with characters that are not settled: what they become is to be added. They are handed over once.
   std::vector<Part> take_unsettled() { return std::exchange(unsettled_, {}); }
 
-  // `count` > 0 occurrences of a word that was normalised elsewhere.
-  void add_word(Bytes word, std::int64_t count) {
-    PretokenTable table(options_.seed);
+  // `count` > 0 occurrences of a word that was normalised elsewhere, if it is in one of these parts of the counts.
+  void add_counted(Bytes word, std::int64_t count, std::size_t first = 0, std::size_t last = PretokenCounts::kParts) {
+    counted_bytes_.add(word, count);
     const auto characters = static_cast<std::size_t>(std::ranges::count_if(word, [](Byte byte) { return !is_continuation(byte); }));
-    too_long_ += add(table, word, characters, count);
-    words_.take(table);
+    if (characters > options_.most_characters) {
+      too_long_ += count;
+    } else {
+      words_.add(word, count, first, last);
+    }
   }
 
-  // Behind finish():
-  const PretokenCounts& words() const { return words_; }
+  // Waits until what has arrived is normalised, but for the end of a source that may go on; then more may be added.
+  void drain() {
+    if (parts_ == nullptr) return;
+    parts_->drain();
+    normalize(parts_->counts());
+    parts_->clear_counts();
+  }
+
+  // Forgets the words, but not the totals; behind drain().
+  void clear_counts() { words_.clear(); }
+
+  // Bytes of memory that words and what is to become some take, about.
+  std::size_t memory() const { return words_.memory() + (parts_ ? parts_->counts().memory() : 0); }
+
+  // Behind drain() or finish():
+  const PretokenCounts& counts() const { return words_; }
   std::int64_t too_long() const { return too_long_; }  // occurrences of words that were left out
 
  private:
@@ -161,6 +179,7 @@ class WordCounter {
   std::vector<std::uint8_t> settled_;
   std::unique_ptr<Parts> parts_;  // until finish()
   PretokenCounts words_;
+  CountedBytes counted_bytes_;
   std::int64_t too_long_ = 0;
   std::vector<Part> unsettled_;
   CounterTotals totals_;

@@ -25,30 +25,33 @@ class PretokenCounter(PythonDocumentCounter):
         self._counts: Counter[str] = Counter()
         self.pretokens = 0
 
-    def add_counted(self, pretoken: str, count: int) -> None:
+    @property
+    def counts(self) -> Counter[str]:
+        return self._counts
+
+    def add_counted(self, word: str, count: int) -> None:
         if count < 1:
             raise ValueError("a count must be positive")
-        pretoken.encode()  # raises for lone surrogates here, as the native kernel does
-        self._counts[pretoken] += count
+        word.encode()  # raises for lone surrogates here, as the native kernel does
+        self.counts[word] += count
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        self.documents += documents
-        self.num_bytes += num_bytes
+        super().add_totals(documents=documents, num_bytes=num_bytes, pretokens=pretokens)
         self.pretokens += pretokens
 
     def finish(self) -> None:
         """Nothing is pending here."""
 
     def items(self) -> list[tuple[bytes, int]]:
-        return [(pretoken.encode(), count) for pretoken, count in self._counts.items()]
+        return [(pretoken.encode(), count) for pretoken, count in self.counts.items()]
 
     @property
     def distinct_pretokens(self) -> int:
-        return len(self._counts)
+        return len(self.counts)
 
     def count_document(self, text: str) -> None:
         for piece in reference.cut_at_special_tokens(text, self._special_tokens):
             if not piece.is_special:
                 pretokens = split(self._pattern, piece.text)
                 self.pretokens += len(pretokens)
-                self._counts.update(pretokens)
+                self.counts.update(pretokens)

@@ -1,0 +1,102 @@
+"""Counting pre-tokens: documents → a counter of the kernel."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.backends.bpe.reference import cut_at_special_tokens
+from tokbench.backends.bpe.split_patterns import resolve_pattern, split
+from tokbench.core.base import utf8
+from tokbench.core.counting import batches, count_sources, count_texts, limits_told
+from tokbench.core.documents import ByteDocuments
+from tokbench.core.training import refuse_one_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tokbench.backends.bpe.config import BpeConfig
+    from tokbench.backends.bpe.kernel import PretokenCounter
+    from tokbench.backends.bpe.split_patterns import SplitPattern
+    from tokbench.core.progress import Progress
+
+
+def threads_of(config: BpeConfig) -> int:
+    """The threads that a configuration asks for: all, where it says nothing."""
+    return config.threads or os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class PretokenCounting:
+    """How pre-tokens are counted under a configuration; see `tokbench.core.counted_words.WordCounting`."""
+
+    config: BpeConfig
+
+    @property
+    def pattern(self) -> SplitPattern:
+        """What splits texts."""
+        return resolve_pattern(self.config.pattern)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """All that the counts depend on besides the text."""
+        return {
+            "backend": "bpe",
+            "pattern": self.config.pattern,
+            "pattern_regex": self.pattern.regex,
+            "normalization": self.pattern.normalization,
+            "special_tokens": sorted(self.config.special_tokens),
+        }
+
+    @property
+    def cuts_at_lines(self) -> bool:
+        """Whether the pattern is one of which that is known: see `native/bpe/patterns.hpp`."""
+        return not self.pattern.is_custom and self.pattern.regex is not None
+
+    def new_counter(self, *, threads: int, seed: int) -> PretokenCounter:
+        """A counter of the kernel."""
+        return current_kernel().new_counter(
+            pattern=self.pattern.kernel_name,
+            special_tokens=list(self.config.special_tokens),
+            threads=threads,
+            seed=seed,
+        )
+
+    def count(self, counter: PretokenCounter, documents: Iterable[str], *, progress: Progress) -> None:
+        """Hand documents to a counter and drain it. Raises `CorpusError`, `TrainingError`."""
+        refuse_one_text(documents)
+        pattern = self.pattern
+        # The native scanners split UTF-8 as it stands in a file: then no Python string is made of it.
+        reads_bytes = not pattern.is_custom and pattern.normalization is None
+        if reads_bytes and isinstance(documents, ByteDocuments):
+            count_sources(counter, documents, progress=progress)
+            return
+        for batch in batches(documents, progress=progress):
+            if pattern.is_custom:
+                self._count_split(counter, batch)
+            else:
+                count_texts(counter, batch, normalized=pattern.normalized)
+        self.drain(counter)
+
+    def drain(self, counter: PretokenCounter) -> None:
+        """Bring all that has arrived into the counts."""
+        with limits_told():
+            counter.drain()
+
+    def _count_split(self, counter: PretokenCounter, texts: list[str]) -> None:
+        """Split by a custom pattern with the `regex` package, here: the kernel has no scanner for it."""
+        from collections import Counter
+
+        num_bytes = sum(len(utf8(text)) for text in texts)
+        counts: Counter[str] = Counter()
+        for text in texts:
+            for piece in cut_at_special_tokens(text, self.config.special_tokens):
+                if not piece.is_special:
+                    counts.update(split(self.pattern, piece.text))
+        for pretoken, count in counts.items():
+            counter.add_counted(pretoken, count)
+        counter.add_totals(
+            documents=sum(1 for text in texts if text), num_bytes=num_bytes, pretokens=counts.total()
+        )
