@@ -182,5 +182,5 @@ def test_rows_of_different_lengths_are_no_array(run: Callable[..., Done], traine
 
 def test_options_of_help_are_in_panels(run: Callable[..., Done]) -> None:
     shown = run("encode", "--help").stdout
-    assert shown.index("Options:") < shown.index("What a model gets:") < shown.index("Opening the tokenizer:")
-    assert shown.index("What a model gets:") < shown.index("--pad-to N")
+    assert shown.index("Options:") < shown.index("Model input:") < shown.index("Opening the tokenizer:")
+    assert shown.index("Model input:") < shown.index("--pad-to N")

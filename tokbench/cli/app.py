@@ -140,7 +140,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "explain": Entry(
         "tokbench.cli.explain",
         "explain",
-        summary="Explain why a text is cut where it is cut.",
+        summary="Explain why a text is split where it is.",
         examples=[
             'explain "unhappiness" -t mine',
             "explain --word strawberry --word ' strawberry'",

@@ -39,7 +39,9 @@ TemplateOption = Annotated[
 ]
 TrainOnOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="ROLE", help="Learn the turns of this role, by default assistant; repeatable."),
+    typer.Option(
+        metavar="ROLE", help="Put the turns of this role into the loss, by default assistant; repeatable."
+    ),
 ]
 
 
@@ -55,7 +57,10 @@ def chat(
     template: TemplateOption = "auto",
     train_on: TrainOnOption = None,
     completion: Annotated[
-        bool, typer.Option("--completion", help="End ready for the assistant (add_generation_prompt).")
+        bool,
+        typer.Option(
+            "--completion", help="End with the opening of an assistant turn (add_generation_prompt)."
+        ),
     ] = False,
     continue_final: Annotated[
         bool,
@@ -75,7 +80,7 @@ def chat(
         str,
         typer.Option(
             metavar="joint|segment",
-            help="Encode text between control tokens together, or each part of one origin alone.",
+            help="Encode the text between two control tokens at once, or cut where template and content meet.",
         ),
     ] = "joint",
     inputs: TemplateInputs,

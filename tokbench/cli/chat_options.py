@@ -14,7 +14,7 @@ from tokbench.errors import ConfigError, CorpusError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_PANEL = "What a chat template gets"
+_PANEL = "Input of the chat template"
 _MOST_TOOL_BYTES = 1 << 24
 
 

@@ -22,26 +22,26 @@ def chunk(
     inputs: TextsArgument = None,
     tokenizer: TokenizerOption = DEFAULT,
     max_tokens: Annotated[
-        int, tokens_option("--max-tokens", help="The most tokens of a chunk, those of the overlap included.")
+        int, tokens_option("--max-tokens", help="The maximum tokens per chunk, the overlap included.")
     ],
     overlap: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, help="How many tokens, at most, each chunk repeats of the one before it."
+            metavar="N", min=0, help="The maximum tokens that a chunk repeats from the one before it."
         ),
     ] = 0,
     respect: Annotated[
         Literal["paragraphs", "lines", "sentences"] | None,
         typer.Option(
-            help="What a chunk ends behind where it can; what is too long alone is cut at the next finer kind. By "
-            "default words."
+            help="End chunks at these where possible; one that is too long is cut at the next finer unit, by default "
+            "at words."
         ),
     ] = None,
     template: Annotated[
         bool,
         typer.Option(
             "--template",
-            help="Count the special tokens that the tokenizer's files put around a text, as [CLS] … [SEP].",
+            help="Count the special tokens that the tokenizer's files put around a text, e.g. [CLS] … [SEP].",
         ),
     ] = False,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,

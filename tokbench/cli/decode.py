@@ -31,7 +31,7 @@ def decode(
         list[str] | None,
         typer.Option(
             metavar="ROLE|ID",
-            help="End before this id, or a token with this role, as turn_end; repeatable.",
+            help="Stop before this id, or a token with this role, e.g. turn_end; repeatable.",
         ),
     ] = None,
     skip_special: Annotated[bool, typer.Option("--skip-special", help="Leave special tokens out.")] = False,

@@ -65,7 +65,7 @@ def explain(
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Explain why a text is cut where it is cut: each step of the algorithm, and the cause of each boundary."""
+    """Explain why a text is split where it is: each step of the algorithm, and the cause of each boundary."""
     from tokbench.render.explain import render_merges, render_words
     from tokbench.workbench.explain import explain_merges, explain_text, explain_words
 

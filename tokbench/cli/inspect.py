@@ -1,4 +1,4 @@
-"""The command that tells what a tokenizer is made of."""
+"""The command that shows what a tokenizer consists of."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SearchChoices:
 
     find: Annotated[
         str | None,
-        typer.Option(metavar="REGEX", help="Tokens in whose text the expression matches somewhere."),
+        typer.Option(metavar="REGEX", help="Show tokens whose text matches the expression anywhere."),
     ] = None
     id: Annotated[
         list[int] | None,
@@ -49,25 +49,28 @@ class SearchChoices:
             "--id",
             metavar="N",
             min=0,
-            help="The token of an id in depth: how merges make it, and what is made of it; repeatable.",
+            help="Show one token in depth: the merges that make it, and those that use it; repeatable.",
         ),
     ] = None
     bytes: Annotated[
-        str | None, typer.Option("--bytes", metavar="HEX", help="Tokens with these bytes in them, as E282.")
+        str | None,
+        typer.Option("--bytes", metavar="HEX", help="Show tokens that contain these bytes, e.g. E282."),
     ] = None
     script: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Tokens whose letters are of a script, as Cyrillic or Han."),
+        typer.Option(
+            metavar="NAME", help="Show tokens whose letters are of one script, e.g. Cyrillic or Han."
+        ),
     ] = None
     rank: Annotated[
         str | None,
-        typer.Option(metavar="FROM:TO", help="Tokens that merges of these ranks make, TO left out."),
+        typer.Option(metavar="FROM:TO", help="Show tokens made by merges of these ranks, TO excluded."),
     ] = None
     longest: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The N longest of these tokens.")
+        int | None, typer.Option(metavar="N", min=1, help="Show the N longest of these tokens.")
     ] = None
     top: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many are shown of each, without --longest.")
+        int, typer.Option(metavar="N", min=1, help="The number of tokens to show without --longest.")
     ] = 20
 
     def query(self) -> TokenQuery | None:
@@ -92,7 +95,9 @@ class FrequencyChoices:
 
     corpus: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATH", help="Text to count the tokens on; repeatable. Most frequent first."),
+        typer.Option(
+            metavar="PATH", help="Text to count tokens on, to show the most frequent first; repeatable."
+        ),
     ] = None
     documents: DocumentsOption = "file"
     text_field: TextFieldOption = None
@@ -119,13 +124,17 @@ def inspect(
         typer.Argument(
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="What -t takes: a path, a name, tiktoken:…, hf:…. Two are compared.",
+            help="A tokenizer, named as for -t; or two, to compare them.",
         ),
     ] = None,
     tokenizer: Annotated[
         str | None,
         typer.Option(
-            "-t", "--tokenizer", autocompletion=completion.tokenizers, metavar="NAME", help="The same."
+            "-t",
+            "--tokenizer",
+            autocompletion=completion.tokenizers,
+            metavar="NAME",
+            help="The same as NAME.",
         ),
     ] = None,
     opening: OpeningChoices,
@@ -142,7 +151,7 @@ def inspect(
     out: OutputChoices,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Tell what a tokenizer is made of: format, model, pattern, special tokens, and what runs it, and why.
+    """Show what a tokenizer consists of: format, model, pattern, special tokens, and its engine with the reason.
 
     With --find and the options after it, its tokens; with two names, how two tokenizers differ.
     """

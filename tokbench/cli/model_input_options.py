@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Side = Literal["left", "right"]
 Strategy = Literal["longest_first", "only_first", "only_second"]
 
-_PANEL = "What a model gets"
+_PANEL = "Model input"
 _MULTIPLE = re.compile(r"multiple-of[:=]([0-9_]{1,18}k?)")
 
 
@@ -33,7 +33,7 @@ class ModelInputChoices:
         typer.Option(
             "--template/--no-template",
             rich_help_panel=_PANEL,
-            help="Put the special tokens around each text that the tokenizer's files ask for, as [CLS] … [SEP].",
+            help="Add the special tokens that the tokenizer's files put around a text, e.g. [CLS] … [SEP].",
         ),
     ] = None
     pair: Annotated[
@@ -41,7 +41,7 @@ class ModelInputChoices:
         typer.Option(
             "--pair",
             rich_help_panel=_PANEL,
-            help="Take texts and records two by two, as question and answer.",
+            help="Take texts and records in pairs, e.g. question and answer.",
         ),
     ] = False
     truncate: Annotated[
@@ -50,28 +50,33 @@ class ModelInputChoices:
             parser=num_tokens,
             metavar="N",
             rich_help_panel=_PANEL,
-            help="Cut each text to N tokens, those of the template included.",
+            help="Truncate each text to N tokens, the template included.",
         ),
     ] = None
     truncate_side: Annotated[
-        Side | None, typer.Option(rich_help_panel=_PANEL, help="The end that is cut, by default right.")
+        Side | None, typer.Option(rich_help_panel=_PANEL, help="The side to truncate, by default right.")
     ] = None
     strategy: Annotated[
         Strategy | None,
-        typer.Option(rich_help_panel=_PANEL, help="Which of two texts is cut, by default longest_first."),
+        typer.Option(
+            rich_help_panel=_PANEL, help="Which text of a pair to truncate, by default longest_first."
+        ),
     ] = None
     overflow: Annotated[
         bool,
         typer.Option(
             "--overflow",
             rich_help_panel=_PANEL,
-            help="Go on with what --truncate cuts off, in windows that are records of their own.",
+            help="Also encode what --truncate cuts off, as more windows; each is a record.",
         ),
     ] = False
     stride: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, rich_help_panel=_PANEL, help="How many tokens windows have in common."
+            metavar="N",
+            min=0,
+            rich_help_panel=_PANEL,
+            help="The number of tokens that neighbouring windows share.",
         ),
     ] = 0
     pad_to: Annotated[
@@ -79,18 +84,18 @@ class ModelInputChoices:
         typer.Option(
             metavar="N|longest|multiple-of:N",
             rich_help_panel=_PANEL,
-            help="Fill each text up to N tokens, to the longest, or to the longest rounded up to a multiple of N.",
+            help="Pad each text to N tokens, to the longest, or to the longest rounded up to a multiple of N.",
         ),
     ] = None
     pad_side: Annotated[
-        Side | None, typer.Option(rich_help_panel=_PANEL, help="The end that is filled, by default right.")
+        Side | None, typer.Option(rich_help_panel=_PANEL, help="The side to pad, by default right.")
     ] = None
     as_text: Annotated[
         bool,
         typer.Option(
             "--as-text",
             rich_help_panel=_PANEL,
-            help="Print the text of the tokens that --truncate keeps, whole characters, instead of ids.",
+            help="Print the text that --truncate keeps, cut at a whole character, instead of ids.",
         ),
     ] = False
 
