@@ -156,6 +156,51 @@ def test_ctrl_c_says_how_to_go_on(start, run, trained, tmp_path):
     assert {path.name: path.read_bytes() for path in (tmp_path / "shards").iterdir()} == files
 
 
+# --- shards write --on ------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_parts_hold_the_ids_of_a_single_run(write, run, trained, tmp_path):
+    write("--append-eos").good()
+    done = write("--append-eos", "--on", "local", "--workers", "2", "--part-bytes", "10", out="parts").good()
+    assert done.lines[2] == "shards      2 of uint16, .npy"
+    assert ids_of(tmp_path / "parts") == ids_of(tmp_path / "shards")
+    assert run("shards", "verify", "parts", "corpus", "-t", trained).good().lines[0].startswith("parts: good")
+    texts = [run("shards", "read", folder, "-t", trained).good().stdout for folder in ("parts", "shards")]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "2"], "--workers needs --on"),
+        (["--scheduler", "tcp://here:1"], "--scheduler needs --on"),
+        (["--on", "local", "--threads", "2"], "--threads has no meaning with --on"),
+        (["--on", "local", "--chat", "chatml"], "--chat has no meaning with --on"),
+        (["--on", "local", "--scheduler", "tcp://here:1"], "--scheduler names a cluster"),
+        (["--on", "dask", "--scheduler", "tcp://here:1", "--workers", "1"], "--workers are started here"),
+        (["--on", "local", "--part-bytes", "x"], "--part-bytes 'x' is not a size"),
+    ],
+)
+def test_options_of_parts_that_cannot_be(write, options, message):
+    done = write(*options)
+    assert done.code == 2
+    assert message in done.stderr
+
+
+def test_a_url_needs_parts(write):
+    done = write(out="s3://bucket/shards")
+    assert done.code == 2
+    assert "--out s3://bucket/shards is written in parts" in done.stderr
+    assert "--on local" in done.stderr
+
+
+def test_standard_input_has_no_parts(write):
+    done = write("--on", "local", paths=("-",))
+    assert done.code == 1
+    assert "<stdin> can be read only once, and not in parts" in done.stderr
+
+
 # --- shards read -----------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from tokbench.cli.corpus_options import (
     chosen_corpus,
     tell_problems,
 )
+from tokbench.cli.engine_options import PartChoices
 from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.text_options import DecodeErrorsOption
@@ -28,6 +29,7 @@ from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolic
 from tokbench.core.plurals import counted
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
+from tokbench.files.storage.open import is_url
 from tokbench.render.console import make_console, print_json
 from tokbench.render.progress import showing_progress
 from tokbench.shards.layout import DtypeChoice, ShardFormat
@@ -59,7 +61,7 @@ def write(
     paths: Annotated[
         list[str], typer.Argument(metavar="PATH", help="Files, folders, patterns, URLs, or - for stdin.")
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write.")],
+    out: Annotated[str, typer.Option(metavar="DIR", help="The folder to write; with --on also a URL.")],
     tokenizer: TokenizerOption = DEFAULT,
     opening: OpeningChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
@@ -123,6 +125,7 @@ def write(
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the shards in --out.")] = False,
+    parts: PartChoices,
     json: JsonFlag = False,
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
@@ -131,11 +134,12 @@ def write(
 
     --chat writes conversations, with a loss mask beside them. Documents are concatenated and never split across
     shards; an index and document offsets are written beside them. --resume continues an interrupted run; the files
-    are the same as those of one run.
+    are the same as those of one run. --on divides the work among processes or machines.
     """
     from tokbench.render.shards import render_shards
     from tokbench.shards.writing import write_shards
 
+    _check_parts(parts, out, meaningless={"--chat": chat, "--threads": threads})
     end = _end_of_documents(append_eos=append_eos, eos=eos)
     _check_chat(
         chat,
@@ -171,21 +175,32 @@ def write(
         )
         if encoder is not None:
             corpus = _as_conversations(corpus)
-        written = write_shards(
-            opened,
-            corpus,
-            out,
-            format=format,
-            dtype=dtype,
-            eos=end,
-            shard_tokens=shard_tokens,
-            special=special_policy,
-            threads=threads,
-            resume=resume,
-            overwrite=force,
-            chat=encoder,
-            progress=report,
-        )
+        options: dict[str, Any] = {
+            "format": format,
+            "dtype": dtype,
+            "eos": end,
+            "shard_tokens": shard_tokens,
+            "special": special_policy,
+            "resume": resume,
+            "overwrite": force,
+            "progress": report,
+        }
+        if parts.are_given:
+            from tokbench.workbench.shard_parts import PART_BYTES, NamedTokenizer, write_shard_parts
+
+            named = NamedTokenizer.of(tokenizer, opening.request())
+            with parts.open() as engine:
+                index = write_shard_parts(
+                    named,
+                    opened,
+                    corpus,
+                    out,
+                    engine=engine,
+                    part_bytes=parts.num_bytes(PART_BYTES),
+                    **options,
+                )
+        else:
+            index = write_shards(opened, corpus, out, threads=threads, chat=encoder, **options).index
     seconds = time.perf_counter() - started
     tell_problems(corpus)
     if encoder is not None and encoder.findings:
@@ -196,11 +211,24 @@ def write(
     if encoder is not None and encoder.tokens and not encoder.learned:
         speakers = " or ".join(encoder.options.train_on)
         print(f"note: nothing is learned: no turn of the role {speakers} was found", file=sys.stderr)
-    result = ShardsResult(info=opened.info, folder=out, index=written.index.to_json(), seconds=seconds)
+    result = ShardsResult(info=opened.info, folder=out, index=index.to_json(), seconds=seconds)
     if json:
         print_json(result.to_json())
     else:
         render_shards(result, console=make_console(color=color))
+
+
+def _check_parts(parts: PartChoices, out: str, *, meaningless: Mapping[str, Any]) -> None:
+    """Refuse what cannot be done in parts, and a URL without them. Raises `ConfigError`."""
+    if not parts.are_given:
+        if is_url(out):
+            raise ConfigError(
+                f"--out {out} is written in parts", hint="add --on local, or --on dask --scheduler ADDRESS"
+            )
+        return
+    option = next((name for name, value in meaningless.items() if value is not None), None)
+    if option:
+        raise ConfigError(f"{option} has no meaning with --on", hint="leave one of them out")
 
 
 def _check_chat(

@@ -13,6 +13,7 @@ import numpy as np
 
 from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
+from tokbench.files.storage.open import is_url
 from tokbench.files.untrusted import open_regular, read_regular
 from tokbench.shards.layout import (
     INDEX_NAME,
@@ -23,6 +24,7 @@ from tokbench.shards.layout import (
     npy_header,
     parse_index,
 )
+from tokbench.shards.parts import is_of_parts, joined_index
 from tokbench.shards.plan import identity_of
 
 if TYPE_CHECKING:
@@ -58,6 +60,11 @@ def open_shards(folder: Path | str) -> Shards:
 
 def folder_of(given: Path | str) -> Path:
     """The folder of a path. Raises `StoreError` for what is none."""
+    if is_url(given):
+        raise StoreError(
+            f"{given}: shards are mapped into memory from a disk",
+            hint="copy the folder to this machine first",
+        )
     if not isinstance(given, str | os.PathLike):
         raise StoreError(f"a folder of shards is named by a path, and this is {type(given).__name__}")
     return Path(given)
@@ -67,8 +74,15 @@ def read_index(folder: Path) -> ShardIndex:
     """The index of a folder. Raises `StoreError` where there is none, `ModelFormatError`."""
     path = folder / INDEX_NAME
     try:
-        return parse_index(read_regular(path, limit=MAX_INDEX_BYTES), path=path)
-    except FileNotFoundError:
+        data = read_regular(path, limit=MAX_INDEX_BYTES)
+        if is_of_parts(data):
+            return joined_index(
+                data, path=path, read=lambda name: read_regular(folder / name, limit=MAX_INDEX_BYTES)
+            )
+        return parse_index(data, path=path)
+    except FileNotFoundError as error:
+        if path.exists():
+            raise ModelFormatError(error.filename, "the index of a part", "none", hint=_INCOMPLETE) from None
         hint = "`tokbench shards write PATH --out DIR` writes them; --resume continues an interrupted run"
         raise StoreError(f"{folder} holds no finished shards: it has no {INDEX_NAME}", hint=hint) from None
     except OSError as error:

@@ -26,7 +26,7 @@ class ShardsResult:
     """
 
     info: TokenizerInfo
-    folder: Path
+    folder: Path | str
     index: Mapping[str, Any]
     seconds: float
 

@@ -12,7 +12,8 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
 from tokbench.shards.journal import JOURNAL_NAME
-from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry
+from tokbench.shards.layout import OWN_FILE, ShardEntry
+from tokbench.shards.parts import PART_FOLDER
 from tokbench.shards.plan import identity_of
 from tokbench.shards.reading import Shards, folder_of, read_index
 from tokbench.shards.results import VerifyResult
@@ -127,15 +128,28 @@ def verify_shards(
 
 
 def _strangers(shards: Shards) -> Iterator[str]:
-    index = shards.index
-    known = {INDEX_NAME, *(name for shard in index.shards for name in shard.sums)}
-    try:
-        names = sorted(path.name for path in shards.folder.iterdir())
-    except OSError as error:
-        raise StoreError(f"{shards.folder} cannot be listed: {error.strerror or error}") from error
-    for name in names:
-        if name not in known and (OWN_FILE.fullmatch(name) or name == JOURNAL_NAME):
+    known = {name for shard in shards.index.shards for name in shard.sums}
+    parts = {part for name in known if (part := name.rpartition("/")[0])}
+    for name in _names_in(shards.folder):
+        is_part = PART_FOLDER.fullmatch(name) is not None
+        if name not in known | parts and (is_part or _is_own(name)):
             yield f"{name} is not in the index"
+    for part in sorted(parts):
+        for name in _names_in(shards.folder / part):
+            if f"{part}/{name}" not in known and _is_own(name):
+                yield f"{part}/{name} is not in the index"
+
+
+def _is_own(name: str) -> bool:
+    """Whether a file is one that writing shards makes, but for an index."""
+    return OWN_FILE.fullmatch(name) is not None or name == JOURNAL_NAME
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be listed: {error.strerror or error}") from error
 
 
 def _shard_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:

@@ -44,7 +44,7 @@ def open_engine(name: str = "local", *, workers: int | None = None, scheduler: s
             hint="give one of them",
         )
     if name == "local" and scheduler is not None:
-        raise ConfigError("--scheduler names a cluster", hint="choose --engine dask or ray")
+        raise ConfigError("--scheduler names a cluster", hint="choose the engine dask or ray")
     processors = _processors()
     started = workers or processors
     if name == "local":
@@ -65,7 +65,7 @@ def _require(name: str) -> None:
     library, extra = _EXTRAS[name]
     if find_spec(library) is None:
         raise BackendUnavailableError(
-            f"--engine {name} needs the package {library}", hint=f"pip install 'tokbench[{extra}]'"
+            f"the engine {name} needs the package {library}", hint=f"pip install 'tokbench[{extra}]'"
         )
 
 

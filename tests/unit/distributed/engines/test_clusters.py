@@ -220,6 +220,6 @@ def test_where_nobody_answers(name: str, address: str, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("name", ["dask", "ray"])
 def test_the_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokbench.distributed.engines.open.find_spec", lambda library: None)
-    with pytest.raises(BackendUnavailableError, match=f"--engine {name} needs the package") as missing:
+    with pytest.raises(BackendUnavailableError, match=f"the engine {name} needs the package") as missing:
         open_engine(name)
     assert missing.value.hint in ("pip install 'tokbench[cluster]'", "pip install 'tokbench[ray]'")

@@ -1,0 +1,412 @@
+"""Shards in parts: the ids of a single run, and bytes that depend on the plan alone, whatever happens to workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support.sharded import EOS, TEXTS, tokenizer
+
+import tokbench
+from tokbench.distributed.engines.open import open_engine
+from tokbench.distributed.outcomes import Ledger, run_task
+from tokbench.errors import ConfigError, CorpusError, DistributedError, ModelFormatError, StoreError
+from tokbench.files.storage.open import place_of
+from tokbench.opening.request import OpenRequest
+from tokbench.shards.verification import verify_shards
+from tokbench.workbench.shard_parts import NamedTokenizer, write_shard_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from tokbench.core.progress import Progress
+    from tokbench.distributed.tasks import Engine, Finished, Slice
+
+
+class HereEngine:
+    """Runs tasks in this process, in the reverse order, and each of them twice; the first few fail if asked to."""
+
+    name = "here"
+    workers = 1
+
+    def __init__(self, *, breaking: int = 0) -> None:
+        self._breaking = breaking
+
+    def run(
+        self, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
+    ) -> Iterator[Finished]:
+        ledger = Ledger(slices, phase=phase, workers=1, progress=progress)
+        for number in reversed(range(len(slices))):
+            outcome: dict[str, Any] = {"error": "the worker was lost", "hint": None}
+            if self._breaking:
+                self._breaking -= 1
+            else:
+                outcome = run_task(task, slices[number].arguments)
+                assert run_task(task, slices[number].arguments) == outcome
+            if (finished := ledger.settle(number, outcome)) is not None:
+                yield finished
+        ledger.raise_failures()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def __enter__(self) -> HereEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is open."""
+
+
+@dataclass
+class Case:
+    """A corpus in several files, a saved tokenizer, and a folder to write to."""
+
+    folder: Path
+    named: NamedTokenizer
+
+    @property
+    def files(self) -> list[Path]:
+        return sorted((self.folder / "corpus").iterdir())
+
+    def corpus(self) -> tokbench.Corpus:
+        return tokbench.open_corpus(self.folder / "corpus", documents="lines")
+
+    def write(
+        self, out: str | Path = "out", *, engine: Engine | None = None, part_bytes: int = 1, **options: Any
+    ) -> Any:
+        place = out if isinstance(out, str) and "://" in out else self.folder / out
+        return write_shard_parts(
+            self.named,
+            tokbench.load(self.named.name),
+            self.corpus(),
+            place,
+            engine=engine or HereEngine(),
+            part_bytes=part_bytes,
+            **options,
+        )
+
+    def bytes_of(self, out: str) -> dict[str, bytes]:
+        root = self.folder / out
+        return {
+            str(path.relative_to(root)): path.read_bytes()
+            for path in sorted(root.rglob("*"))
+            if path.is_file()
+        }
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("saved") / "saved"
+    tokenizer().save(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def case(tmp_path: Path, saved: str) -> Case:
+    (tmp_path / "corpus").mkdir()
+    for number in range(5):
+        text = "\n".join(f"{line} {number}" for line in TEXTS[number:]) + "\n"
+        (tmp_path / "corpus" / f"{number}.txt").write_text(text, encoding="utf-8")
+    (tmp_path / "corpus" / "2-blank.txt").write_text("\n\n")
+    return Case(tmp_path, NamedTokenizer(saved, OpenRequest()))
+
+
+def ids(shards: tokbench.Shards) -> list[int]:
+    return np.concatenate(list(shards.arrays())).tolist()  # type: ignore[no-any-return]
+
+
+# What is written
+
+
+@pytest.mark.parametrize("part_bytes", [1, 300, 10**9])
+@pytest.mark.parametrize("options", [{}, {"eos": True, "shard_tokens": 50}, {"format": "bin"}])
+def test_the_ids_are_those_of_a_single_run(case: Case, part_bytes: int, options: dict[str, Any]) -> None:
+    single = tokbench.write_shards(tokenizer(), case.corpus(), case.folder / "single", **options)
+    index = case.write(part_bytes=part_bytes, **options)
+    shards = tokbench.open_shards(case.folder / "out")
+    assert ids(shards) == ids(single)
+    assert [one.tolist() for one in shards] == [one.tolist() for one in single]
+    assert [shards.text(number, tokenizer()) for number in range(len(shards))] == [
+        single.text(number, tokenizer()) for number in range(len(single))
+    ]
+    assert shards.index == index
+    assert index.to_json()["total"]["text_bytes"] == single.index.text_bytes
+    result = verify_shards(case.folder / "out", tokenizer=tokenizer(), corpus=case.corpus())
+    assert (result.problems, result.compared) == ((), len(single))
+
+
+def test_what_is_in_the_folder(case: Case) -> None:
+    case.write(part_bytes=1)
+    assert list(case.bytes_of("out")) == [
+        "index.json",
+        *(
+            f"part-0000{part}/{name}"
+            for part in (0, 1, 3, 4, 5)  # part 2 holds blank lines alone
+            for name in ("index.json", "shard-00000.npy", "shard-00000.offsets.npy")
+        ),
+    ]
+    index = json.loads((case.folder / "out/index.json").read_text())
+    assert index["schema"] == "tokbench.shards/2"
+    assert [part["folder"] for part in index["parts"]] == [f"part-0000{part}" for part in (0, 1, 3, 4, 5)]
+    assert index["total"]["parts"] == 5
+    assert index["total"]["documents"] == sum(part["documents"] for part in index["parts"])
+
+
+def test_each_part_is_a_folder_of_shards_by_itself(case: Case) -> None:
+    case.write(part_bytes=1)
+    shards = tokbench.open_shards(case.folder / "out")
+    parts = [tokbench.open_shards(path) for path in sorted((case.folder / "out").glob("part-*"))]
+    assert [id for part in parts for id in ids(part)] == ids(shards)
+
+
+def test_the_bytes_do_not_tell_where_the_corpus_was(case: Case, tmp_path: Path) -> None:
+    case.write("one")
+    shutil.copytree(case.folder / "corpus", case.folder / "other/corpus")
+    other = Case(case.folder / "other", case.named)
+    other.write("two")
+    assert other.bytes_of("two") == case.bytes_of("one")
+
+
+# Engines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_local_workers_write_the_same_bytes(case: Case, workers: int) -> None:
+    case.write("wanted")
+    with open_engine("local", workers=workers) as engine:
+        case.write(engine=engine)
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "library"), [("dask", "distributed"), ("ray", "ray")])
+def test_clusters_write_the_same_bytes(case: Case, name: str, library: str) -> None:
+    pytest.importorskip(library, reason=f"the package {library} is not installed")
+    case.write("wanted")
+    with open_engine(name, workers=2) as engine:
+        case.write(engine=engine)
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+
+
+@pytest.mark.parametrize("store", ["memory", pytest.param("s3", marks=pytest.mark.slow)])
+def test_elsewhere_are_the_same_bytes(case: Case, request: pytest.FixtureRequest, store: str) -> None:
+    pytest.importorskip("fsspec", reason="the package fsspec is not installed")
+    root = "memory:/" if store == "memory" else request.getfixturevalue("bucket")
+    url = f"{root}/{case.folder.name}/out"
+    case.write("wanted")
+    if store == "memory":
+        case.write(url)
+    else:
+        with open_engine("local", workers=2) as engine:
+            case.write(url, engine=engine)
+    found = {str(one.place).removeprefix(f"{url}/"): one.place for one in place_of(url).files()}
+    assert {name: place.open().read() for name, place in found.items()} == case.bytes_of("wanted")
+    with pytest.raises(StoreError, match="shards are mapped into memory from a disk"):
+        tokbench.open_shards(url)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+def test_a_worker_that_is_killed_leaves_nothing_behind(case: Case) -> None:
+    case.write("wanted")
+    killed = []
+    with open_engine("local", workers=1) as engine:
+
+        def progress(phase: str, done: int, total: int | None, unit: str) -> None:
+            if done and not killed:  # a part is done, and the worker has the next one
+                worker = next(iter(engine._busy), None) or engine._idle[0]  # type: ignore[attr-defined]
+                killed.append(worker._process.pid)
+                os.kill(worker._process.pid, signal.SIGKILL)
+
+        case.write(engine=engine, progress=progress)
+    assert killed
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+
+
+# What goes wrong
+
+
+def test_a_part_that_cannot_be_read_is_named_after_the_others_are_written(case: Case) -> None:
+    case.files[1].write_bytes(b"good\n\xff bad\n")
+    with pytest.raises(DistributedError) as failed:
+        case.write()
+    name = case.files[1]
+    assert failed.value.message.startswith(
+        f"1 of 6 parts failed, the others are finished:\n  part 2 of 6 ({name}): {name}: not UTF-8"
+    )
+    assert not (case.folder / "out/index.json").exists()
+    assert sorted(path.name for path in (case.folder / "out").glob("part-*")) == [
+        "part-00000", "part-00003", "part-00004", "part-00005"
+    ]  # fmt: skip
+    with pytest.raises(StoreError, match="holds no finished shards"):
+        tokbench.open_shards(case.folder / "out")
+
+
+def test_a_run_is_resumed_with_the_same_bytes(case: Case) -> None:
+    case.write("wanted")
+    with pytest.raises(DistributedError, match="2 of 6 parts failed"):
+        case.write(engine=HereEngine(breaking=2))
+    with pytest.raises(StoreError, match="holds a run that is not finished, or still goes on"):
+        case.write()
+    case.write(resume=True)
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+    case.write(resume=True)  # and once more, where nothing is left to do
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda case: case.write(resume=True, part_bytes=10**9), "the files of the corpus, or --part-bytes"),
+        (lambda case: case.write(resume=True, eos=EOS), "eos differ"),
+        (lambda case: (case.files[0].write_text("x"), case.write(resume=True)), "the files of the corpus"),
+    ],
+)
+def test_another_run_is_not_resumed(case: Case, change: Callable[[Case], Any], message: str) -> None:
+    with pytest.raises(DistributedError):
+        case.write(engine=HereEngine(breaking=1))
+    with pytest.raises(StoreError, match=message):
+        change(case)
+
+
+def test_another_run_that_is_finished_is_not_resumed(case: Case) -> None:
+    case.write()
+    with pytest.raises(StoreError, match="is finished, and eos differ"):
+        case.write(resume=True, eos=EOS)
+
+
+def test_a_file_that_changes_between_plan_and_run_is_refused(case: Case) -> None:
+    class Meanwhile(HereEngine):
+        def run(self, *arguments: Any, **named: Any) -> Iterator[Finished]:
+            case.files[0].write_text("something else\n")
+            yield from super().run(*arguments, **named)
+
+    with pytest.raises(DistributedError, match=r"part 1 of 6 .*0\.txt has changed since the run began"):
+        case.write(engine=Meanwhile())
+
+
+def test_what_is_there_is_not_lost(case: Case) -> None:
+    case.write()
+    with pytest.raises(StoreError, match="out exists"):
+        case.write()
+    wanted = case.bytes_of("out")
+    case.write(overwrite=True, part_bytes=10**9)
+    assert len(case.bytes_of("out")) == 4
+    case.write(overwrite=True)
+    assert case.bytes_of("out") == wanted
+    (case.folder / "out/mine.txt").touch()
+    with pytest.raises(StoreError, match=r"out holds mine\.txt, which is no part of shards"):
+        case.write(overwrite=True)
+
+
+def test_a_corpus_without_a_document_is_told(case: Case) -> None:
+    for path in case.files:
+        path.write_text("\n")
+    with pytest.raises(CorpusError, match="there is no text in"):
+        case.write()
+    assert case.bytes_of("out") == {}
+
+
+def test_another_tokenizer_where_the_worker_is(case: Case) -> None:
+    tokenizer(290).save(case.folder / "another")
+    case.named = NamedTokenizer(str(case.folder / "another"), OpenRequest())
+    with pytest.raises(DistributedError, match="another is another tokenizer where the worker is"):
+        write_shard_parts(case.named, tokenizer(), case.corpus(), case.folder / "out", engine=HereEngine())
+
+
+def test_options_that_cannot_be(case: Case) -> None:
+    with pytest.raises(ConfigError, match="resume and overwrite contradict"):
+        case.write(resume=True, overwrite=True)
+    with pytest.raises(ConfigError, match="--part-bytes must be at least 1"):
+        case.write(part_bytes=0)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="limits as POSIX has them")
+def test_a_disk_that_is_full_is_told(case: Case) -> None:
+    import resource
+
+    (case.folder / "corpus" / "3.txt").write_text("some words\n" * 20_000)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, before[1]))
+        with (
+            open_engine("local", workers=1) as engine,
+            pytest.raises(
+                DistributedError, match=r"3\.txt\): .*part-00004.* was not finished: File too large"
+            ),
+        ):
+            case.write(engine=engine)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert [path.name for path in (case.folder / "out").iterdir() if path.name.startswith(".")] == []
+    case.write(resume=True)
+    case.write("wanted")
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+
+
+# The index
+
+
+@pytest.fixture
+def written(case: Case) -> Path:
+    case.write()
+    return case.folder / "out"
+
+
+def edit(path: Path, change: Callable[[Any], Any]) -> None:
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text('{"schema": "tokbench.shards/2"' + json.dumps(document)[1:].partition('/2"')[2])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda index: index["parts"].clear(), "at least one part"),
+        (lambda index: index["parts"].reverse(), "each part once, in order"),
+        (lambda index: index["parts"].append(index["parts"][0]), "each part once, in order"),
+        (lambda index: index["parts"][0].update(folder="../x"), "a name as 'part-00000'"),
+        (lambda index: index["parts"][0].update(index="0" * 64), r"the sha256 .* of part-00000/index\.json"),
+        (lambda index: index["parts"][0].update(tokens=1), r"as part-00000/index\.json says"),
+        (lambda index: index["total"].update(documents=1), "the sum"),
+        (lambda index: index.update(dtype="uint32"), "the dtype of"),
+        (lambda index: index.update(eos={"text": "x", "id": 1}), "the eos of"),
+        (lambda index: index["parts"].pop(), "the sum"),
+    ],
+)
+def test_a_damaged_index_is_told(written: Path, change: Callable[[Any], Any], message: str) -> None:
+    edit(written / "index.json", change)
+    with pytest.raises(ModelFormatError, match=message):
+        tokbench.open_shards(written)
+
+
+def test_a_part_that_is_missing_or_changed_is_told(written: Path) -> None:
+    (written / "part-00009").mkdir()
+    (written / "part-00000/shard-00007.npy").touch()
+    assert verify_shards(written).problems == (
+        "part-00009 is not in the index",
+        "part-00000/shard-00007.npy is not in the index",
+    )
+    shard = written / "part-00001/shard-00000.npy"
+    shard.write_bytes(shard.read_bytes()[:-2] + b"\0\0")
+    assert any(
+        problem.startswith("part-00001/shard-00000.npy was changed")
+        for problem in verify_shards(written).problems
+    )
+    shutil.rmtree(written / "part-00001")
+    with pytest.raises(
+        ModelFormatError, match=r"part-00001/index\.json: expected the index of a part, found none"
+    ):
+        tokbench.open_shards(written)

@@ -1,0 +1,168 @@
+r"""Shards that were written in parts, perhaps on several machines: folders of shards, and an index over them.
+
+    index.json                 what is there; written last, so that a folder with it is whole
+    part-00000/index.json      a folder of shards by itself, see `tokbench.shards.layout`
+    part-00000/shard-00000.npy …
+    part-00001/…
+
+The documents are those of the parts, one part after another: the order of the corpus. A part of the corpus without a
+document has no folder.
+
+    schema      "tokbench.shards/2"
+    format, dtype, tokenizer, eos, options
+                as in "tokbench.shards/1"; each part has the same
+    parts       folder; index: sha256 of its index.json; shards, documents, tokens, text_bytes: its totals
+    total       parts, shards, documents, tokens, text_bytes
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.json_fields import Fields
+from tokbench.errors import ModelFormatError
+from tokbench.files.untrusted import load_json
+from tokbench.shards.layout import INDEX_NAME, ShardIndex, parse_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+SCHEMA = "tokbench.shards/2"
+PART_FOLDER = re.compile(r"part-[0-9]{5,9}")
+
+_RESTORE = "the folder was edited or is not whole: restore it, or encode again"
+_COMMON = ("format", "dtype", "tokenizer", "eos", "options")
+_SUMS = ("shards", "documents", "tokens", "text_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part that is whole.
+
+    Attributes:
+        folder: its name.
+        index: what is in it.
+        sha256: of its index.json.
+    """
+
+    folder: str
+    index: ShardIndex
+    sha256: str
+
+    @classmethod
+    def of(cls, folder: str, data: bytes, *, path: Path) -> Part:
+        """Read its index.json. Raises `ModelFormatError`."""
+        return cls(folder, parse_index(data, path=path), hashlib.sha256(data).hexdigest())
+
+    def to_json(self) -> dict[str, Any]:
+        """As the index over parts holds it."""
+        return {"folder": self.folder, "index": self.sha256, **self.sums}
+
+    @property
+    def sums(self) -> dict[str, int]:
+        """Its totals."""
+        total = self.index.to_json()["total"]
+        return {name: total[name] for name in _SUMS}
+
+
+def part_folder(number: int) -> str:
+    """The name of the folder of a part.
+
+    >>> part_folder(7)
+    'part-00007'
+    """
+    return f"part-{number:05}"
+
+
+def dump_parts(parts: Sequence[Part]) -> bytes:
+    """The bytes of the index over some parts, at least one, of which each has the same settings."""
+    import orjson
+
+    common = parts[0].index.to_json()
+    document = {
+        "schema": SCHEMA,
+        **{name: common[name] for name in _COMMON},
+        "parts": [part.to_json() for part in parts],
+        "total": _total(parts),
+    }
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def is_of_parts(data: bytes) -> bool:
+    """Whether these are the bytes of an index over parts."""
+    return f'"{SCHEMA}"'.encode() in data[:256]
+
+
+def joined_index(data: bytes, *, path: Path, read: Callable[[str], bytes]) -> ShardIndex:
+    """The shards of all parts as one index, in which each is named with its folder.
+
+    Args:
+        data: of the index over parts.
+        path: of it.
+        read: gives the bytes of a file by its name below the folder, "part-00000/index.json".
+
+    Raises:
+        ModelFormatError: an index is damaged, or they contradict each other.
+        OSError: one cannot be read.
+    """
+    fields = Fields.of(load_json(data, path=path, hint=_RESTORE), path=path, hint=_RESTORE)
+    fields.choice("schema", (SCHEMA,))
+    parts = [_part(inner, path=path, read=read) for inner in fields.items("parts")]
+    if not parts:
+        raise fields.wrong("parts", "at least one part")
+    if [part.folder for part in parts] != sorted({part.folder for part in parts}, key=_number):
+        raise fields.wrong("parts", "each part once, in order")
+    for part in parts:
+        settings = part.index.to_json()
+        for name in _COMMON:
+            if settings[name] != fields.values.get(name):
+                raise ModelFormatError(
+                    path.parent / part.folder / INDEX_NAME,
+                    f"the {name} of {path}",
+                    "another one",
+                    hint=_RESTORE,
+                )
+    total = fields.inner("total")
+    for name, found in _total(parts).items():
+        if total.count(name) != found:
+            raise total.wrong(name, f"the sum {found}")
+    return joined(parts)
+
+
+def joined(parts: Sequence[Part]) -> ShardIndex:
+    """The same of parts that are there."""
+    return replace(
+        parts[0].index,
+        files=tuple(file for part in parts for file in part.index.files),
+        shards=tuple(
+            replace(shard, file=f"{part.folder}/{shard.file}")
+            for part in parts
+            for shard in part.index.shards
+        ),
+    )
+
+
+def _part(fields: Fields, *, path: Path, read: Callable[[str], bytes]) -> Part:
+    folder = fields.text("folder")
+    if not PART_FOLDER.fullmatch(folder):
+        raise fields.wrong("folder", "a name as 'part-00000'", hint="do not use this folder")
+    part = Part.of(folder, read(f"{folder}/{INDEX_NAME}"), path=path.parent / folder / INDEX_NAME)
+    if part.sha256 != fields.sha256("index"):
+        raise fields.wrong("index", f"the sha256 {part.sha256[:8]}… of {folder}/{INDEX_NAME}")
+    for name, found in part.sums.items():
+        if fields.count(name) != found:
+            raise fields.wrong(name, f"{found}, as {folder}/{INDEX_NAME} says")
+    return part
+
+
+def _number(folder: str) -> int:
+    return int(folder.partition("-")[2])
+
+
+def _total(parts: Sequence[Part]) -> dict[str, int]:
+    sums = [part.sums for part in parts]
+    return {"parts": len(parts), **{name: sum(one[name] for one in sums) for name in _SUMS}}

@@ -1,0 +1,148 @@
+"""The task that writes one part of a corpus as shards, wherever a worker is."""
+
+from __future__ import annotations
+
+import errno
+import json
+import secrets
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.corpus.corpus import Corpus
+from tokbench.corpus.files import CorpusFile, LeftOut, unreadable
+from tokbench.corpus.opening import CorpusOptions
+from tokbench.errors import ConfigError, CorpusError, StoreError
+from tokbench.files.storage.open import place_of
+from tokbench.opening.request import OpenRequest
+from tokbench.shards.layout import INDEX_NAME
+from tokbench.shards.parts import part_folder
+from tokbench.shards.plan import identity_of
+from tokbench.shards.writing import write_shards
+from tokbench.workbench.open import open_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.distributed.tasks import TaskContext
+    from tokbench.files.storage.place import Place
+
+
+def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Write one part; a `Task`. Nothing is there of it, or all."""
+    tokenizer = _opened(arguments["tokenizer"], json.dumps(arguments["request"]), *arguments["identity"])
+    corpus = Corpus(
+        tuple(_file_of(document) for document in arguments["files"]),
+        options=_options_of(arguments["reading"]),
+        left_out=LeftOut(),
+    )
+    _check_unchanged(corpus, arguments["versions"])
+    folder = place_of(arguments["out"])
+    name = part_folder(arguments["part"])
+
+    def progress(phase: str, done: int, total: int | None, unit: str) -> None:  # noqa: ARG001 - as all are
+        context.tell(done)
+
+    with _staging(folder, name) as staging:
+        try:
+            shards = write_shards(
+                tokenizer,
+                corpus,
+                staging,
+                special=SpecialPolicy(arguments["special"]),
+                threads=context.threads,
+                progress=progress,
+                **arguments["settings"],
+            )
+        except CorpusError as error:
+            if error.message == corpus.no_document().message:
+                return {"documents": 0}
+            raise
+        _check_unchanged(corpus, arguments["versions"])
+        _publish(staging, folder / name)
+    return {"documents": shards.index.documents, "tokens": shards.index.tokens}
+
+
+@lru_cache(maxsize=1)
+def _opened(name: str, request: str, vocabulary: str, behaviour: str) -> Tokenizer:
+    """The tokenizer of the parts; a worker opens it once. Raises `ConfigError` where it is another one there."""
+    tokenizer = open_tokenizer(name, OpenRequest(**json.loads(request)))
+    found = identity_of(tokenizer)
+    if (found.vocabulary, found.behaviour) != (vocabulary, behaviour):
+        raise ConfigError(
+            f"{name} is another tokenizer where the worker is",
+            hint="copy the folder to where workers read it",
+        )
+    return tokenizer
+
+
+def file_document(file: CorpusFile) -> dict[str, Any]:
+    """A file of a corpus as a task is told of it, wherever its worker was started."""
+    path = file.path if file.url else file.path.absolute()
+    return {**asdict(file), "path": str(path)}
+
+
+def _file_of(document: dict[str, Any]) -> CorpusFile:
+    return CorpusFile(**{**document, "path": Path(document["path"]), "below": tuple(document["below"])})
+
+
+def _options_of(document: dict[str, Any]) -> CorpusOptions:
+    options = CorpusOptions(**document)
+    field = options.text_field
+    return options if isinstance(field, str) else replace(options, text_field=tuple(field))
+
+
+def version_of(file: CorpusFile) -> list[Any]:
+    """The size of a file, and what changes when it does. Raises `CorpusError`."""
+    try:
+        stored = place_of(file.address).stat()
+    except OSError as error:
+        raise unreadable(file.name, error) from error
+    return [stored.size, stored.version]
+
+
+def _check_unchanged(corpus: Corpus, versions: list[list[Any]]) -> None:
+    for file, version in zip(corpus.files, versions, strict=True):
+        if version_of(file) != version:
+            raise CorpusError(
+                f"{file.name} has changed since the run began",
+                hint="encode again with --force, when nobody writes it",
+            )
+
+
+@contextmanager
+def _staging(folder: Place, name: str) -> Iterator[Path]:
+    """A folder of this machine to write a part in: beside its place if that is here, too."""
+    if folder.local is None:
+        with tempfile.TemporaryDirectory(prefix="tokbench-") as made:
+            yield Path(made) / name
+        return
+    staging = folder.local / f".{name}.tmp-{secrets.token_hex(6)}"
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _publish(staging: Path, place: Place) -> None:
+    """Put a part in its place: by one rename, or file by file with the index last."""
+    if place.local is not None:
+        try:
+            staging.rename(place.local)
+        except OSError as error:
+            if error.errno in (
+                errno.ENOTEMPTY,
+                errno.EEXIST,
+            ):  # another worker had the same part, and the same bytes
+                return
+            raise StoreError(f"{place} was not written: {error.strerror or error}") from error
+        return
+    names = sorted(path.name for path in staging.iterdir())
+    for name in sorted(names, key=lambda name: name == INDEX_NAME):
+        (place / name).put(staging / name)

@@ -1,0 +1,307 @@
+"""Encode a corpus into shards in parts, on an engine; what is written is described in `tokbench.shards.parts`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.json_fields import described
+from tokbench.core.progress import no_progress
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.corpus.text import Problems
+from tokbench.distributed.tasks import Slice, results_in_order
+from tokbench.errors import ConfigError, CorpusError, StoreError
+from tokbench.files.storage.open import place_of
+from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, ShardIndex
+from tokbench.shards.parts import PART_FOLDER, Part, dump_parts, joined, joined_index, part_folder
+from tokbench.shards.plan import make_plan
+from tokbench.shards.writing import SHARD_TOKENS
+from tokbench.workbench.open import TOKENIZERS
+from tokbench.workbench.shard_part_task import file_document, version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+    from tokbench.corpus.corpus import Corpus
+    from tokbench.corpus.files import CorpusFile
+    from tokbench.distributed.tasks import Engine
+    from tokbench.files.storage.place import Place
+    from tokbench.opening.request import OpenRequest
+    from tokbench.shards.plan import Plan
+
+PART_BYTES = 1_000_000_000
+"""Of the files of a part, where the user says nothing else."""
+
+_TASK = "tokbench.workbench.shard_part_task:write_part"
+_PLAN_NAME = "plan.json"
+_PLAN_SCHEMA = "tokbench.shards.plan/1"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTokenizer:
+    """A tokenizer as a worker opens it: its name, or its path where it is on a disk, and what the user adds."""
+
+    name: str
+    request: OpenRequest
+
+    @classmethod
+    def of(cls, name: str, request: OpenRequest) -> NamedTokenizer:
+        """The same wherever a worker was started."""
+        near = [path for path in (Path(name), TOKENIZERS / name) if path.exists()]
+        return cls(str(near[0].absolute()) if near else name, request)
+
+
+def write_shard_parts(
+    named: NamedTokenizer,
+    tokenizer: Tokenizer,
+    corpus: Corpus,
+    out: str | Path,
+    *,
+    engine: Engine,
+    format: str = "npy",
+    dtype: str = "auto",
+    eos: str | bool | None = None,
+    shard_tokens: int = SHARD_TOKENS,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    part_bytes: int = PART_BYTES,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+) -> ShardIndex:
+    """Encode a corpus into a folder of parts, each of which one worker writes.
+
+    Its bytes depend on the corpus, the tokenizer and the options alone: not on the engine, the number of workers, or
+    what happened to them. The concatenated ids are those of `write_shards`.
+
+    Args:
+        named: how workers open the tokenizer, which must be the same there.
+        tokenizer: the same, opened.
+        corpus: files that every worker can read.
+        out: a folder or a URL, to which every worker can write.
+        engine: runs the parts.
+        format: as `write_shards` takes it; the following too.
+        dtype: the type of ids.
+        eos: what ends each document.
+        shard_tokens: of a shard.
+        special: what the text of a special token becomes.
+        part_bytes: of the files of a part; a larger file is a part of its own.
+        resume: write the parts that an interrupted run has left out.
+        overwrite: replace what is there.
+        progress: told how far it is.
+
+    Returns:
+        The index of all shards, named with their folders.
+
+    Raises:
+        ConfigError, CorpusError: as `write_shards`.
+        StoreError: the folder is in use, or cannot be written.
+        DistributedError: parts failed, after all others were written.
+    """
+    if resume and overwrite:
+        raise ConfigError("resume and overwrite contradict each other", hint="give --resume or --force")
+    for file in corpus.files:
+        if file.stream:
+            raise CorpusError(
+                f"{file.name} can be read only once, and not in parts", hint="save it to a file and name that"
+            )
+    plan = make_plan(
+        tokenizer, corpus, format=format, dtype=dtype, eos=eos, shard_tokens=shard_tokens, special=special
+    )
+    folder = place_of(Path(out).absolute() if place_of(out).local is not None else out)
+    parts = _parts_of(corpus.files, part_bytes)
+    versions = [[version_of(file) for file in part] for part in parts]
+    document = _plan_document(plan, corpus, parts, versions)
+    if resume and (folder / INDEX_NAME).exists():
+        return _finished_before(folder, plan)
+    _prepare(folder, document, resume=resume, overwrite=overwrite)
+    common = {
+        "tokenizer": named.name,
+        "request": asdict(named.request),
+        "identity": [plan.tokenizer.vocabulary, plan.tokenizer.behaviour],
+        "reading": asdict(corpus.options),
+        "settings": {
+            "format": plan.format,
+            "dtype": plan.dtype,
+            "eos": None if plan.eos is None else plan.eos.text,
+            "shard_tokens": shard_tokens,
+        },
+        "special": special.value,
+        "out": str(folder),
+    }
+    slices = [
+        Slice(
+            name=_name_of(number, parts),
+            arguments={
+                **common,
+                "part": number,
+                "files": [file_document(file) for file in part],
+                "versions": versions[number],
+            },
+            size=sum(file.size for file in part),
+        )
+        for number, part in enumerate(parts)
+        if not (folder / part_folder(number) / INDEX_NAME).exists()
+    ]
+    try:
+        results_in_order(engine, _TASK, slices, phase="encoding", progress=progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("--resume continues with the parts that are not there yet") from None
+    written = _written_parts(folder, len(parts))
+    if not written:
+        (folder / _PLAN_NAME).remove()
+        raise corpus.no_document()
+    (folder / INDEX_NAME).write(dump_parts(written))
+    (folder / _PLAN_NAME).remove()
+    _remove_staging(folder)
+    index = joined(written)
+    corpus.problems = Problems(
+        replaced_bytes=sum(file.replaced_bytes for file in index.files),
+        skipped_documents=sum(file.skipped_documents for file in index.files),
+    )
+    return index
+
+
+def _parts_of(files: Sequence[CorpusFile], part_bytes: int) -> list[tuple[CorpusFile, ...]]:
+    """Files one after another, in parts that are full."""
+    if part_bytes < 1:
+        raise ConfigError(f"--part-bytes must be at least 1, not {part_bytes}")
+    parts: list[tuple[CorpusFile, ...]] = []
+    part: list[CorpusFile] = []
+    for file in files:
+        if part and sum(one.size for one in part) + file.size > part_bytes:
+            parts.append(tuple(part))
+            part = []
+        part.append(file)
+    return [*parts, tuple(part)]
+
+
+def _plan_document(
+    plan: Plan, corpus: Corpus, parts: Sequence[Sequence[CorpusFile]], versions: Sequence[Sequence[Any]]
+) -> bytes:
+    """What two runs into one folder must have in common; files are known by what does not tell where they are."""
+    settings = {name: value for name, value in plan.to_json().items() if name != "files"}
+    files = [
+        [{"name": "/".join(file.below), "version": version} for file, version in zip(*one, strict=True)]
+        for one in zip(parts, versions, strict=True)
+    ]
+    document = {
+        "schema": _PLAN_SCHEMA,
+        **settings,
+        "corpus": asdict(corpus.options),
+        "parts": files,
+    }
+    return (json.dumps(document, indent=1, sort_keys=True) + "\n").encode()
+
+
+def _name_of(number: int, parts: Sequence[Sequence[CorpusFile]]) -> str:
+    first, *others = parts[number]
+    more = f" and {len(others)} more" if others else ""
+    return f"part {number + 1} of {len(parts)} ({first.name}{more})"
+
+
+def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -> None:
+    """Make the folder ready, or refuse where something would be lost. Raises `StoreError`."""
+    names = _names_in(folder)
+    for name in names:
+        head, _, rest = name.partition("/")
+        if not (name in (INDEX_NAME, _PLAN_NAME) or (rest and PART_FOLDER.fullmatch(head))):
+            raise StoreError(
+                f"{folder} holds {name}, which is no part of shards", hint="name another folder with --out"
+            )
+    plan = folder / _PLAN_NAME
+    if resume and _PLAN_NAME in names:
+        with plan.open() as stream:
+            before = stream.read(MAX_INDEX_BYTES)
+        if before != document:
+            raise StoreError(
+                f"this run cannot be resumed: {_difference(before, document)}",
+                hint="use the same arguments as the first run; --force starts again",
+            )
+        return
+    if not overwrite and _PLAN_NAME in names:
+        raise StoreError(
+            f"{folder} holds a run that is not finished, or still goes on",
+            hint="--resume continues it, --force starts again",
+        )
+    if not overwrite and names:
+        raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")
+    (folder / INDEX_NAME).remove()
+    for name in names:
+        (folder / name).remove()
+    _remove_staging(folder)
+    plan.write(document)
+
+
+def _names_in(folder: Place) -> list[str]:
+    try:
+        return [str(one.place).removeprefix(f"{folder}/") for one in folder.files()]
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be listed: {error.strerror or error}") from error
+
+
+def _difference(before: bytes, now: bytes) -> str:
+    try:
+        one, other = json.loads(before), json.loads(now)
+    except ValueError:
+        return f"{_PLAN_NAME} is damaged"
+    if not isinstance(one, dict):
+        return f"{_PLAN_NAME} is {described(one)}"
+    changed = [name for name, value in other.items() if one.get(name) != value]
+    if changed == ["parts"]:
+        return "the files of the corpus, or --part-bytes, are others"
+    return f"{' and '.join(changed)} differ"
+
+
+def _finished_before(folder: Place, plan: Plan) -> ShardIndex:
+    index = _read_parts(folder)
+    now = plan.to_json()
+    before = index.to_json()
+    del now["options"]["chat"]
+    changed = [
+        name for name in ("format", "dtype", "tokenizer", "eos", "options") if before[name] != now[name]
+    ]
+    if changed:
+        raise StoreError(
+            f"{folder} is finished, and {' and '.join(changed)} differ",
+            hint="--force encodes again; --out names another folder",
+        )
+    return index
+
+
+def _read_parts(folder: Place) -> ShardIndex:
+    def read(name: str) -> bytes:
+        with (folder / name).open() as stream:
+            return stream.read(MAX_INDEX_BYTES)
+
+    return joined_index(read(INDEX_NAME), path=Path(str(folder / INDEX_NAME)), read=read)
+
+
+def _written_parts(folder: Place, count: int) -> list[Part]:
+    """The parts that are there; those without a document are not."""
+    parts = []
+    for number in range(count):
+        place = folder / part_folder(number) / INDEX_NAME
+        try:
+            with place.open() as stream:
+                data = stream.read(MAX_INDEX_BYTES)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise StoreError(f"{place} cannot be read: {error.strerror or error}") from error
+        parts.append(Part.of(part_folder(number), data, path=Path(str(place))))
+    return parts
+
+
+def _remove_staging(folder: Place) -> None:
+    """What workers that were killed have left; on this machine alone."""
+    if folder.local is not None:
+        for path in folder.local.glob(".part-*.tmp-*"):
+            shutil.rmtree(path, ignore_errors=True)
+        for path in folder.local.glob("part-*"):
+            if path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
