@@ -7,15 +7,24 @@ each in random combination, on texts that hold the tokens, parts of them and wha
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.byte_level_documents import (
+    BYTE_LEVEL,
+    BYTES,
+    MERGES,
+    ONLY_BYTES,
+    SPLITTING,
+    sequence,
+    split,
+    with_parts,
+)
 from support.huggingface import added, document, dump
-from support.texts import characters_of_all_kinds, texts
+from support.texts import texts
 
 import tokbench
 from tokbench import SpecialPolicy
@@ -23,9 +32,6 @@ from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.token_arrays import segmented
 from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
-from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
-from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening.kernel_document import kernel_document
 from tokbench.opening.native_document import NativeDocument
 
 if TYPE_CHECKING:
@@ -33,95 +39,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
-
-BYTES = [to_byte_level(bytes([byte])) for byte in range(256)]
-MERGES = [
-    *[("t", "h"), ("th", "e"), ("Ġ", "the"), ("a", "b"), ("ab", "c"), ("1", "2"), ("Ġ", "Ġ"), ("ĠĠ", "Ġ")],
-    *[("<", "s"), ("<s", ">"), ("Ã", "©"), ("l", "o"), ("lo", "w"), ("Ġ", "low"), ("Ċ", "Ċ"), ("'", "s")],
-    *[("ä", "º"), ("!", "!"), ("a", "Ġ")],
-]
-BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-ONLY_BYTES = BYTE_LEVEL | {"use_regex": False}
-
-
-def split(pattern: str, behavior: str = "Isolated", *, invert: bool = False) -> dict[str, Any]:
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
-
-
-def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "Sequence", "pretokenizers": list(steps)}
-
-
-DIGITS = {"type": "Digits", "individual_digits": True}
-RUNS_OF_DIGITS = {"type": "Digits", "individual_digits": False}
-LLAMA3 = "|".join(
-    [
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    ]
-)
-SPLITTING = {
-    "starcoder": sequence(DIGITS, BYTE_LEVEL),
-    "falcon": sequence(
-        {"type": "Punctuation", "behavior": "Contiguous"},
-        BYTE_LEVEL,
-        RUNS_OF_DIGITS,
-        split("[0-9][0-9][0-9]"),
-    ),
-    "deepseek-v3": sequence(
-        split(r"\p{N}{1,3}"),
-        split("[一-龥぀-ゟ゠-ヿ]+"),
-        split(
-            "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
-            "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
-        ),
-        ONLY_BYTES,
-    ),
-    "deepseek-coder": sequence(
-        split("[\r\n]"),
-        split(r"\s?\p{L}+"),
-        split(r"\s?\p{P}+"),
-        split("[一-龥ࠀ-一가-퟿]+"),
-        DIGITS,
-        ONLY_BYTES,
-    ),
-    "bloom": sequence(split(r" ?[^(\s|[.,!?…。，、।۔،])]+"), ONLY_BYTES),
-    "tekken": sequence(
-        split(
-            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-            r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-            r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-        ),
-        ONLY_BYTES,
-    ),
-    "clip": sequence(
-        split(
-            r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
-            "Removed",
-            invert=True,
-        ),
-        BYTE_LEVEL,
-    ),
-    "words and digits": sequence(split(LLAMA3), DIGITS, ONLY_BYTES),
-    "optional group": sequence(
-        split(r"\p{Lu}?(?i:'s|th)?\p{Ll}+|(?:ab|a)(?=b)|\d{2,}|[^\w\s]++"), ONLY_BYTES
-    ),
-    "line ends": sequence(split(r"\s+$|[ \n]+\p{L}$|\p{L}+(?=$)"), ONLY_BYTES),
-    "joined before": sequence(split(r"\s", "MergedWithPrevious"), ONLY_BYTES),
-    "joined behind": sequence(split(r"[\s.]", "MergedWithNext"), BYTE_LEVEL),
-    "joined together": sequence(split("[a-c]", "Contiguous"), ONLY_BYTES),
-    "inverted": sequence(split(r"\p{L}+", "MergedWithNext", invert=True), ONLY_BYTES),
-    "fixed text": sequence(
-        {"type": "Split", "pattern": {"String": "the"}, "behavior": "Isolated", "invert": False}, BYTE_LEVEL
-    ),
-    "white space": sequence({"type": "Whitespace"}, ONLY_BYTES),
-    "between spaces": sequence({"type": "WhitespaceSplit"}, BYTE_LEVEL),
-    "between commas": sequence({"type": "CharDelimiterSplit", "delimiter": ","}, BYTE_LEVEL),
-    "spaces put before": BYTE_LEVEL | {"add_prefix_space": True},
-    "spaces put before digits": sequence(DIGITS, BYTE_LEVEL | {"add_prefix_space": True}),
-    "bytes": ONLY_BYTES | {"add_prefix_space": True},
-}
-"""Pre-tokenizers as well-known models have them, and such as try each kind of step."""
 
 
 def normalizers(*steps: dict[str, Any]) -> dict[str, Any]:
@@ -277,58 +194,6 @@ def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:
             native, _ = both(tmp_path, with_parts(splitting, normalizer))
             assert isinstance(native, NativeDocument)
             assert native.info.kernel == "native"
-
-
-def with_parts(splitting: dict[str, Any] | None, normalizer: dict[str, Any] | None, **model: Any) -> bytes:
-    vocab = {piece: id for id, piece in enumerate(dict.fromkeys([*BYTES, *map("".join, MERGES)]))}
-    fields = {"type": "BPE", "vocab": vocab, "merges": [list(pair) for pair in MERGES], **model}
-    return dump(document(fields, pre_tokenizer=splitting, normalizer=normalizer, decoder=BYTE_LEVEL))
-
-
-# --- splitting --------------------------------------------------------------------------------
-
-
-@cache
-def splitters(name: str) -> tuple[NativeDocument, Any]:
-    data = with_parts(SPLITTING[name], None)
-    library = HuggingFaceTokenizer(data, name=name, backend="bpe")
-    plan = kernel_document(json.loads(data), ids=library.spelled_ids, path=name)
-    return NativeDocument(library, plan=plan), library._engines.plain.pre_tokenizer
-
-
-def assert_split_alike(name: str, text: str) -> None:
-    native, pre_tokenizer = splitters(name)
-    if native._covers(text):
-        expected = [from_byte_level(piece) for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
-        assert native._encoder.pretokens(text.encode()) == expected
-
-
-@pytest.mark.parametrize("name", SPLITTING)
-@given(text=texts)
-def test_steps_split_as_the_library_does(name: str, text: str) -> None:
-    assert_split_alike(name, text)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["falcon", "deepseek-v3", "tekken", "bloom"])
-def test_steps_split_characters_of_all_kinds_as_the_library_does(name: str) -> None:
-    native, pre_tokenizer = splitters(name)
-    covered = [character for character in characters_of_all_kinds() if native._covers(character)]
-    covered += (
-        "\u07ff\u0800\u4dff\u4e00\u9fa5\u9fa6\uabff\uac00\ud7ff\ue000"  # where ranges of the patterns end
-    )
-    assert len(covered) > 35_000
-    for start in range(0, len(covered), 1 << 14):
-        text = "".join(f"a{one} {one}1 '{one}\n" for one in covered[start : start + (1 << 14)])
-        # The pre-tokens cover the text, and the library spells each byte as a character: lengths say all.
-        expected = [len(piece) for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
-        assert list(map(len, native._encoder.pretokens(text.encode()))) == expected
-
-
-def test_a_run_that_could_be_tried_again_and_again_takes_linear_time() -> None:
-    native, _ = splitters("deepseek-v3")
-    for text in (" " * 300_000, "\n " * 150_000, "a" * 300_000, "!" * 300_000):
-        assert sum(map(len, native._encoder.pretokens(text.encode()))) == len(text)
 
 
 # --- letters at the end of a word ---------------------------------------------------------------
