@@ -66,7 +66,7 @@ def explain(
     progress: ProgressOption = "bar",
 ) -> None:
     """Explain why a text is split where it is: each step of the algorithm, and the cause of each boundary."""
-    from tokbench.render.explain import render_merges, render_words
+    from tokbench.render.explain.answers import render_merges, render_words
     from tokbench.workbench.explain import explain_merges, explain_text, explain_words
 
     _refuse_contradictions(
@@ -132,7 +132,7 @@ def _show_splits(
     color: ColorChoice,
     progress: ProgressChoice,
 ) -> None:
-    from tokbench.render.explain import render_splits
+    from tokbench.render.explain.answers import render_splits
     from tokbench.workbench.find_splits import find_split_words
 
     corpus = chosen_corpus(
@@ -152,7 +152,7 @@ def _show_splits(
 
 
 def _show(result: ExplainResult, *, play: bool, color: ColorChoice) -> None:
-    from tokbench.render.explain import play_explanation, render_explanation
+    from tokbench.render.explain.explanation import play_explanation, render_explanation
 
     console = make_console(color=color)
     if play:

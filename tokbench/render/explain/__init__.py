@@ -1,0 +1,1 @@
+"""`tokbench explain`: how a text becomes tokens, step by step, to be read or projected."""

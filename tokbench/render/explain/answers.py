@@ -1,0 +1,112 @@
+"""Answers to questions about words, merges, and the words of a corpus that are cut in a way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from rich.text import Text
+
+from tokbench.core.plurals import counted, is_or_are
+from tokbench.explain.sentences import percent
+from tokbench.render.explain.painter import Painter, symbol_text
+from tokbench.render.folding import Line, folded
+from tokbench.render.glyphs import visible
+from tokbench.render.palette import FAINT, palette_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from tokbench.explain.records import MergeRecord
+    from tokbench.workbench.explain import MergesResult, WordResult
+    from tokbench.workbench.find_splits import SplitsResult
+
+_BOLD = Style(bold=True)
+_COUNT = 11
+
+
+def render_words(result: WordResult, *, console: Console) -> None:
+    """Print why words are one token, or are not."""
+    for answer in result.answers:
+        rows = folded(Line(Text(answer.sentence)), console)
+        if answer.change is not None:
+            rows += folded(Line(Text(f"It would be one with {answer.change}.")), console)
+        for row in rows:
+            console.print(row, soft_wrap=True)
+
+
+def render_merges(result: MergesResult, *, console: Console) -> None:
+    """Print merges of a vocabulary, one below another."""
+    painter = Painter(palette_for(console), console.width)
+    for number, record in enumerate(result.records):
+        if number:
+            console.print()
+        for line in _record_lines(record, painter):
+            for row in folded(line, console):
+                console.print(row, soft_wrap=True)
+
+
+def _record_lines(record: MergeRecord, painter: Painter) -> Iterator[Line]:
+    title = Text.assemble((f"merge {record.rank:,}", _BOLD), f" of {record.merges:,}   ")
+    title.append_text(painter.cells([record.left.data, record.right.data]))
+    title.append(" → ").append_text(painter.cells([record.made.data], first=2))
+    yield Line(title + Text(f"   id {record.made.id}", FAINT))
+    parts = ((record.left, record.left_rank), (record.right, record.right_rank))
+    made_by = "; ".join(
+        f"{symbol_text(symbol)} {'was there before' if rank is None else f'by merge {rank:,}'}"
+        for symbol, rank in parts
+    )
+    yield Line(Text.assemble(("parts", FAINT), "      ", made_by), 2)
+    if record.count is not None:
+        yield Line(
+            Text.assemble(
+                ("count", FAINT), f"      {counted(record.count, 'occurrence')} when it was merged"
+            ),
+            2,
+        )
+    uses = ", ".join(f"{symbol_text(use.made)} ({use.rank:,})" for use in record.used_by)
+    more = (
+        f" and {record.num_uses - len(record.used_by):,} more"
+        if record.num_uses > len(record.used_by)
+        else ""
+    )
+    yield Line(Text.assemble(("used by", FAINT), f"    {uses or 'no later merge'}{more}"), 2)
+    if record.displaced is None:
+        yield Line(Text("displaced  not known: `tokbench train --trace` keeps it", FAINT), 2)
+        return
+    for number, pair in enumerate(record.displaced):
+        later = "never merged" if pair.rank is None else f"merged at rank {pair.rank:,}"
+        label = "displaced" if not number else ""
+        shown = f"{symbol_text(pair.left)} + {symbol_text(pair.right)}"
+        yield Line(
+            Text.assemble(
+                (f"{label:<11}", FAINT), shown, f"  lost {counted(pair.lost, 'occurrence')}, {later}"
+            ),
+            2,
+        )
+    if not record.displaced:
+        yield Line(Text.assemble(("displaced", FAINT), "  nothing"), 2)
+
+
+def render_splits(result: SplitsResult, *, console: Console) -> None:
+    """Print the words that are cut as was asked, with the first cause of each."""
+    found, painter = result.found, Painter(palette_for(console), console.width)
+    for word in found.words:
+        line = Text.assemble(
+            painter.cells([symbol.data for symbol in word.tokens]), ("  " + word.causes[0], FAINT)
+        )
+        first, *others = folded(Line(line, _COUNT), console)
+        console.print(Text(f"{word.count:>{_COUNT - 2},}  ", FAINT) + first[_COUNT:], soft_wrap=True)
+        for row in others:
+            console.print(row, soft_wrap=True)
+    share = found.cut / found.occurrences if found.occurrences else 0.0
+    words = f"{counted(len(found.words), 'word')} {is_or_are(len(found.words))}"
+    more = "" if found.is_complete else ", and there may be more"
+    note = (
+        f"{words} cut at {visible(result.asked)}{more}; of {counted(found.occurrences, 'word')} of the corpus, "
+        f"{found.distinct:,} different ones, {percent(share)} have several tokens"
+    )
+    for row in folded(Line(Text(note, FAINT)), console):
+        console.print(row, soft_wrap=True)

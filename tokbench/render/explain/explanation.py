@@ -1,0 +1,124 @@
+"""An explanation of a text: as much as fits a terminal, or step by step."""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from rich.text import Text
+
+from tokbench.core.plurals import counted
+from tokbench.render.explain.painter import LABEL, Painter, labelled, shortened
+from tokbench.render.explain.traces import step_frames
+from tokbench.render.folding import Line, folded
+from tokbench.render.glyphs import visible
+from tokbench.render.palette import FAINT, palette_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+
+    from tokbench.render.explain.traces import Frame
+    from tokbench.workbench.explain import ExplainResult
+
+_BOLD = Style(bold=True)
+_MOST_LINES = 400
+"""Lines where the output is no terminal, which has a height."""
+_ROWS_OF_TOKENS = 6
+_CHANGES_SHOWN = 6
+
+
+def render_explanation(result: ExplainResult, *, console: Console) -> None:
+    """Print an explanation, as much of it as fits the terminal; the tokens come last in any case."""
+    painter = Painter(palette_for(console), console.width)
+    closing = [row for line in _closing(result, painter) for row in folded(line, console)]
+    most = max(console.height - 3, 20) - len(closing) if console.is_terminal else _MOST_LINES
+    lines = (line for frame in _step_by_step(result, painter) for line in frame)
+    rows = (row for line in lines for row in folded(line, console))
+    for row in islice(rows, most):
+        console.print(row, soft_wrap=True)
+    if next(rows, None) is not None:
+        more = "… and more: --token N shows the steps of one token, --play all of them"
+        console.print(Text(more, FAINT), soft_wrap=True)
+    for row in closing:
+        console.print(row, soft_wrap=True)
+
+
+def play_explanation(result: ExplainResult, *, console: Console, wait: Callable[[], bool]) -> None:
+    """Print an explanation step by step.
+
+    Args:
+        result: the explanation.
+        console: where to.
+        wait: returns when the next step is wanted; False ends it.
+    """
+    painter = Painter(palette_for(console), console.width)
+    for number, frame in enumerate(chain(_step_by_step(result, painter), [_closing(result, painter)])):
+        if number and not wait():
+            return
+        for line in frame:
+            for row in folded(line, console):
+                console.print(row, soft_wrap=True)
+
+
+def _step_by_step(result: ExplainResult, painter: Painter) -> Iterator[Frame]:
+    """The frames of an explanation, one after another, but for the tokens at its end."""
+    yield _head(result, painter)
+    yield _preparation(result, painter)
+    shown: dict[int, int] = {}
+    for number, step in enumerate(result.steps, 1):
+        again = shown.setdefault(id(step.trace), number)
+        yield from step_frames(step, painter, number=number, again=again)
+
+
+def _closing(result: ExplainResult, painter: Painter) -> Frame:
+    return (
+        [] if result.token is not None else [Line(Text()), labelled("tokens", _all_tokens(result, painter))]
+    )
+
+
+# --- before the model -------------------------------------------------------------------------
+
+
+def _head(result: ExplainResult, painter: Painter) -> Frame:
+    title = Text.assemble(
+        ("── ", FAINT), (visible(result.info.name), _BOLD), f" · {result.explanation.algorithm} "
+    )
+    title.truncate(painter.width, overflow="ellipsis")
+    title.append("─" * (painter.width - title.cell_len), FAINT)
+    return [Line(title), labelled("text", Text(shortened(result.explanation.text)))]
+
+
+def _preparation(result: ExplainResult, painter: Painter) -> Frame:
+    found = result.explanation
+    lines = [
+        labelled(
+            "normalize",
+            Text("nothing changes" if not found.changes else counted(len(found.changes), "change")),
+        )
+    ]
+    for change in found.changes[:_CHANGES_SHOWN]:
+        before, after = (shortened(each) or "nothing" for each in (change.before, change.after))
+        lines.append(
+            Line(
+                Text.assemble(
+                    (before, _BOLD), " → ", (after, _BOLD), (f"  at byte {change.span.start}", FAINT)
+                ),
+                LABEL,
+            )
+        )
+    if (more := len(found.changes) - _CHANGES_SHOWN) > 0:
+        lines.append(Line(Text(f"… and {counted(more, 'other')}", FAINT), LABEL))
+    pretokens = [step.pretoken.text.encode() for step in found.steps]
+    lines.append(labelled("split", Text(f"{counted(len(pretokens), 'pre-token')}: {found.splitter}")))
+    lines.append(Line(painter.cells(pretokens, room=_ROWS_OF_TOKENS * (painter.width - LABEL)), LABEL))
+    return lines
+
+
+def _all_tokens(result: ExplainResult, painter: Painter) -> Text:
+    tokens = [symbol.data for step in result.steps for symbol in step.trace.tokens]
+    drawn = painter.cells(tokens, room=_ROWS_OF_TOKENS * (painter.width - LABEL))
+    drawn.append(f"  {len(tokens):,}", FAINT)
+    return drawn

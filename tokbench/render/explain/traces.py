@@ -1,0 +1,187 @@
+"""What an algorithm did with a pre-token, in frames: lines that appear together."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+
+from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
+from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
+from tokbench.render.explain.painter import shortened, symbol_text
+from tokbench.render.folding import Line
+from tokbench.render.glyphs import glyphs_of, text_of
+from tokbench.render.palette import FAINT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.explain.derivation import ExplainedStep
+    from tokbench.explain.symbols import Symbol
+    from tokbench.render.explain.painter import Painter
+
+_BOLD = Style(bold=True)
+_NARROW = 20
+"""Columns for what there is after a merge; with less it has a line of its own."""
+_STATES_SHOWN = 64
+"""Pre-tokens of more symbols are shown without what there is after each merge."""
+_MERGES_SHOWN = 40
+_LATTICE_SHOWN = 24
+_STEP = 5
+
+
+Frame = list[Line]
+"""Lines that appear together."""
+
+
+def step_frames(step: ExplainedStep, painter: Painter, *, number: int, again: int) -> Iterator[Frame]:
+    """A pre-token and what became of it.
+
+    Args:
+        step: it.
+        painter: draws its tokens.
+        number: of the step, from 1.
+        again: the number of the first step with the same trace, which alone is shown in full.
+    """
+    pretoken, trace = step.pretoken, step.trace
+    made_by = "" if pretoken.alternative is None else f"  {alternative_in_words(pretoken.alternative)}"
+    tokens = painter.cells([symbol.data for symbol in trace.tokens], first=step.first, room=painter.width)
+    title = Text.assemble((f"{number:>3}  ", FAINT), (shortened(pretoken.text), _BOLD))
+    if again != number:
+        yield [Line(title + Text(f"  as {again}: ", FAINT) + tokens, label=_STEP)]
+        return
+    yield [Line(Text()), Line(title + Text(made_by, FAINT), label=_STEP)]
+    match trace:
+        case MergeTrace():
+            yield from _merge_frames(trace, painter)
+        case LongestMatchTrace():
+            yield from _match_frames(trace, painter)
+        case LatticeTrace():
+            yield from _lattice_frames(trace, painter)
+        case LookupTrace():
+            yield [Line(Text.assemble(tokens, (f"  {trace.rule}", FAINT)), _STEP)]
+            return
+    yield from _cause_frames(trace, painter)
+
+
+def _cause_frames(trace: MergeTrace | LongestMatchTrace | LatticeTrace, painter: Painter) -> Iterator[Frame]:
+    """Why each boundary is there; neighbours of which the same is said share a line."""
+    place = 0
+    for sentence, same in groupby(map(cause_in_words, trace.causes)):
+        stop = place + sum(1 for _ in same)
+        tokens = painter.cells([symbol.data for symbol in trace.tokens[place : stop + 1]], first=place)
+        yield [Line(Text.assemble(tokens, "  ", sentence), _STEP)]
+        place = stop
+
+
+def _merge_frames(trace: MergeTrace, painter: Painter) -> Iterator[Frame]:
+    tokens = painter.cells([symbol.data for symbol in trace.tokens], room=painter.width)
+    if trace.whole:
+        yield [
+            Line(
+                Text.assemble(tokens, f"  a token as a whole, id {trace.tokens[0].id}: nothing is merged"),
+                _STEP,
+            )
+        ]
+        return
+    if not trace.steps:
+        yield [Line(Text.assemble(tokens, "  nothing is merged"), _STEP)]
+        return
+    has_states = len(trace.symbols) <= _STATES_SHOWN
+    names = [f"{symbol_text(step.rule.left)} + {symbol_text(step.rule.right)}" for step in trace.steps]
+    ranks = [rank_of(step.rule) for step in trace.steps]
+    widest = min(max(map(cell_len, names)), painter.width // 3)
+    rank_width = max(map(len, ranks))
+    column = rank_width + widest + 4
+    is_narrow = painter.width - _STEP - column < _NARROW
+    if is_narrow:
+        column = 2
+    room = painter.width - _STEP - column
+    start = painter.cells([symbol.data for symbol in trace.symbols], room=room)
+    yield [Line(Text.assemble(" " * column, start), _STEP)]
+    states = (state for _, state in trace.states()) if has_states else None
+    for number, (rank, name) in enumerate(zip(ranks, names, strict=True)):
+        state = next(states) if states is not None else ()
+        if _MERGES_SHOWN // 2 <= number < len(ranks) - _MERGES_SHOWN // 2:
+            if number == _MERGES_SHOWN // 2:
+                yield [Line(Text(f"… {len(ranks) - _MERGES_SHOWN:,} merges …", FAINT), _STEP)]
+            continue
+        line = Text.assemble((f"{rank:>{rank_width}}", FAINT), "  ", _padded(name, widest), "  ")
+        drawn = Text()
+        if state:
+            focus = _place_of(trace, number, state)
+            drawn = painter.cells([symbol.data for symbol in state], room=room, focus=focus)
+        if is_narrow:
+            yield [Line(Text.assemble((rank, FAINT), f"  {name}"), _STEP), Line(drawn, _STEP + column)]
+        else:
+            yield [Line(line + drawn, _STEP)]
+
+
+def _place_of(trace: MergeTrace, number: int, state: Sequence[Symbol]) -> int:
+    """Where in a state the symbol is that the merge of a number has just made."""
+    gone = {step.middle for step in trace.steps[: number + 1]}
+    start = trace.steps[number].start
+    return min(sum(1 for place in range(start) if place not in gone), len(state) - 1)
+
+
+def _match_frames(trace: LongestMatchTrace, painter: Painter) -> Iterator[Frame]:
+    if trace.too_long is not None:
+        yield [Line(Text(f"a word of more than {trace.too_long} characters is unknown as a whole"), _STEP)]
+        return
+    for step in trace.steps:
+        line = Text.assemble((shortened(step.rest), _BOLD), "  ")
+        if step.taken is None:
+            line.append(f"no piece begins it, not even {step.missing}: the word is unknown")
+        else:
+            line.append("begins with  ", FAINT)
+            line.append_text(painter.cells([step.taken.data]))
+            shorter = ", ".join(symbol_text(symbol) for symbol in step.shorter[:5])
+            line.append(f"  and with {shorter}" if shorter else "", FAINT)
+        yield [Line(line, _STEP)]
+
+
+def _lattice_frames(trace: LatticeTrace, painter: Painter) -> Iterator[Frame]:
+    if len(trace.text) <= _LATTICE_SHOWN:
+        yield list(_lattice_lines(trace))
+    else:
+        yield [
+            Line(
+                Text(
+                    f"its lattice of {len(trace.edges):,} pieces is too large to draw: --json has it", FAINT
+                ),
+                _STEP,
+            )
+        ]
+    lines = [Line(Text("score      share   segmentation", FAINT), _STEP)]
+    for path in trace.paths:
+        line = Text.assemble(f"{path.score:>9.3f}  {percent(path.probability):>8}  ")
+        line.append_text(painter.cells([edge.piece.data for edge in path.edges], room=painter.width - 27))
+        lines.append(Line(line, _STEP))
+    if trace.margin is not None:
+        lines.append(Line(Text(f"the best is {trace.margin:.3f} ahead of the second", FAINT), _STEP))
+    yield lines
+
+
+def _lattice_lines(trace: LatticeTrace) -> Iterator[Line]:
+    """The pieces of a lattice, a line for each, below the characters that they cover."""
+    chosen = set(trace.paths[0].edges)
+    columns = [0]
+    for character in trace.text:
+        columns.append(columns[-1] + cell_len(text_of(glyphs_of(character.encode()))))
+    yield Line(Text(text_of(glyphs_of(trace.text.encode()))), _STEP)
+    for edge in sorted(trace.edges, key=lambda edge: (edge.start, edge.stop)):
+        style = _BOLD if edge in chosen else FAINT
+        shown = text_of(glyphs_of(edge.piece.data))
+        line = Text.assemble(" " * columns[edge.start], (shown, style))
+        line.append(" " * max(columns[-1] - line.cell_len + 2, 1))
+        line.append(
+            f"{edge.score:8.3f}" if edge.piece.id is not None else f"{edge.score:8.3f}  no piece", style
+        )
+        yield Line(line, _STEP)
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * max(width - cell_len(text), 0)
