@@ -97,7 +97,7 @@ def explain(
     for item in reading.read(inputs):
         result = explain_text(opened, item.text, special=special_policy, token=token)
         if json:
-            print_json(result.to_json())
+            print_json(result.json_parts())
         else:
             _show(result, play=play, color=color)
 

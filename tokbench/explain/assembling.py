@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import Segmentation, Token
     from tokbench.explain.causes import Cause
+    from tokbench.explain.pretokens import Alternative
 
 
 def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Explanation:
@@ -130,12 +131,13 @@ def _numbered(steps: Sequence[Step]) -> Iterator[ExplainedStep]:
 
 def _boundaries(derivation: Derivation, tokens: Sequence[Token]) -> Iterator[Boundary]:
     position = 0
+    begun: dict[Alternative | None, NewPreToken] = {}
     made = [step for step in derivation.steps if step.trace.tokens]
     for before, step in pairwise([None, *made]):
         assert step is not None
         if before is not None:
             yield Boundary(
-                position, tokens[position].span.start, _between(before, step, splitter=derivation.splitter)
+                position, tokens[position].span.start, _between(before, step, derivation.splitter, begun)
             )
         for cause in step.trace.causes:
             position += 1
@@ -143,7 +145,10 @@ def _boundaries(derivation: Derivation, tokens: Sequence[Token]) -> Iterator[Bou
         position += 1
 
 
-def _between(before: Step, behind: Step, *, splitter: str) -> Cause:
+def _between(
+    before: Step, behind: Step, splitter: str, begun: dict[Alternative | None, NewPreToken]
+) -> Cause:
+    """The cause of a boundary between two pre-tokens; one that there was before is the same object again."""
     for step in (before, behind):
         if step.pretoken.added:
             return BesideAddedToken(step.pretoken.text)
@@ -151,4 +156,7 @@ def _between(before: Step, behind: Step, *, splitter: str) -> Cause:
         return ByDefinition(behind.trace.rule)
     if behind.pretoken.continues:
         return LowerScore(margin=None, piece=None, probability=1.0)
-    return NewPreToken(behind.pretoken.alternative, splitter)
+    alternative = behind.pretoken.alternative
+    if alternative not in begun:
+        begun[alternative] = NewPreToken(alternative, splitter)
+    return begun[alternative]

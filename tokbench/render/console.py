@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -64,8 +65,19 @@ def as_text(render: Callable[[Console], None]) -> str:
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """One JSON document on a line of stdout."""
+    """One JSON document on a line of stdout; a part that is an iterator is written as it is made."""
     import orjson
 
-    sys.stdout.buffer.write(orjson.dumps(document) + b"\n")
+    write = sys.stdout.buffer.write
+    write(b"{")
+    for number, (name, part) in enumerate(document.items()):
+        write((b"," if number else b"") + orjson.dumps(name) + b":")
+        if isinstance(part, Iterator):
+            write(b"[")
+            for place, each in enumerate(part):
+                write((b"," if place else b"") + orjson.dumps(each))
+            write(b"]")
+        else:
+            write(orjson.dumps(part))
+    write(b"}\n")
     sys.stdout.buffer.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +52,16 @@ class ExplainResult:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON document that `tokbench explain --json` prints."""
-        boundaries = [
+        parts = self.json_parts()
+        return {name: list(part) if isinstance(part, Iterator) else part for name, part in parts.items()}
+
+    def json_parts(self) -> dict[str, Any]:
+        """The same with its long lists as iterators, which are to be taken in their order."""
+        boundaries = (
             boundary
             for boundary in self.explanation.boundaries
             if self.token is None or self.token in (boundary.token, boundary.token - 1)
-        ]
+        )
         return {
             "schema": SCHEMA,
             "tokenizer": tokenizer_fields(self.info),

@@ -9,8 +9,9 @@ from tokbench.explain.sentences import cause_in_words, cause_name
 from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from tokbench.core.tokens import Token
     from tokbench.explain.causes import Cause
     from tokbench.explain.derivation import Boundary, ExplainedStep, Explanation
     from tokbench.explain.pretokens import Alternative
@@ -19,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def explanation_fields(
-    found: Explanation, *, steps: Sequence[ExplainedStep], boundaries: Sequence[Boundary]
+    found: Explanation, *, steps: Sequence[ExplainedStep], boundaries: Iterable[Boundary]
 ) -> dict[str, Any]:
-    """An explanation as plain data.
+    """An explanation as plain data, with lists as iterators: later ones tell what earlier ones refer to.
 
     Args:
         found: it.
         steps: those of its pre-tokens that were asked for.
         boundaries: likewise.
     """
-    writer = _Writer()
+    writer = _Writer(found.tokens)
     return {
         "algorithm": found.algorithm,
         "text": found.text,
@@ -38,78 +39,84 @@ def explanation_fields(
             for change in found.changes
         ],
         "splitter": found.splitter,
-        "ids": [token.id for token in found.tokens],
-        "spans": [list(token.span) for token in found.tokens],
-        "steps": [
+        "ids": (token.id for token in found.tokens),
+        "spans": (list(token.span) for token in found.tokens),
+        "steps": (
             {"pretoken": writer.pretoken(step), "span": list(step.pretoken.span), "first_token": step.first}
             for step in steps
-        ],
-        "boundaries": [
+        ),
+        "boundaries": (
             {"token": each.token, "offset": each.offset, "cause": writer.cause(each.cause)}
             for each in boundaries
-        ],
-        "pretokens": writer.pretokens,
-        "causes": writer.causes,
-        "alternatives": writer.alternatives,
-        "pieces": {
-            **{
-                str(token.id): {**token_fields(token.piece), "kind": token.kind.value}
-                for token in {token.id: token for token in found.tokens}.values()
-            },
-            **writer.pieces,
-        },
+        ),
+        "pretokens": writer.pretokens(),
+        "causes": writer.causes(),
+        "alternatives": writer.alternatives(),
+        "pieces": writer.pieces,
     }
 
 
 class _Writer:
-    """The tables of what is written once."""
+    """The tables of what is written once.
 
-    def __init__(self) -> None:
-        self.pretokens: list[dict[str, Any]] = []
-        self.causes: list[dict[str, Any]] = []
-        self.alternatives: list[dict[str, Any]] = []
-        self.pieces: dict[str, dict[str, Any]] = {}
-        self._numbers: dict[Any, int] = {}
+    Args:
+        tokens: all tokens of the text.
+
+    Attributes:
+        pieces: id → what it stands for; complete when all pre-tokens have been taken.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.pieces: dict[str, dict[str, Any]] = {
+            str(token.id): {**token_fields(token.piece), "kind": token.kind.value}
+            for token in {token.id: token for token in tokens}.values()
+        }
+        self._told: set[int] = set()
+        self._pretokens: dict[tuple[Any, ...], tuple[int, ExplainedStep]] = {}
+        self._causes: dict[Cause, int] = {}
+        self._alternatives: dict[Alternative, int] = {}
 
     def pretoken(self, step: ExplainedStep) -> int:
         """The number of a pre-token: one that was there before, with the same trace, has its number."""
         pretoken, trace = step.pretoken, step.trace
         key = pretoken.text, id(trace), pretoken.alternative, pretoken.added
-        if key not in self._numbers:
-            self._numbers[key] = len(self.pretokens)
-            self.pretokens.append(
-                {
-                    "text": pretoken.text,
-                    "added": pretoken.added,
-                    "alternative": None
-                    if pretoken.alternative is None
-                    else self._alternative(pretoken.alternative),
-                    "tokens": self._symbols(trace.tokens),
-                    "trace": self._trace(trace),
-                }
-            )
-        return self._numbers[key]
+        return self._pretokens.setdefault(key, (len(self._pretokens), step))[0]
+
+    def pretokens(self) -> Iterator[dict[str, Any]]:
+        """The pre-tokens that have a number, in its order."""
+        for _, step in self._pretokens.values():
+            pretoken, trace = step.pretoken, step.trace
+            yield {
+                "text": pretoken.text,
+                "added": pretoken.added,
+                "alternative": None
+                if pretoken.alternative is None
+                else self._alternatives.setdefault(pretoken.alternative, len(self._alternatives)),
+                "tokens": self._symbols(trace.tokens),
+                "trace": self._trace(trace),
+            }
 
     def cause(self, cause: Cause) -> int:
         """The number of a cause."""
-        if cause not in self._numbers:
-            self._numbers[cause] = len(self.causes)
-            self.causes.append({"cause": cause_name(cause), "why": cause_in_words(cause)})
-        return self._numbers[cause]
+        return self._causes.setdefault(cause, len(self._causes))
 
-    def _alternative(self, alternative: Alternative) -> int:
-        if alternative not in self._numbers:
-            self._numbers[alternative] = len(self.alternatives)
-            self.alternatives.append(
-                {"number": alternative.number, "regex": alternative.regex, "meaning": alternative.meaning}
-            )
-        return self._numbers[alternative]
+    def causes(self) -> Iterator[dict[str, Any]]:
+        """The causes that have a number, in its order."""
+        for cause in self._causes:
+            yield {"cause": cause_name(cause), "why": cause_in_words(cause)}
+
+    def alternatives(self) -> Iterator[dict[str, Any]]:
+        """The alternatives of the pattern that pre-tokens have, in the order of their numbers."""
+        for each in self._alternatives:
+            yield {"number": each.number, "regex": each.regex, "meaning": each.meaning}
 
     def _symbol(self, symbol: Symbol) -> int | dict[str, Any]:
         """The id of a symbol, which `pieces` has; the symbol itself where it has none."""
         if symbol.id is None:
             return token_fields(symbol.data)
-        self.pieces.setdefault(str(symbol.id), token_fields(symbol.data))
+        if symbol.id not in self._told:
+            self._told.add(symbol.id)
+            self.pieces[str(symbol.id)] = token_fields(symbol.data)
         return symbol.id
 
     def _symbols(self, symbols: Iterable[Symbol]) -> list[int | dict[str, Any]]:
