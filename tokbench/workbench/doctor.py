@@ -56,7 +56,14 @@ _REQUIRED = (
 )
 
 
-_OPTIONAL = {"pyarrow": "parquet", "transformers": "transformers", "zstandard": "zstd"}
+_OPTIONAL = {
+    "distributed": "cluster",
+    "fsspec": "cluster",
+    "pyarrow": "parquet",
+    "ray": "ray",
+    "transformers": "transformers",
+    "zstandard": "zstd",
+}
 
 
 def examine() -> DoctorResult:

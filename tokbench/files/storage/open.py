@@ -7,10 +7,8 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from tokbench.errors import BackendUnavailableError, StoreError
-from tokbench.files.storage.local import LocalPlace
 
 if TYPE_CHECKING:
     from tokbench.files.storage.place import Place
@@ -40,9 +38,13 @@ def place_of(name: str | Path) -> Place:
     >>> str(place), place.name
     ('/data/words.json', 'words.json')
     """
+    from tokbench.files.storage.local import LocalPlace
+
     text = os.fspath(name)
     if not is_url(text):
         return LocalPlace(Path(text))
+    from urllib.parse import unquote, urlsplit  # here, as only URLs need it
+
     parts = urlsplit(text)
     if parts.scheme.lower() == "file":
         return LocalPlace(Path(unquote(parts.path)))
