@@ -1,12 +1,14 @@
 """The normalisers of a `tokenizer.json` in Python, so that the kernel gets the text that the library would split.
 
-They are in `tokenizers/src/normalizers` of Hugging Face's library: unicode.rs, replace.rs, prepend.rs, strip.rs and
-utils.rs (Lowercase). Lower case is taken character by character there, so that a final sigma is an ordinary one.
+They are in `tokenizers/src/normalizers` of Hugging Face's library: unicode.rs, replace.rs, prepend.rs, strip.rs (and
+StripAccents) and utils.rs (Lowercase). Lower case is taken character by character there, so that a final sigma is an
+ordinary one.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.special_tokens import WHITE_SPACE
@@ -91,6 +93,8 @@ def _step(step: Mapping[str, Any]) -> Step:
         return lambda text: unicodedata.normalize(kind, text)
     if kind == "Lowercase":
         return _lower_case
+    if kind == "StripAccents":
+        return _without_marks
     if kind == "Replace":
         return _replace(step)
     if kind == "Prepend" and isinstance(prefix := step.get("prepend"), str):
@@ -102,6 +106,15 @@ def _step(step: Mapping[str, Any]) -> Step:
 
 def _lower_case(text: str) -> str:
     return text.lower() if text.isascii() else text.replace("Σ", "σ").lower()
+
+
+def _without_marks(text: str) -> str:
+    return text if text.isascii() else text.translate(_marks())
+
+
+@cache
+def _marks() -> dict[int, None]:
+    return {one: None for one in range(0x110000) if unicodedata.category(chr(one))[0] == "M"}
 
 
 def _replace(step: Mapping[str, Any]) -> Step:

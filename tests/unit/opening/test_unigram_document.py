@@ -53,14 +53,13 @@ def document(
         for id, content in enumerate(("<pad>", "</s>", "<unk>"))
     ]
     normalizer = {"type": "Precompiled", "precompiled_charsmap": charsmap(rule)} if rule else None
-    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": added,
         "normalizer": normalizer,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, metaspace]},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, METASPACE]},
         "post_processor": None,
         "decoder": None,
         "model": {"type": "Unigram", "unk_id": 2, "vocab": pieces or PIECES, "byte_fallback": False, **model},
@@ -101,6 +100,73 @@ any_text = st.one_of(texts, st.lists(st.sampled_from(FRAGMENTS) | any_character)
 @given(given_texts=st.lists(any_text, max_size=4))
 def test_any_text(rule: str, given_texts: list[str]) -> None:
     check(*pair(rule), given_texts)
+
+
+def normalized_by(
+    *normalizers: dict[str, Any], words: bool = False, rule: str = "nmt_nfkc"
+) -> dict[str, Any]:
+    """As the converters of transformers write it: `words` where white space of all kinds bounds words."""
+    made = document(rule=rule)
+    table = [{"type": "Precompiled", "precompiled_charsmap": charsmap(rule)}] if rule else []
+    steps = [step for each in normalizers for step in (table if each["type"] == "table" else [each])]
+    made["normalizer"] = {"type": "Sequence", "normalizers": steps}
+    if not words:
+        made["pre_tokenizer"] = METASPACE
+    return made
+
+
+TABLE = {"type": "table"}
+TABLE_STEP = {"type": "Precompiled", "precompiled_charsmap": ""}
+LOWER = {"type": "Lowercase"}
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
+STRIP_RIGHT = {"type": "Strip", "strip_left": False, "strip_right": True}
+QUOTES = {"type": "Replace", "pattern": {"String": "``"}, "content": '"'}
+ACCENTS = ({"type": "NFKD"}, {"type": "StripAccents"})
+
+
+def runs(content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": content}
+
+
+CONVERTED: dict[str, Any] = {
+    "xlm-roberta": lambda: normalized_by(TABLE, STRIP_RIGHT, runs("▁")),
+    "xlm-roberta of another table": lambda: normalized_by(TABLE, STRIP_RIGHT, runs("▁"), rule="nmt_nfkc_cf"),
+    "deberta": lambda: normalized_by({"type": "Lowercase"}, STRIP, TABLE, runs(" ")),
+    "albert": lambda: normalized_by(QUOTES, *ACCENTS, {"type": "Lowercase"}, TABLE, words=True),
+    "albert, in one piece": lambda: normalized_by(QUOTES, *ACCENTS, {"type": "Lowercase"}, TABLE, runs(" ")),
+    "t5 with runs": lambda: normalized_by(TABLE, STRIP_RIGHT, runs(" "), words=True),
+}
+
+
+@cache
+def converted(name: str) -> tuple[UnigramDocument, UnigramDocument]:
+    made = opened(CONVERTED[name]())
+    assert not made.left_because
+    assert made.encoder is not None
+    return made, opened(CONVERTED[name](), engine="library")
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+@given(given_texts=st.lists(any_text, max_size=4))
+def test_any_text_of_a_converted_model(name: str, given_texts: list[str]) -> None:
+    check(*converted(name), given_texts)
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_converted_models_cover_most_texts(name: str) -> None:
+    ours, library = converted(name)
+    given_texts = [
+        "plain",
+        "  two  lines\n of it",
+        "日本語、中文。",
+        "Ünïcödé ´ ½",
+        "한국어",
+        "a\r\nb",
+        "a\u00a0b\u3000c",
+    ]
+    assert all(ours._covers(text, ()) for text in given_texts)
+    check(ours, library, [*given_texts, "a ", "a\n", "\u200b", " ", "a\x0bb", "a\u0085b", "a▁b", "▁ a"])
 
 
 SCORES = st.one_of(st.sampled_from([-1.0, -2.0, -3.0, -0.5, 0.0, 2.0]), st.floats(-20, 5))
@@ -159,7 +225,10 @@ def test_scores_are_those_that_the_library_reads() -> None:
 
 def test_what_is_left_to_the_library() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"normalizer": {"type": "NFKC"}}, "it normalises by more than a precompiled table"),
+        ({"normalizer": {"type": "Nmt"}}, "it normalises the text"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [TABLE_STEP, LOWER]}}, "behind its table"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [TABLE_STEP, TABLE_STEP]}}, "two tables"),
+        ({"pre_tokenizer": METASPACE}, "does not make one space of several"),
         ({"pre_tokenizer": None}, "it does not split by WhitespaceSplit and Metaspace"),
         ({"model": {"type": "Unigram", "unk_id": None, "vocab": PIECES}}, "it has no unknown token"),
     ]

@@ -71,7 +71,7 @@ SentencePieceUnigramEncoder* made_encoder(const nb::list& pieces, const InputArr
 
 DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const InputArray<Id>& ids, const InputArray<double>& scores,
                                               Id unknown, double unknown_score, const std::optional<InputArray<Id>>& bytes,
-                                              const nb::bytes& charsmap, const InputArray<std::uint8_t>& joining) {
+                                              const nb::bytes& charsmap, const InputArray<std::uint8_t>& joining, bool only_spaces) {
   const nb::tuple kept(pieces);
   const std::vector<std::string_view> texts = views_of(kept);
   UnigramRules<double> rules = rules_of(unknown, unknown_score, bytes);
@@ -81,7 +81,7 @@ DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const Inpu
   const std::span<const std::uint8_t> joined = view(joining);
   const Bytes table = view(charsmap);
   const nb::gil_scoped_release unlocked;
-  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()});
+  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces);
   return new DocumentUnigramEncoder({UnigramModel<double>(pieces_of<double>(texts, numbers, amounts), rules), std::move(form)}, {});
 }
 
@@ -120,7 +120,7 @@ NB_MODULE(_unigram, module) {
              "Where the words that are looked up begin and end, in bytes. `simd` names a tier, as TOKBENCH_SIMD does.");
   nb::class_<DocumentUnigramEncoder>(module, "DocumentEncoder")
       .def(nb::new_(&made_document_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
-           "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert())
+           "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert(), "only_spaces"_a)
       .def("covers", [](const DocumentUnigramEncoder& encoder, nb::handle text) { return encoder.model()->form.covers(text_of(text)); },
            "text"_a, "Whether the library makes of a text what the encoder does.")
       .def("encode", &encode_text<DocumentUnigram>, "text"_a)

@@ -21,8 +21,10 @@ class DocumentForm {
   // What a code point does to those beside it.
   enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown };
 
-  // `joining` has one for each of 0x110000 code points. Throws std::invalid_argument for a table that does not keep white space apart.
-  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining) : map_(std::move(map)), joining_(std::move(joining)) {
+  // `joining` has one for each of 0x110000 code points. Where words are what stands between spaces, other white space is to be
+  // `Unknown`, and ▁ as well. Throws std::invalid_argument for a table that does not keep words apart.
+  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces)
+      : map_(std::move(map)), joining_(std::move(joining)) {
     if (joining_.size() != kCodePoints) throw std::invalid_argument("there must be a number for each code point");
     for (const Byte byte : {Byte{' '}, Byte{'\t'}, Byte{'\n'}, Byte{'\r'}}) {
       const CharacterMap::Match match = map_.longest(&byte, &byte + 1);
@@ -30,6 +32,7 @@ class DocumentForm {
     }
     map_.for_each_key([&](Bytes key, Bytes made) {
       growth_ = std::max(growth_, (made.size() + key.size() - 1) / key.size());
+      if (only_spaces && makes_other_boundaries(made)) throw std::invalid_argument("it makes white space that is no space");
       const std::size_t first = well_formed_length(key.data(), key.data() + key.size());
       if (first == 0) return;
       const Byte* const second = key.data() + first;
@@ -120,6 +123,16 @@ class DocumentForm {
     const bool is_white = one == 0x1680 || (one >= 0x2000 && one <= 0x200A) || one == 0x2028 || one == 0x2029 || one == 0x202F ||
                           one == 0x205F || one == 0x3000;
     return is_white ? 3 : 0;
+  }
+
+  // Whether there is ▁ or white space other than spaces.
+  static bool makes_other_boundaries(Bytes bytes) {
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      const Bytes rest = bytes.subspan(at);
+      const bool is_mark = rest.size() >= kMark.size() && std::equal(kMark.begin(), kMark.end(), rest.begin());
+      if (is_mark || (rest.front() != ' ' && white_length(rest, 0, rest.size()) != 0)) return true;
+    }
+    return false;
   }
 
   static bool is_white(Bytes bytes) {
