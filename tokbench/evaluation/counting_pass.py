@@ -8,7 +8,6 @@ count, this thread adds up the frequencies of the same tokens, so that no thread
 from __future__ import annotations
 
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -68,8 +67,6 @@ class Evaluation:
             part but in what is counted of decoding.
         worst_words: group → (word, most tokens, occurrences), those that fall into most tokens first.
         failures: the first documents that did not decode to themselves.
-        encoding_seconds: wall time spent in the tokenizer itself.
-        seconds: wall time of the whole pass.
     """
 
     info: TokenizerInfo
@@ -85,8 +82,6 @@ class Evaluation:
     document_counts: NDArray[np.int64]
     worst_words: Mapping[str, tuple[tuple[bytes, int, int], ...]]
     failures: tuple[Failure, ...]
-    encoding_seconds: float
-    seconds: float
 
     @property
     def total(self) -> Tally:
@@ -136,7 +131,6 @@ def evaluate(
         TextError: a document that cannot be encoded.
         CorpusError: a document that cannot be read.
     """
-    started = time.perf_counter()
     read = reading_of(documents)
     threads = threads or os.cpu_count() or 1
     with ThreadPoolExecutor(threads, "worker") as executor:
@@ -144,7 +138,7 @@ def evaluate(
         for batch in _batches(documents):
             run.add(batch)
             progress(phase, *read(run.num_bytes), "bytes")
-        return run.finish(seconds=time.perf_counter() - started, worst_words=worst_words)
+        return run.finish(worst_words=worst_words)
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -258,15 +252,12 @@ class _Pass:
         self._document_units: list[NDArray[np.int64]] = []
         self._document_counts: list[NDArray[np.int64]] = []
         self._failures: list[Failure] = []
-        self._encoding_seconds = 0.0
         self.num_bytes = 0
 
     def add(self, documents: list[Document]) -> None:
         """Encode and count some documents, after sorting them by group."""
         documents = sorted(documents, key=lambda document: document.group)
-        started = time.perf_counter()
         spans = self._encoded(documents)
-        self._encoding_seconds += time.perf_counter() - started
         batch = Batch(documents, spans, self._stability.chosen(documents))
         # Workers begin to count now; this thread goes on with frequencies, and then waits for their rows.
         counting = count_on_workers(
@@ -297,7 +288,7 @@ class _Pass:
                 _check_encodable(self._tokenizer, document)
             raise error  # no document fails by itself
 
-    def finish(self, *, seconds: float, worst_words: int) -> Evaluation:
+    def finish(self, *, worst_words: int) -> Evaluation:
         """What was counted, the groups by name."""
         all_together, *others = self._workers
         for worker in others:
@@ -322,8 +313,6 @@ class _Pass:
                 name: tuple(group.measurer.worst_words(0, worst_words)) for name, group in groups.items()
             },
             failures=tuple(self._failures),
-            encoding_seconds=self._encoding_seconds,
-            seconds=seconds,
         )
 
 
