@@ -156,13 +156,15 @@ def test_ctrl_c_says_how_to_go_on(start, run, trained, tmp_path):
     assert {path.name: path.read_bytes() for path in (tmp_path / "shards").iterdir()} == files
 
 
-# --- shards write --on ------------------------------------------------------------------------
+# --- shards write --engine --------------------------------------------------------------------
 
 
 @pytest.mark.slow
 def test_parts_hold_the_ids_of_a_single_run(write, run, trained, tmp_path):
     write("--append-eos").good()
-    done = write("--append-eos", "--on", "local", "--workers", "2", "--part-bytes", "10", out="parts").good()
+    done = write(
+        "--append-eos", "--engine", "local", "--workers", "2", "--part-bytes", "10", out="parts"
+    ).good()
     assert done.lines[2] == "shards      2 of uint16, .npy"
     assert ids_of(tmp_path / "parts") == ids_of(tmp_path / "shards")
     assert run("shards", "verify", "parts", "corpus", "-t", trained).good().lines[0].startswith("parts: good")
@@ -173,13 +175,16 @@ def test_parts_hold_the_ids_of_a_single_run(write, run, trained, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--workers", "2"], "--workers needs --on"),
-        (["--scheduler", "tcp://here:1"], "--scheduler needs --on"),
-        (["--on", "local", "--threads", "2"], "--threads has no meaning with --on"),
-        (["--on", "local", "--chat", "chatml"], "--chat has no meaning with --on"),
-        (["--on", "local", "--scheduler", "tcp://here:1"], "--scheduler names a cluster"),
-        (["--on", "dask", "--scheduler", "tcp://here:1", "--workers", "1"], "--workers are started here"),
-        (["--on", "local", "--part-bytes", "x"], "--part-bytes 'x' is not a size"),
+        (["--workers", "2"], "--workers is for work in parts"),
+        (["--scheduler", "tcp://here:1"], "--scheduler is for work in parts"),
+        (["--engine", "local", "--threads", "2"], "--threads has no meaning with --engine local"),
+        (["--engine", "local", "--chat", "chatml"], "--chat has no meaning with --engine local"),
+        (["--engine", "local", "--scheduler", "tcp://here:1"], "--scheduler names a cluster"),
+        (["--engine", "dask", "--scheduler", "tcp://here:1", "--workers", "1"], "--workers are started here"),
+        (["--engine", "local", "--engine", "ray"], "--engine local and ray are both for the work"),
+        (["--engine", "native", "--engine", "auto"], "--engine native and auto are both for the tokenizer"),
+        (["--engine", "dusk"], "'dusk' is not one of"),
+        (["--engine", "local", "--part-bytes", "x"], "--part-bytes 'x' is not a size"),
     ],
 )
 def test_options_of_parts_that_cannot_be(write, options, message):
@@ -188,15 +193,23 @@ def test_options_of_parts_that_cannot_be(write, options, message):
     assert message in done.stderr
 
 
+def test_an_engine_for_the_tokenizer_and_one_for_the_work(write, tmp_path):
+    refused = write("--engine", "local", "--engine", "library", "--workers", "1")
+    assert refused.code == 2
+    assert "--engine library cannot run this tokenizer" in refused.stderr
+    write("--engine", "native").good()
+    assert (tmp_path / "shards" / "shard-00000.npy").exists()
+
+
 def test_a_url_needs_parts(write):
     done = write(out="s3://bucket/shards")
     assert done.code == 2
     assert "--out s3://bucket/shards is written in parts" in done.stderr
-    assert "--on local" in done.stderr
+    assert "--engine local" in done.stderr
 
 
 def test_standard_input_has_no_parts(write):
-    done = write("--on", "local", paths=("-",))
+    done = write("--engine", "local", paths=("-",))
     assert done.code == 1
     assert "<stdin> can be read only once, and not in parts" in done.stderr
 

@@ -73,6 +73,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
                     "shards write 'data/*.jsonl.zst' -t mine --out ids --append-eos",
                     "shards write 'data/*.jsonl.zst' -t mine --out ids --resume",
                     "shards write chats.jsonl -t mine --out out --chat auto --pack 4096",
+                    "shards write s3://texts -t mine --out s3://ids --engine dask --workers 4",
                 ],
             ),
             "verify": Entry(

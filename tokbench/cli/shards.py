@@ -21,7 +21,7 @@ from tokbench.cli.corpus_options import (
     chosen_corpus,
     tell_problems,
 )
-from tokbench.cli.engine_options import PartChoices
+from tokbench.cli.engine_options import PartChoices, PartedOpeningChoices
 from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.text_options import DecodeErrorsOption
@@ -61,9 +61,9 @@ def write(
     paths: Annotated[
         list[str], typer.Argument(metavar="PATH", help="Files, folders, patterns, URLs, or - for stdin.")
     ],
-    out: Annotated[str, typer.Option(metavar="DIR", help="The folder to write; with --on also a URL.")],
+    out: Annotated[str, typer.Option(metavar="DIR", help="The folder to write; with parts also a URL.")],
     tokenizer: TokenizerOption = DEFAULT,
-    opening: OpeningChoices,
+    opening: PartedOpeningChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     chat: Annotated[
         str | None,
@@ -134,12 +134,17 @@ def write(
 
     --chat writes conversations, with a loss mask beside them. Documents are concatenated and never split across
     shards; an index and document offsets are written beside them. --resume continues an interrupted run; the files
-    are the same as those of one run. --on divides the work among processes or machines.
+    are the same as those of one run. --engine local, dask and ray divide the work among
+    processes or machines.
     """
     from tokbench.render.shards import render_shards
     from tokbench.shards.writing import write_shards
 
-    _check_parts(parts, out, meaningless={"--chat": chat, "--threads": threads})
+    engine_name = opening.of_work
+    if engine_name is None:
+        _check_no_parts(parts, out)
+    else:
+        _check_parts(engine_name, {"--chat": chat, "--threads": threads})
     end = _end_of_documents(append_eos=append_eos, eos=eos)
     _check_chat(
         chat,
@@ -185,11 +190,11 @@ def write(
             "overwrite": force,
             "progress": report,
         }
-        if parts.are_given:
+        if engine_name is not None:
             from tokbench.workbench.shard_parts import PART_BYTES, NamedTokenizer, write_shard_parts
 
             named = NamedTokenizer.of(tokenizer, opening.request())
-            with parts.open() as engine:
+            with parts.open(engine_name) as engine:
                 index = write_shard_parts(
                     named,
                     opened,
@@ -218,17 +223,21 @@ def write(
         render_shards(result, console=make_console(color=color))
 
 
-def _check_parts(parts: PartChoices, out: str, *, meaningless: Mapping[str, Any]) -> None:
-    """Refuse what cannot be done in parts, and a URL without them. Raises `ConfigError`."""
-    if not parts.are_given:
-        if is_url(out):
-            raise ConfigError(
-                f"--out {out} is written in parts", hint="add --on local, or --on dask --scheduler ADDRESS"
-            )
-        return
+def _check_no_parts(parts: PartChoices, out: str) -> None:
+    """Refuse options of parts, and a URL, which takes parts. Raises `ConfigError`."""
+    parts.refuse()
+    if is_url(out):
+        raise ConfigError(
+            f"--out {out} is written in parts",
+            hint="add --engine local, or --engine dask --scheduler ADDRESS",
+        )
+
+
+def _check_parts(engine: str, meaningless: Mapping[str, Any]) -> None:
+    """Refuse what cannot be done in parts. Raises `ConfigError`."""
     option = next((name for name, value in meaningless.items() if value is not None), None)
     if option:
-        raise ConfigError(f"{option} has no meaning with --on", hint="leave one of them out")
+        raise ConfigError(f"{option} has no meaning with --engine {engine}", hint="leave one of them out")
 
 
 def _check_chat(
