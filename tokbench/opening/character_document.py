@@ -49,12 +49,14 @@ class Spaces:
         in_front: what gets one in front: "nothing", "each part" between added tokens, the "parts without" one, or the
             "text without" one.
         begin_words: whether the text is cut in front of each.
+        cuts: the pre-tokenizers that cut further; each looks at two neighbouring characters alone.
     """
 
     normalization: TextNormalization
     are_marked: bool
     in_front: str
     begin_words: bool
+    cuts: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +109,7 @@ class CharacterBpe:
         if self.spaces.are_marked:
             parts.append(f"spaces written as {SPACE}")
         everywhere = sum(not token.is_special for token in self.added)
+        parts.extend(f"words cut by {step['type']}" for step in self.spaces.cuts)
         if everywhere:
             parts.append(f"{everywhere:,} added {'token' if everywhere == 1 else 'tokens'} in every text")
         return f"it is {', '.join(parts)}{' and ' if parts else ''}merges of characters, nothing else"
@@ -225,8 +228,13 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
         raise NotNativeError("it has no unknown token")
     spaces = _spaces(document)
     merges, makes_specials = _merges(model, vocab, specials=specials)
-    if spaces.begin_words:
-        merges = _inside_words(merges, vocab, joins_unknown=bool(model.get("fuse_unk")))
+    if byte_ids is not None and not set(byte_ids).isdisjoint(id for merge in merges for id in merge[:2]):
+        raise NotNativeError("it merges the tokens of bytes")
+    if spaces.begin_words or spaces.cuts:
+        joins_unknown = bool(model.get("fuse_unk")) and byte_ids is None
+        if joins_unknown and (spaces.cuts or SPACE not in vocab):
+            raise NotNativeError("it joins unknown characters, and cuts between them")
+        merges = _inside_words(merges, vocab, spaces)
     tokens = _tokens(vocab, specials=specials)
     if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
         raise NotNativeError(f"it has {_MOST_TOKENS:,} tokens or {_MOST_MERGES:,} merges, or more")
@@ -281,13 +289,31 @@ def _merges(
 
 
 def _inside_words(
-    merges: tuple[tuple[int, int, int], ...], vocab: Mapping[str, int], *, joins_unknown: bool
+    merges: tuple[tuple[int, int, int], ...], vocab: Mapping[str, int], spaces: Spaces
 ) -> tuple[tuple[int, int, int], ...]:
-    """Those of some merges that make no token with a ▁ inside: the others never happen where each begins a word."""
-    if joins_unknown and SPACE not in vocab:
-        raise NotNativeError(f"it joins unknown characters, and {SPACE} is one")
-    across = {id for token, id in vocab.items() if SPACE in token[1:]}
-    return tuple(merge for merge in merges if merge[2] not in across)
+    """Those of some merges whose token is not cut: the others never happen, and then there is no need to cut texts."""
+    import orjson
+    import tokenizers
+
+    splitter = None
+    if spaces.cuts:
+        document = {
+            "version": "1.0",
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": list(spaces.cuts)},
+            "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
+        }
+        splitter = tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).pre_tokenizer
+    made = {id for _, _, id in merges}
+    cut = {
+        id
+        for token, id in vocab.items()
+        if id in made
+        and (
+            (spaces.begin_words and SPACE in token[1:])
+            or (splitter is not None and len(splitter.pre_tokenize_str(token)) > 1)
+        )
+    }
+    return tuple(merge for merge in merges if merge[2] not in cut)
 
 
 def _spaces(document: Mapping[str, Any]) -> Spaces:
@@ -301,11 +327,14 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
     in_front = "each part" if is_own and "prepend" in own else "nothing"
     has_spaces = own[-1:] != ["mark"]
     begin_words = has_metaspace = False
+    cuts: list[Mapping[str, Any]] = []
     for step in steps(document.get("pre_tokenizer")):
         match step:
             case {"type": "Split", "pattern": {"String": " "}} if not has_spaces:
                 continue  # there is none left
-            case {"type": "Metaspace", "replacement": "▁"} if not has_metaspace:
+            case _ if _cuts_between_two(step):
+                cuts.append(step)
+            case {"type": "Metaspace", "replacement": "▁"} if not (has_metaspace or cuts):
                 scheme, begin_words = step.get("prepend_scheme", "always"), step.get("split", True)
                 if scheme != "never" and in_front == "nothing":
                     in_front = "parts without" if scheme == "always" else "text without"
@@ -315,8 +344,29 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
     if in_front == "text without" and normalization:
         raise NotNativeError(f"it puts {SPACE} in front of texts that it has normalised")
     return Spaces(
-        normalization=normalization, are_marked=are_marked, in_front=in_front, begin_words=begin_words
+        normalization=normalization,
+        are_marked=are_marked,
+        in_front=in_front,
+        begin_words=begin_words,
+        cuts=tuple(cuts),
     )
+
+
+def _cuts_between_two(step: Mapping[str, Any]) -> bool:
+    """Whether a pre-tokenizer removes nothing, and two neighbouring characters tell whether it cuts between them."""
+    match step:
+        case {"type": "Digits"}:
+            return True
+        case {"type": "Punctuation"}:
+            return bool(step.get("behavior", "Isolated") != "Removed")
+        case {"type": "Split", "pattern": {"String": str(text)}, "behavior": behavior}:
+            return (
+                len(text) == 1
+                and text not in {" ", SPACE}
+                and behavior != "Removed"
+                and not step.get("invert")
+            )
+    return False
 
 
 def _listed(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -335,7 +385,7 @@ def _needs_normal_text(token: Mapping[str, Any], own: Sequence[str]) -> bool:
 def _own_step(step: Mapping[str, Any]) -> str:
     """What a normaliser is to the kernel itself: "mark", "prepend" or "other"."""
     match step:
-        case {"type": "Prepend", "prepend": "▁"}:
+        case {"type": "Prepend", "prepend": "▁" | " "}:
             return "prepend"
         case {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}:
             return "mark"

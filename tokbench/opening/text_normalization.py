@@ -109,12 +109,16 @@ def _lower_case(text: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    return text if text.isascii() else text.translate(_marks())
+    if text.isascii():
+        return text
+    for mark in _marks() & set(text):  # a text has few of them
+        text = text.replace(mark, "")
+    return text
 
 
 @cache
-def _marks() -> dict[int, None]:
-    return {one: None for one in range(0x110000) if unicodedata.category(chr(one))[0] == "M"}
+def _marks() -> frozenset[str]:
+    return frozenset(filter(lambda each: unicodedata.category(each)[0] == "M", map(chr, range(0x110000))))
 
 
 def _replace(step: Mapping[str, Any]) -> Step:

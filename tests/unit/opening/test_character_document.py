@@ -31,6 +31,7 @@ REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
 LLAMA: dict[str, Any] = {"type": "Sequence", "normalizers": [PREPEND, REPLACE]}
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": False}
 METASPACE_ALWAYS = METASPACE | {"prepend_scheme": "always"}
+DIGITS = {"type": "Digits", "individual_digits": True}
 LOWER = {"type": "Lowercase"}
 GEMMA_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -94,10 +95,30 @@ def without_bytes(*characters: str) -> dict[str, Any]:
     return changed(model={"vocab": vocab})
 
 
+def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Sequence", "pretokenizers": list(steps)}
+
+
+def split(text: str, behavior: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"String": text}, "behavior": behavior, "invert": False}
+
+
 def with_ids(ids: dict[str, int]) -> dict[str, Any]:
     return changed(
         model={"vocab": dict(trained()["model"]["vocab"]) | ids}, added_tokens=trained()["added_tokens"][1:]
     )
+
+
+def merging_bytes() -> dict[str, Any]:
+    vocab = dict(trained()["model"]["vocab"]) | {"<0x41><0x42>": 900}
+    merges = [*trained()["model"]["merges"], ["<0x41>", "<0x42>"]]
+    return changed(model={"vocab": vocab, "merges": merges})
+
+
+def with_a_special_merge(number: int) -> dict[str, Any]:
+    """What a merge makes is a special token."""
+    made = "".join(trained()["model"]["merges"][number])
+    return changed(added=[token(made, trained()["model"]["vocab"][made], special=True)])
 
 
 def many_tokens() -> list[dict[str, Any]]:
@@ -143,6 +164,20 @@ DOCUMENTS: dict[str, Any] = {
         pre_tokenizer=METASPACE | {"split": True, "prepend_scheme": "always"},
         added=many_tokens(),
     ),
+    "words cut further": lambda: changed(
+        normalizer=None,
+        pre_tokenizer=sequence(METASPACE_ALWAYS | {"split": True}, DIGITS, {"type": "Punctuation"}),
+    ),
+    "digits together": lambda: changed(pre_tokenizer=DIGITS | {"individual_digits": False}),
+    "lines apart": lambda: changed(pre_tokenizer=split("\n", "Contiguous")),
+    "a letter ends words": lambda: changed(
+        pre_tokenizer=sequence(
+            split("e", "MergedWithPrevious"), split("t", "MergedWithNext"), split("a", "Isolated")
+        )
+    ),
+    "a space in front": lambda: changed(
+        normalizer={"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": " "}, REPLACE]}
+    ),
     "normal forms": lambda: changed(normalizer={"type": "NFKC"}, pre_tokenizer=METASPACE_ALWAYS),
     "normalised otherwise": lambda: changed(
         normalizer={
@@ -161,12 +196,8 @@ DOCUMENTS: dict[str, Any] = {
     "a letter is special": lambda: changed(
         added=[token("▁", trained()["model"]["vocab"]["▁"], special=True)]
     ),
-    "merges make a special token": lambda: changed(
-        added=[token("▁t", trained()["model"]["vocab"]["▁t"], special=True)]
-    ),
-    "merges take a special token": lambda: changed(
-        added=[token("th", trained()["model"]["vocab"]["th"], special=True)]
-    ),
+    "merges make a special token": lambda: with_a_special_merge(len(trained()["model"]["merges"]) - 1),
+    "merges take a special token": lambda: with_a_special_merge(0),
     "bytes for all that is unknown": lambda: changed(model={"unk_token": None}),
 }
 
@@ -213,6 +244,13 @@ def test_every_bundled_text(name: str) -> None:
     [
         (lambda: changed(normalizer={"type": "Nmt"}), "Nmt"),
         (lambda: changed(pre_tokenizer={"type": "Whitespace"}), "splits by Whitespace"),
+        (lambda: changed(pre_tokenizer=split("a", "Removed")), "splits by Split"),
+        (lambda: changed(pre_tokenizer=sequence(DIGITS, METASPACE)), "splits by Metaspace"),
+        (
+            lambda: changed(pre_tokenizer=DIGITS, model={"byte_fallback": False}),
+            "joins unknown characters",
+        ),
+        (merging_bytes, "merges the tokens of bytes"),
         (lambda: changed(normalizer={"type": "NFKC"}, pre_tokenizer=METASPACE), "in front of texts"),
         (lambda: changed(normalizer=PREPEND, pre_tokenizer=GEMMA_SPLIT), "splits by Split"),
         (lambda: changed(model={"dropout": 0.1}), "dropout"),
