@@ -58,6 +58,12 @@ def test_padding_has_a_mask(run: Callable[..., Done], trained: Path, special_ids
     assert found[0]["attention_mask"] == [0, 0, 0, 0, 1]
     assert found[0]["type_ids"] == [0] * 5
     assert found[0]["spans"] == [None] * 4 + [[0, 1]]
+    both = ("encode", "-t", trained, *PAD, "--pad-to", "5", "--truncate", "2", "a", "a b c")
+    sides = "--pad-side", "left", "--truncate-side", "left"
+    assert run(*both, "--side", "left").good().stdout == run(*both, *sides).good().stdout
+    assert run(*both, "--side", "left", *sides[:1], "right").stdout == run(*both, *sides[2:]).stdout
+    text = "encode", "-t", trained, "--truncate", "1", "--as-text", "ab cd"
+    assert run(*text, "--side", "left").stdout == run(*text, *sides[2:]).stdout != run(*text).stdout
     multiple = rows(run("encode", "-t", trained, *PAD, "--pad-to", "multiple-of:4", "a", "b b b"))
     assert multiple[0] == [97, *[pad] * (len(multiple[1]) - 1)]
     assert len(multiple[1]) % 4 == 0
@@ -152,6 +158,7 @@ def test_of_a_long_text_its_end_is_held(monkeypatch: pytest.MonkeyPatch) -> None
         (("--strategy", "only_first", "--truncate", "3"), ("--strategy needs --pair",)),
         (("--strategy", "only_first", "--pair"), ("--strategy needs --truncate",)),
         (("--pad-side", "right"), ("--pad-side needs --pad-to",)),
+        (("--side", "left"), ("--side needs --truncate or --pad-to",)),
         (("--pad-to", "99999999999", *PAD), ("at most",)),
         (("--pad-to", "1", *PAD), ("more than the 1 to pad to", "--truncate 1")),
         (("--overflow",), ("--truncate N",)),

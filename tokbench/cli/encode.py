@@ -85,7 +85,7 @@ def encode(
     with showing_progress(_beside_output(progress)) as report:
         if length is not None:
             texts = reading.read_blocks(inputs)
-            kept = endings if shape.truncate_side == "left" else beginnings
+            kept = endings if shape.cut_side == "left" else beginnings
             _print_ends(kept(opened, texts, max_tokens=length, special=special_policy), json=json)
             return
         items = reading.read(inputs, progress=report)

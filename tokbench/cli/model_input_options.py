@@ -90,6 +90,10 @@ class ModelInputChoices:
     pad_side: Annotated[
         Side | None, typer.Option(rich_help_panel=_PANEL, help="The side to pad, by default right.")
     ] = None
+    side: Annotated[
+        Side | None,
+        typer.Option(rich_help_panel=_PANEL, help="The side to truncate and to pad, where none is given."),
+    ] = None
     as_text: Annotated[
         bool,
         typer.Option(
@@ -111,6 +115,11 @@ class ModelInputChoices:
             or self.pad_to is not None
         )
 
+    @property
+    def cut_side(self) -> Side:
+        """The side to truncate."""
+        return self.truncate_side or self.side or "right"
+
     def plan(self, *, special: SpecialPolicy) -> InputPlan:
         """What is made of each text. Raises `ConfigError`."""
         if self.overflow and self.truncate is None:
@@ -123,7 +132,7 @@ class ModelInputChoices:
         truncation = TruncationPlan(
             max_length=self.truncate,
             strategy=self.strategy or "longest_first",
-            side=self.truncate_side or "right",
+            side=self.cut_side,
             stride=self.stride,
             overflow=self.overflow,
         )
@@ -140,6 +149,8 @@ class ModelInputChoices:
             raise ConfigError("--truncate-side needs --truncate", hint="add --truncate N, or leave it out")
         if self.pad_side is not None and self.pad_to is None:
             raise ConfigError("--pad-side needs --pad-to", hint="add --pad-to longest, or leave it out")
+        if self.side is not None and self.truncate is None and self.pad_to is None:
+            raise ConfigError("--side needs --truncate or --pad-to", hint="add one of them, or leave it out")
         if self.strategy is not None and not (self.pair and self.truncate is not None):
             missing = "--truncate" if self.truncate is None else "--pair"
             raise ConfigError(
@@ -168,7 +179,7 @@ class ModelInputChoices:
     def _padding(self) -> PaddingPlan | None:
         if self.pad_to is None:
             return None
-        side = self.pad_side or "right"
+        side = self.pad_side or self.side or "right"
         if self.pad_to == "longest":
             return PaddingPlan(side=side)
         multiple = _MULTIPLE.fullmatch(self.pad_to)
