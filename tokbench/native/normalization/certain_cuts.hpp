@@ -24,22 +24,25 @@ class CertainCuts {
               bool joins_unknown)
       : space_(normalizer.options().escape_whitespaces ? 0x2581 : ' ') {
     if (!joins_unknown) traits_ = CharacterTable<std::uint8_t>(kPlain | kKnown);
-    traits_.at(CodePoint::kNoCharacter) = 0;
+    traits_.at(CodePoint::kNoCharacter) = kAltered;
+    for (const std::string_view piece : pieces) note_in_piece(bytes_of(piece));
+    normalizer.symbols().for_each([&](Bytes symbol) { note_in_piece(symbol); });
     for (const std::string_view piece : known) {
       const Bytes text = bytes_of(piece);
       const CodePoint character = code_point_at(text.data(), text.data() + text.size());
       if (character.length == text.size()) traits_.at(character.value) |= kKnown;
     }
-    traits_.at(' ') = static_cast<std::uint8_t>(kPlain | (traits_[space_] & kKnown));
-    std::vector<Pair> pairs;
+    traits_.at(' ') = static_cast<std::uint8_t>(kPlain | kInPiece | (traits_[space_] & kKnown));
+    set_apart(kMark);
+    Pairs pairs;
     for (const std::string_view piece : pieces) add_neighbours(bytes_of(piece), pairs);
     add_keys(normalizer.map(), pairs);
     normalizer.symbols().for_each([&](Bytes symbol) {
       add_neighbours(symbol, pairs);
       begins_with_space_ |= symbol[0] == ' ';
     });
-    if (normalizer.options().remove_extra_whitespaces) pairs.push_back({space_, space_});
-    make_tables(std::move(pairs));
+    if (normalizer.options().remove_extra_whitespaces) pairs.add({space_, space_});
+    make_tables(pairs.sorted());
   }
 
   // Whether it cuts at all: not where a key is no whole characters.
@@ -55,10 +58,56 @@ class CertainCuts {
   // Whether a character becomes what spaces become.
   bool is_space(std::uint32_t code_point) const { return as_normal(code_point) == space_; }
 
+  // From now on, for_each_part() takes no text with this character.
+  void set_apart(std::uint32_t code_point) {
+    traits_.at(code_point) |= kApart | kAltered;
+    if (code_point < kAscii) ascii_traits_[code_point] = traits_[code_point];
+  }
+
   // Whether a text can be cut between two characters.
   bool is_cut(std::uint32_t before, std::uint32_t behind) const {
     if ((before | behind) < kAscii) return !joined_ascii(static_cast<Byte>(before), static_cast<Byte>(behind));
     return is_cut_by_hash({before, traits_[before]}, {behind, traits_[behind]});
+  }
+
+  // What stands between two cuts.
+  struct Part {
+    const Byte* start;
+    const Byte* stop;
+    std::size_t characters;
+    bool is_foreign;  // of characters that are in no piece, and of which no key makes anything: more than one, perhaps
+    bool is_altered;  // a key may make something of it; else spaces alone are not what they become
+  };
+
+  // Calls use(part) for the parts of a text, in order, until one is refused. Returns false where one was, and where a character
+  // stands that makes white space or nothing, or is ▁, or was set apart: then the ends of the text may be in what is made of it.
+  template <class Use>
+  bool for_each_part(const Byte* p, const Byte* end, Use use) const {
+    while (p != end) {
+      Part part{p, p, 1, true, false};
+      Seen before;
+      p += see(p, end, before);
+      unsigned any = before.traits;
+      for (; p != end; ++part.characters) {
+        Seen now;
+        const std::size_t length = see(p, end, now);
+        if (is_foreign(now) && part.is_foreign && is_foreign(before)) {
+          // Those side by side are one part.
+        } else if (is_cut_between(before, now)) {
+          break;
+        } else {
+          part.is_foreign = false;
+        }
+        any |= now.traits;
+        before = now;
+        p += length;
+      }
+      part.is_foreign = part.is_foreign && is_foreign(before);
+      part.is_altered = (any & kAltered) != 0;
+      part.stop = p;
+      if ((any & kApart) != 0 || !use(part)) return false;
+    }
+    return true;
   }
 
   // Gives the words from `p` on to the sink until it has no room or the text ends; returns where to go on. p < end.
@@ -91,7 +140,9 @@ class CertainCuts {
 
  private:
   static constexpr std::uint32_t kAscii = 0x80;
-  static constexpr std::uint8_t kPlain = 1, kKnown = 2;
+  static constexpr std::uint32_t kMark = 0x2581;  // ▁
+  static constexpr std::uint8_t kPlain = 1, kEndsKnown = 2, kBeginsKnown = 4;
+  static constexpr std::uint8_t kInPiece = 8, kAltered = 16, kApart = 32, kIsKnown = 64, kKnown = kEndsKnown | kBeginsKnown | kIsKnown;
   static constexpr std::size_t kBitsPerPair = 16;
   static constexpr std::size_t kMostPairs = std::size_t{1} << 26;
 
@@ -101,6 +152,32 @@ class CertainCuts {
     std::uint32_t before, behind;
     auto operator<=>(const Pair&) const = default;
   };
+
+  // Pairs, of which those that come again soon are kept once.
+  class Pairs {
+   public:
+    void add(Pair pair) {
+      Pair& slot = recent_[hash_words(pair.before, pair.behind, 0) >> (64 - kRecentBits)];
+      if (slot == pair) return;
+      slot = pair;
+      all_.push_back(pair);
+      if (all_.size() > kMostPairs) throw std::length_error("the pieces and keys have too many neighbours");
+    }
+
+    std::vector<Pair> sorted() const {
+      std::vector<Pair> made(all_);
+      std::ranges::sort(made);
+      const auto twice = std::ranges::unique(made);
+      made.erase(twice.begin(), twice.end());
+      return made;
+    }
+
+   private:
+    static constexpr unsigned kRecentBits = 14;
+    std::vector<Pair> all_;
+    std::vector<Pair> recent_ = std::vector<Pair>(std::size_t{1} << kRecentBits, Pair{~0u, ~0u});
+  };
+
   std::uint32_t as_normal(std::uint32_t code_point) const { return code_point == ' ' ? space_ : code_point; }
 
   bool joined_ascii(Byte before, Byte behind) const { return (rows_[before][behind >> 6] >> (behind & 63) & 1) != 0; }
@@ -118,23 +195,46 @@ class CertainCuts {
     return found.length;
   }
 
+  // Plain, in no piece and in no key.
+  static bool is_foreign(Seen seen) { return (seen.traits & (kPlain | kInPiece | kAltered)) == kPlain; }
+
+  TOKBENCH_ALWAYS_INLINE bool is_cut_between(Seen before, Seen behind) const {
+    if ((before.value | behind.value) < kAscii) return !joined_ascii(static_cast<Byte>(before.value), static_cast<Byte>(behind.value));
+    return is_cut_by_hash(before, behind);
+  }
+
+  static bool may_be_cut(std::uint8_t before, std::uint8_t behind) {
+    return (before & behind & kPlain) != 0 && ((before & kEndsKnown) != 0 || (behind & kBeginsKnown) != 0);
+  }
+
   bool is_cut_by_hash(Seen before, Seen behind) const {
-    const unsigned both = before.traits & behind.traits, either = before.traits | behind.traits;
-    if ((both & kPlain) == 0 || (either & kKnown) == 0) return false;
+    if (!may_be_cut(before.traits, behind.traits)) return false;
     const std::uint64_t bit = bit_of({as_normal(before.value), as_normal(behind.value)});
     return (joined_[bit >> 6] >> (bit & 63) & 1) == 0;
   }
 
   std::uint64_t bit_of(Pair pair) const { return hash_words(pair.before, pair.behind, 0) >> shift_; }
 
-  void make_not_plain(std::uint32_t code_point) { traits_.at(code_point) &= static_cast<std::uint8_t>(~kPlain); }
+  void make_not_plain(std::uint32_t code_point) {
+    std::uint8_t& traits = traits_.at(code_point);
+    traits = static_cast<std::uint8_t>((traits & ~kPlain) | kAltered);
+  }
+
+  void note_in_piece(Bytes text) {
+    for_each_character(text, [&](std::uint32_t now) { traits_.at(now) |= kInPiece; });
+  }
+
+  static bool is_white_or_nothing(Bytes made) {
+    const std::string_view text(reinterpret_cast<const char*>(made.data()), made.size());
+    return text.empty() || text.find(' ') != text.npos || text.find("\xE2\x96\x81") != text.npos;
+  }
 
   // The characters that stand side by side in a text.
-  void add_neighbours(Bytes text, std::vector<Pair>& pairs) {
+  void add_neighbours(Bytes text, Pairs& pairs) {
     for_each_character(text, [&, before = CodePoint::kNoCharacter, at = 0](std::uint32_t now) mutable {
       if (now == CodePoint::kNoCharacter) cuts_ = false;
       now = as_normal(now);
-      if (at++ != 0) pairs.push_back({before, now});
+      if (at++ != 0) pairs.add({before, now});
       before = now;
     });
   }
@@ -150,18 +250,20 @@ class CertainCuts {
   }
 
   // A key of one character makes it not plain. One of several is joined, and its first character and its last one are joined
-  // with what the ends of its replacement are joined with.
-  void add_keys(const CharacterMap& map, std::vector<Pair>& pairs) {
+  // with what the ends of its replacement are joined with, and known only where these are.
+  void add_keys(const CharacterMap& map, Pairs& pairs) {
     if (map.is_empty()) return;
     make_not_plain(0);
-    std::vector<Pair> firsts, lasts;  // an end of a replacement, and that of a key
+    Pairs firsts_found, lasts_found;  // an end of a replacement, and that of a key
     map.for_each_key([&](Bytes key, Bytes replacement) {
       std::uint32_t first = CodePoint::kNoCharacter, last = first, size = 0;
       add_neighbours(key, pairs);
       for_each_character(key, [&](std::uint32_t now) {
         if (size++ == 0) first = now;
+        if (size > 1) traits_.at(now) |= kAltered;
         last = now;
       });
+      if (is_white_or_nothing(replacement)) set_apart(last);
       begins_with_space_ |= first == ' ';
       const auto spaces = static_cast<std::size_t>(std::ranges::count(replacement, Byte{' '}));
       most_made_ = std::max(most_made_, (replacement.size() + 2 * spaces + key.size() - 1) / key.size());
@@ -170,37 +272,28 @@ class CertainCuts {
         make_not_plain(last);
         return;
       }
-      std::uint32_t made = 0;
+      std::uint32_t made_first = CodePoint::kNoCharacter, made_last = made_first, made = 0;
       for_each_character(replacement, [&](std::uint32_t now) {
-        if (made++ == 0) firsts.push_back({now, as_normal(first)});
-        lasts.resize(lasts.size() + (made == 1));
-        lasts.back() = {now, as_normal(last)};
+        if (made++ == 0) made_first = now;
+        made_last = now;
       });
+      firsts_found.add({made_first, as_normal(first)});
+      lasts_found.add({made_last, as_normal(last)});
+      if ((traits_[made_first] & kIsKnown) == 0) traits_.at(first) &= static_cast<std::uint8_t>(~kBeginsKnown);
+      if ((traits_[made_last] & kIsKnown) == 0) traits_.at(last) &= static_cast<std::uint8_t>(~kEndsKnown);
     });
-    const auto sort = [](auto& all) {
-      std::ranges::sort(all);
-      const auto twice = std::ranges::unique(all);
-      all.erase(twice.begin(), twice.end());
-    };
-    sort(firsts);
-    sort(lasts);
-    sort(pairs);
     const auto of = [](const std::vector<Pair>& all, std::uint32_t end) { return std::ranges::equal_range(all, end, {}, &Pair::before); };
-    for (std::size_t i = 0, size = pairs.size(); i < size; ++i) {
-      const Pair pair = pairs[i];
+    const std::vector<Pair> firsts = firsts_found.sorted(), lasts = lasts_found.sorted();
+    for (const Pair pair : pairs.sorted()) {
       for (const Pair& left : of(lasts, pair.before)) {
-        pairs.push_back({left.behind, pair.behind});
-        for (const Pair& right : of(firsts, pair.behind)) pairs.push_back({left.behind, right.behind});
+        pairs.add({left.behind, pair.behind});
+        for (const Pair& right : of(firsts, pair.behind)) pairs.add({left.behind, right.behind});
       }
-      for (const Pair& right : of(firsts, pair.behind)) pairs.push_back({pair.before, right.behind});
-      if (pairs.size() > kMostPairs) throw std::length_error("the pieces and keys have too many neighbours");
+      for (const Pair& right : of(firsts, pair.behind)) pairs.add({pair.before, right.behind});
     }
   }
 
-  void make_tables(std::vector<Pair> pairs) {
-    std::ranges::sort(pairs);
-    const auto twice = std::ranges::unique(pairs);
-    pairs.erase(twice.begin(), twice.end());
+  void make_tables(const std::vector<Pair>& pairs) {
     const std::size_t bits = std::bit_ceil(std::max<std::size_t>(pairs.size() * kBitsPerPair, 64));
     joined_.assign(bits / 64, 0);
     shift_ = static_cast<unsigned>(64 - std::countr_zero(bits));
@@ -208,8 +301,7 @@ class CertainCuts {
     for (std::uint32_t before = 0; before < kAscii; ++before) {
       ascii_traits_[before] = traits_[before];
       for (std::uint32_t behind = 0; behind < kAscii; ++behind) {
-        const std::uint8_t both = traits_[before] & traits_[behind], either = traits_[before] | traits_[behind];
-        const bool is_joined = (both & kPlain) == 0 || (either & kKnown) == 0 ||
+        const bool is_joined = !may_be_cut(traits_[before], traits_[behind]) ||
                                std::ranges::binary_search(pairs, Pair{as_normal(before), as_normal(behind)});
         if (is_joined) rows_[before][behind >> 6] |= std::uint64_t{1} << (behind & 63);
       }

@@ -86,25 +86,21 @@ class CharacterMap {
   template <class Use>
   void for_each_key(Use use) const {
     if (units_.empty()) return;
-    const std::vector<Child> children = all_children();
+    const Children children = all_children();
     struct Step {
-      std::size_t base;
-      std::size_t next_child;
+      std::uint32_t next_child, behind;
     };
-    const auto step_to = [&](std::size_t base) {
-      const auto first = std::ranges::lower_bound(children, base, {}, &Child::base);
-      return Step{base, static_cast<std::size_t>(first - children.begin())};
-    };
+    const auto step_to = [&](std::size_t base) { return Step{children.starts[base], children.starts[base + 1]}; };
     std::vector<Step> path{step_to(units_[0].offset())};
     std::vector<Byte> key;
     for (std::size_t steps = 0; !path.empty();) {
       Step& step = path.back();
-      if (step.next_child == children.size() || children[step.next_child].base != step.base) {
+      if (step.next_child == step.behind) {
         path.pop_back();
         if (!key.empty()) key.pop_back();
         continue;
       }
-      const std::size_t place = children[step.next_child++].place;
+      const std::size_t place = children.places[step.next_child++];
       if (++steps > kMostSteps || path.size() > kLongestKey) throw std::invalid_argument("a normalisation table that leads in circles");
       key.push_back(static_cast<Byte>(units_[place].label()));
       const std::size_t base = place ^ units_[place].offset();
@@ -129,19 +125,25 @@ class CharacterMap {
     std::size_t value() const { return bits & 0x7FFFFFFFu; }
   };
 
-  // A node, by the place and the offset of its parent joined.
-  struct Child {
-    std::size_t base;
-    std::size_t place;
+  // The places of nodes in the order of what place and offset of their parents give, joined; those of one begin at starts[it].
+  struct Children {
+    std::vector<std::uint32_t> places, starts;
   };
 
-  std::vector<Child> all_children() const {
-    std::vector<Child> children;
-    for (std::size_t place = 1; place < units_.size(); ++place) {
-      const Unit unit = units_[place];
-      if (!unit.is_value() && unit.label() != 0) children.push_back({place ^ unit.label(), place});
-    }
-    std::ranges::sort(children, {}, &Child::base);
+  Children all_children() const {
+    Children children;
+    children.starts.resize(units_.size() + 2);
+    const auto for_each_node = [this](auto use) {
+      for (std::uint32_t place = 1; place < units_.size(); ++place) {
+        const Unit unit = units_[place];
+        if (!unit.is_value() && unit.label() != 0) use(place, place ^ unit.label());
+      }
+    };
+    for_each_node([&](std::uint32_t, std::size_t base) { ++children.starts[base + 2]; });
+    for (std::size_t i = 3; i < children.starts.size(); ++i) children.starts[i] += children.starts[i - 1];
+    children.places.resize(children.starts.back());
+    for_each_node([&](std::uint32_t place, std::size_t base) { children.places[children.starts[base + 1]++] = place; });
+    children.starts.pop_back();
     return children;
   }
 

@@ -97,6 +97,15 @@ def test_models_of_all_kinds(kernel: str, proto: bytes, texts: list[str]) -> Non
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_unknown_characters_that_keys_of_two_make_are_one_piece(kernel: str) -> None:
+    pieces = [unknown(), *(ModelPiece(text, 0.0, PieceType.NORMAL) for text in ("▁", "i", "k", "a"))]
+    normalizer = {"precompiled_charsmap": charsmap("nmt_nfkc")}
+    proto = written(pieces, trainer={"model_type": ModelType.BPE}, normalizer=normalizer)
+    assert peer(proto).encode("ki\u0300i\u0301a") == [1, 3, 0, 4]
+    check(proto, ["ki\u0300i\u0301a", "漢i\u0300", "i\u0300漢ki", "漢i"], kernel)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", BPE_VARIANTS)
 @given(texts=st.lists(TEXTS, max_size=4))
 def test_trained_models(kernel: str, name: str, texts: list[str]) -> None:
