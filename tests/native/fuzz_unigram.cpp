@@ -142,7 +142,9 @@ void check_document(const Vocabulary& vocabulary, const std::vector<Byte>& text,
   rules.looks_up_unknown = true;
   std::vector<std::uint8_t> joining(0x110000);
   for (std::size_t one = 0x300; one < 0x370; ++one) joining[one] = DocumentForm::MayJoinPrevious;
-  const DocumentUnigramEncoder encoder({UnigramModel<double>(vocabulary.scored<double>(), rules), DocumentForm(CharacterMap(), joining, random.one_in(2))}, {});
+  const std::vector<std::string_view> views(vocabulary.pieces.begin(), vocabulary.pieces.end());
+  DocumentForm form(CharacterMap(), joining, random.one_in(2), views);
+  const DocumentUnigramEncoder encoder({UnigramModel<double>(vocabulary.scored<double>(), rules), std::move(form)}, {});
   const Found once = found_in(encoder.encode(Bytes(text)));
   CHECK(found_in(encoder.encode(Bytes(text))) == once);
   check_batch(encoder, text, Units::Utf8, random);

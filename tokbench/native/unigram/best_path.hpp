@@ -16,7 +16,7 @@ namespace tokbench {
 // The amounts that the sum before a word must stay below, by level. The largest sum in the word is then below 2 to the power of
 // level + 12. Of level 0 there is no such sum: at() has to be asked.
 inline constexpr unsigned kLevels = 6;
-inline constexpr double kMostExtent = 4000;  // of the largest amount of a sum in a word alone
+inline constexpr double kMostExtent = 2000;  // of the largest amount of a sum in a part of a word alone, and of those before it
 
 template <class Real>
 inline constexpr std::array<Real, kLevels> kSteadyBelow = {0, 4096, 12288, 28672, 61440, 95900};

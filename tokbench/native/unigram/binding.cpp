@@ -81,7 +81,7 @@ DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const Inpu
   const std::span<const std::uint8_t> joined = view(joining);
   const Bytes table = view(charsmap);
   const nb::gil_scoped_release unlocked;
-  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces);
+  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces, texts);
   return new DocumentUnigramEncoder({UnigramModel<double>(pieces_of<double>(texts, numbers, amounts), rules), std::move(form)}, {});
 }
 

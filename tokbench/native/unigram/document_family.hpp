@@ -4,6 +4,7 @@
 #include "best_path.hpp"
 #include "document_form.hpp"
 #include "encoding/encoder.hpp"
+#include "part_solver.hpp"
 #include "word_lookup.hpp"
 
 namespace tokbench {
@@ -20,12 +21,15 @@ class DocumentUnigram {
 
   class Solver {
    public:
-    explicit Solver(const Model& model) : model_(model), path_(model.pieces) {}
+    explicit Solver(const Model& model) : model_(model), path_(model.pieces), parts_(model.pieces, model.form, path_) {}
 
     const Model& model() const { return model_; }
 
     std::size_t solve(Bytes word, std::uint64_t, Id* out) {
       Id* const first = out;
+      double sum_of_parts = 0;
+      if (parts_.solve_behind(sum_of_parts, word, out)) return static_cast<std::size_t>(out - first);
+      out = first;
       model_.form.for_each_pretoken(word, made_, [&](Bytes pretoken) {
         double sum = 0;
         out += path_.at(sum, pretoken, out);
@@ -37,6 +41,7 @@ class DocumentUnigram {
    private:
     const Model& model_;
     BestPath<double> path_;
+    PartSolver<double, DocumentForm> parts_;
     std::vector<Byte> made_;
   };
 

@@ -10,9 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "common/texts.hpp"
-#include "normalization/character_map.hpp"
+#include "normalization/certain_cuts.hpp"
 
 namespace tokbench {
 
@@ -22,8 +23,9 @@ class DocumentForm {
   enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown };
 
   // `joining` has one for each of 0x110000 code points. Where words are what stands between spaces, other white space is to be
-  // `Unknown`, and ▁ as well. Throws std::invalid_argument for a table that does not keep words apart.
-  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces)
+  // `Unknown`, and ▁ as well. `pieces` are all that are found in text. Throws std::invalid_argument for a table that does not
+  // keep words apart.
+  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, std::span<const std::string_view> pieces)
       : map_(std::move(map)), joining_(std::move(joining)) {
     if (joining_.size() != kCodePoints) throw std::invalid_argument("there must be a number for each code point");
     for (const Byte byte : {Byte{' '}, Byte{'\t'}, Byte{'\n'}, Byte{'\r'}}) {
@@ -38,9 +40,19 @@ class DocumentForm {
       const Byte* const second = key.data() + first;
       const Byte* const end = key.data() + key.size();
       if (second == end || well_formed_length(second, end) == 0) return;
-      pairs_.push_back(pair_of(code_point_at(key.data(), first), code_point_at(second, well_formed_length(second, end))));
+      pairs_.push_back(pair_of(code_point_at(key.data(), end).value, code_point_at(second, end).value));
     });
     std::ranges::sort(pairs_);
+    cut_between(pieces);
+  }
+
+  // Of words, for their parts (part_solver.hpp).
+  const CertainCuts* cuts() const { return cuts_.get(); }
+  bool puts_space_in_front_of_words() const { return true; }
+  void normalize_part(Bytes part, NormalizedText& out) const {
+    out.bytes.clear();
+    if (part.front() == ' ') out.bytes.assign(kMark.begin(), kMark.end());
+    append_normal(part.front() == ' ' ? part.subspan(1) : part, out.bytes);
   }
 
   // The most bytes that are made of a word, for each of its own: with ▁ in front of what may be one byte.
@@ -58,14 +70,7 @@ class DocumentForm {
   template <class Use>
   void for_each_pretoken(Bytes word, std::vector<Byte>& made, Use use) const {
     made.clear();
-    const Byte* const end = word.data() + word.size();
-    for (const Byte* p = word.data(); p != end;) {
-      const std::size_t length = std::max<std::size_t>(well_formed_length(p, end), 1);
-      const CharacterMap::Match match = map_.longest(p, p + length);
-      const Bytes put = match.length == length ? match.replacement : Bytes(p, length);
-      made.insert(made.end(), put.begin(), put.end());
-      p += length;
-    }
+    append_normal(word, made);
     // Parts between white space, each with room for ▁ in front of it where it has none.
     const std::size_t size = made.size();
     for (std::size_t start = 0; start < size;) {
@@ -94,14 +99,43 @@ class DocumentForm {
  private:
   static constexpr std::size_t kCodePoints = 0x110000;
   static constexpr std::array<Byte, 3> kMark = {0xE2, 0x96, 0x81};  // ▁
+  static constexpr std::uint32_t kBehindWhite = 0x3001;  // code points: White_Space ends before
   static constexpr std::size_t kWholeClusters = 6;                  // bytes of those that are not looked up
+
+  void append_normal(Bytes text, std::vector<Byte>& made) const {
+    const Byte* const end = text.data() + text.size();
+    for (const Byte* p = text.data(); p != end;) {
+      const std::size_t length = std::max<std::size_t>(well_formed_length(p, end), 1);
+      const CharacterMap::Match match = map_.longest(p, p + length);
+      const Bytes put = match.length == length ? match.replacement : Bytes(p, length);
+      made.insert(made.end(), put.begin(), put.end());
+      p += length;
+    }
+  }
+
+  // A character that is white space, or becomes some, ends a pre-token.
+  void cut_between(std::span<const std::string_view> pieces) {
+    const Normalizer normalizer(map_, Symbols(), {true, true, true, false});
+    auto cuts = std::make_shared<CertainCuts>(normalizer, pieces, pieces, true);
+    if (!cuts->cuts() || !cuts->takes_space_in_front()) return;
+    for (std::uint32_t one = 0; one < kBehindWhite; ++one) {
+      Byte bytes[4];
+      if (one != ' ' && white_length({bytes, write_character(one, bytes)}, 0, bytes_of(one)) != 0) cuts->set_apart(one);
+    }
+    map_.for_each_key([&](Bytes key, Bytes made) {
+      bool has_white = false;
+      for (std::size_t i = 0; i < made.size(); ++i) has_white |= white_length(made, i, made.size()) != 0;
+      if (has_white) cuts->set_apart(code_point_at(key.data(), key.data() + key.size()).value);
+    });
+    cuts_ = std::move(cuts);
+  }
 
   static std::uint32_t bytes_of(std::uint32_t code_point) {
     return code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
   }
   static std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) { return std::uint64_t{first} << 32 | second; }
 
-  static std::uint32_t code_point_at(const Byte* p, std::size_t length) {
+  static std::uint32_t decoded(const Byte* p, std::size_t length) {
     if (length == 1) return p[0];
     std::uint32_t code_point = p[0] & (0xFFu >> (length + 1));
     for (std::size_t i = 1; i < length; ++i) code_point = code_point << 6 | (p[i] & 0x3Fu);
@@ -119,7 +153,7 @@ class DocumentForm {
     const std::size_t length = well_formed_length(bytes.data() + start, bytes.data() + stop);
     if (length == 2 && lead == 0xC2) return bytes[start + 1] == 0x85 || bytes[start + 1] == 0xA0 ? 2 : 0;
     if (length != 3) return 0;
-    const std::uint32_t one = code_point_at(bytes.data() + start, 3);
+    const std::uint32_t one = decoded(bytes.data() + start, 3);
     const bool is_white = one == 0x1680 || (one >= 0x2000 && one <= 0x200A) || one == 0x2028 || one == 0x2029 || one == 0x202F ||
                           one == 0x205F || one == 0x3000;
     return is_white ? 3 : 0;
@@ -168,6 +202,7 @@ class DocumentForm {
   }
 
   CharacterMap map_;
+  std::shared_ptr<const CertainCuts> cuts_;
   std::vector<std::uint8_t> joining_;
   std::vector<std::uint64_t> pairs_;  // of characters that a key begins with
   std::size_t growth_ = 1;

@@ -10,6 +10,7 @@
 #include "best_path.hpp"
 #include "encoding/encoder.hpp"
 #include "normal_form.hpp"
+#include "part_solver.hpp"
 
 namespace tokbench {
 
@@ -33,17 +34,15 @@ class UnigramFamily {
 
   class Solver {
    public:
-    explicit Solver(const Model& model) : model_(model), path_(model.pieces) {}
+    explicit Solver(const Model& model) : model_(model), path_(model.pieces), parts_(model.pieces, model.form, path_) {}
 
     const Model& model() const { return model_; }
 
     // As a word is remembered.
     std::size_t solve(Bytes word, std::uint64_t, Id* out) {
-      std::size_t count = 1;
       if (word.size() <= kMostRemembered) {
-        model_.form.template normalize_word<false>(word, normal_);
-        count = path_.anywhere(normal_.bytes, out);
-        if (count == 0 || packed::level_of(out[0]) != 0) return count;
+        const std::size_t count = remembered(word, out);
+        if (count != 0) return count;
       }
       out[0] = 0;
       return 1;
@@ -52,6 +51,11 @@ class UnigramFamily {
 
     // What it becomes behind a sum, which becomes the one behind it.
     std::size_t solve_behind(Real& sum, Bytes word, Id* out) {
+      Real by_parts = sum;
+      if (Id* end = out; parts_.solve_behind(by_parts, word, end)) {
+        sum = by_parts;
+        return static_cast<std::size_t>(end - out);
+      }
       model_.form.template normalize_word<false>(word, normal_);
       return path_.at(sum, normal_.bytes, out);
     }
@@ -64,10 +68,19 @@ class UnigramFamily {
     }
 
    private:
+    // 0 where no sum is told for which it stays so.
+    std::size_t remembered(Bytes word, Id* out) {
+      if (const auto told = parts_.remembered(word, out)) return *told;
+      model_.form.template normalize_word<false>(word, normal_);
+      const std::size_t count = path_.anywhere(normal_.bytes, out);
+      return count != 0 && packed::level_of(out[0]) == 0 ? 0 : count;
+    }
+
     static constexpr std::size_t kMostRemembered = 1024;  // bytes; the word store takes no longer ones
 
     const Model& model_;
     BestPath<Real> path_;
+    PartSolver<Real, Form> parts_;
     NormalizedText normal_;
   };
 

@@ -9,6 +9,8 @@
 
 namespace tokbench {
 
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // ▁
+
 // How ids are remembered with a word: what its sum of scores needs, in one number each.
 //
 //   bits    0-22    23-28                                     29-31
@@ -18,6 +20,7 @@ namespace packed {
 inline constexpr unsigned kUnknownShift = 23, kLevelShift = 29;
 inline constexpr Id kMostIds = Id{1} << kUnknownShift;
 inline constexpr Id kIdMask = kMostIds - 1;
+inline constexpr Id kLevelMask = ~Id{0} << kLevelShift;
 inline constexpr Id kMostUnknown = (Id{1} << (kLevelShift - kUnknownShift)) - 1;
 inline Id id_of(Id number) { return number & kIdMask; }
 inline Id unknown_of(Id number) { return number >> kUnknownShift & kMostUnknown; }

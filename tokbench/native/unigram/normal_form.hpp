@@ -2,14 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 
-#include "normalization/normalizer.hpp"
+#include "normalization/certain_cuts.hpp"
+#include "model.hpp"
 #include "word_lookup.hpp"
 
 namespace tokbench {
-
-inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // ▁
 
 inline std::string_view characters_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
@@ -45,10 +45,18 @@ class NormalForm {
     } else if (!makes_spaces || !has_long_runs) {
       cut_ = WordCut::BeforeSpaces;
     }
+    if (cut_ == WordCut::Nowhere) return;
+    auto cuts = std::make_shared<CertainCuts>(normalizer_, pieces, pieces, true);
+    if (cuts->cuts() && cuts->takes_space_in_front()) cuts_ = std::move(cuts);
   }
 
   WordCut cut() const { return cut_; }
   bool puts_space_in_front() const { return cut_ == WordCut::BeforeSpaces && normalizer_.options().add_dummy_prefix; }
+
+  // Of words, for their parts (part_solver.hpp).
+  const CertainCuts* cuts() const { return cuts_.get(); }
+  bool puts_space_in_front_of_words() const { return cut_ != WordCut::BeforeSpaces; }
+  void normalize_part(Bytes part, NormalizedText& out) const { normalizer_.normalize<false>(part, {false, false}, out); }
 
   // The most bytes that are made of a text, for each of its own.
   std::size_t most_made(std::size_t size) const { return size * growth_ + kSpaceMark.size(); }
@@ -87,6 +95,7 @@ class NormalForm {
   }
 
   Normalizer normalizer_;
+  std::shared_ptr<const CertainCuts> cuts_;
   WordCut cut_ = WordCut::Nowhere;
   std::size_t growth_ = kSpaceMark.size();  // a space becomes ▁
 };

@@ -10,7 +10,7 @@ import pytest
 import sentencepiece
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.sentencepiece_models import scored, training_text, unknown, variant, written
+from support.sentencepiece_models import charsmap, scored, training_text, unknown, variant, written
 from support.texts import texts
 
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
@@ -173,6 +173,14 @@ def test_nul_leads_nowhere(kernel: str) -> None:
     check(trained("as t5"), kernel, ["the\0the", "the\0", "\0the", "a\0b", "th\0\0e"])
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_unknown_characters_that_keys_of_two_make_are_one_piece(kernel: str) -> None:
+    scores = {"▁": -2, "i": -1, "k": -3, "a": -1.5}
+    proto = written([unknown(), *scored(scores)], normalizer={"precompiled_charsmap": charsmap("nmt_nfkc")})
+    assert peer(proto).encode("ki\u0300i\u0301a") == [1, 3, 0, 4]
+    check(proto, kernel, ["ki\u0300i\u0301a", "漢i\u0300", "i\u0300漢ki", "漢i"])
+
+
 # --- against the library ----------------------------------------------------------------------
 
 
@@ -218,10 +226,11 @@ def models(draw: st.DrawFn) -> bytes:
     has_bytes = draw(st.booleans())
     if has_bytes:
         pieces += [ModelPiece(f"<0x{byte:02X}>", 0.0, PieceType.BYTE) for byte in range(256)]
-    options = {
+    options: dict[str, Any] = {
         name: draw(st.booleans())
         for name in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
     }
+    options["precompiled_charsmap"] = charsmap(draw(st.sampled_from(["identity", "nmt_nfkc"])))
     trainer = {"byte_fallback": has_bytes, "treat_whitespace_as_suffix": draw(st.integers(0, 5)) == 0}
     return written([unknown(), *pieces], trainer=trainer, normalizer=options)
 
@@ -229,7 +238,12 @@ def models(draw: st.DrawFn) -> bytes:
 @pytest.mark.parametrize("kernel", KERNELS)
 @given(
     proto=models(),
-    words=st.lists(st.text("ab日é", max_size=9) | st.text(ALPHABET + " \n漢", max_size=12), max_size=6),
+    words=st.lists(
+        st.text("ab日é", max_size=9)
+        | st.text(ALPHABET + " \n漢", max_size=12)
+        | st.text("abé漢字\u0301\u0300ﬁ\u00a0", max_size=9),
+        max_size=6,
+    ),
     repeats=st.sampled_from([1, 2, 40]),
 )
 def test_models_of_few_letters(kernel: str, proto: bytes, words: list[str], repeats: int) -> None:
