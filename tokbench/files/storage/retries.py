@@ -23,7 +23,8 @@ _PERMANENT = (
     ValueError,
     TypeError,
 )
-_PERMANENT_NAMES = {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "FileExpired"}
+_NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}
+_PERMANENT_NAMES = {*_NO_CREDENTIALS, "ProfileNotFound", "FileExpired"}
 """Of classes that libraries have, whose modules may not be there to import."""
 _LONGEST_REASON = 300
 
@@ -64,5 +65,7 @@ def _told(error: Exception, place: str, *, more: str = "") -> OSError:
     ):
         if isinstance(error, kind):
             return kind(code, reason, place)
+    if type(error).__name__ in _NO_CREDENTIALS:
+        return PermissionError(errno.EACCES, "no credentials were found", place)
     lines = (str(error) or type(error).__name__).splitlines()
     return OSError(errno.EIO, lines[0][:_LONGEST_REASON] + more, place)

@@ -172,6 +172,15 @@ def test_what_surely_stays_wrong_is_not_tried_again(memory: Any, monkeypatch: py
     assert failing.calls == 1
 
 
+def test_missing_credentials_are_told(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoCredentialsError(Exception):
+        """As botocore has it."""
+
+    monkeypatch.setattr(memory.store, "info", Failing(None, NoCredentialsError("Unable to locate"), 99))
+    with pytest.raises(PermissionError, match="no credentials were found"):
+        memory.stat()
+
+
 def test_what_arrives_cut_off_is_written_again(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = memory.store.pipe_file
     calls = []
