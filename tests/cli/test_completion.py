@@ -45,7 +45,7 @@ def completed(tmp_path, monkeypatch, capsysbinary) -> Callable[[str], list[str]]
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("tokbench cou", ["count"]),
+        ("tokbench cou", ["count-words", "count"]),
         ("tokbench train --backend ", backend_names()),
         ("tokbench compare --backend w", ["wordpiece", "word"]),
         ("tokbench sweep --backend un", ["unigram"]),

@@ -7,7 +7,18 @@ import os
 import pytest
 from support.pages import DOCS, check_page
 
-PAGES = ["chat", "convert", "debug", "explain", "formats", "misbehaving", "shards", "special_tokens", "train"]
+PAGES = [
+    "chat",
+    "convert",
+    "debug",
+    "explain",
+    "formats",
+    "misbehaving",
+    "shards",
+    "special_tokens",
+    "terabyte",
+    "train",
+]
 
 
 @pytest.mark.slow

@@ -17,13 +17,12 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 from support.texts import bundled_texts, texts
+from support.wordpiece import counted_words
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.kernel import current_kernel
-from tokbench.backends.wordpiece.words import count_words
-from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
@@ -138,7 +137,7 @@ def assert_pieces_of_the_library(texts: list[str], *, sizes: Sequence[int]) -> N
     kernel = current_kernel()
     # The library trains on the texts of special tokens, too.
     config = WordPieceConfig(max_characters_per_word=1000, special_tokens=(), unknown_token="[nowhere]")
-    counter = count_words(texts, config, kernel=kernel, threads=2, progress=no_progress)
+    counter = counted_words(texts, config)
     words = dict(counter.items())
     letters = reference.alphabet(words)
     first = ["[UNK]", *reference.first_pieces(words, letters=letters, prefix="##")]

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
 from support.texts import bundled_texts, texts, words
+from support.wordpiece import counted_words
 
 from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.agreement import settled_characters
@@ -23,8 +24,6 @@ from tokbench.backends.wordpiece.fallback_training import train as python_train
 from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.library_characters import library_words
 from tokbench.backends.wordpiece.longest_match import longest_match
-from tokbench.backends.wordpiece.words import count_words
-from tokbench.core.progress import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,7 +136,7 @@ def test_the_compiled_trainer_learns_from_a_megabyte_what_the_python_one_does(
     with chosen("native"):
         native = current_kernel()
     config = WordPieceConfig()
-    counter = count_words([text], config, kernel=native, threads=2, progress=no_progress)
+    counter = counted_words([text], config)
     found = counter.characters()
     letters = [character for character, _, _ in found]
     options: dict[str, Any] = {

@@ -22,9 +22,9 @@ PACKAGE = Path(tokbench.__file__).parent
 
 # Each part imports from those before it, and from itself. A new part gets its place here.
 ORDER = [
-    "errors", "files", "native", "core", "registry", "config", "corpus", "distributed", "metrics", "formats", "store",
-    "explain", "libraries", "backends", "opening", "inspection", "evaluation", "shards", "chat", "convert", "lint",
-    "workbench", "bench", "render", "cli",
+    "errors", "files", "native", "core", "registry", "config", "corpus", "distributed", "words", "metrics", "formats",
+    "store", "explain", "libraries", "backends", "counting", "opening", "inspection", "evaluation", "shards", "chat",
+    "convert", "lint", "workbench", "bench", "render", "cli",
 ]  # fmt: skip
 
 RENDER_IMPORTS = {"chat", "core", "errors", "evaluation", "explain", "metrics", "workbench"}

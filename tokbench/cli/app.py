@@ -26,6 +26,26 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "train --preset tiny --json",
         ],
     ),
+    "count-words": Entry(
+        "tokbench.cli.count_words",
+        "count",
+        summary="Count the words of a corpus, to train on them.",
+        examples=[
+            "count-words data/ --out words",
+            "count-words 'data/*.jsonl.zst' --pattern gpt4o --out words --workers 8",
+            "count-words data/ --out words --part 3/8",
+            "count-words data/ --out words --resume",
+        ],
+    ),
+    "merge-words": Entry(
+        "tokbench.cli.count_words",
+        "merge",
+        summary="Add up words that were counted apart.",
+        examples=[
+            "merge-words monday tuesday --out words",
+            "merge-words spark.parquet words.tsv --out words --min-count 2",
+        ],
+    ),
     "encode": Entry(
         "tokbench.cli.encode",
         "encode",

@@ -42,6 +42,14 @@ EnginesOption = Annotated[
         "Repeatable.",
     ),
 ]
+WorkEngineOption = Annotated[
+    EngineName | None,
+    typer.Option(
+        rich_help_panel=PARTS,
+        help="What runs the parts: processes of this machine (local), Dask or Ray; by default this process, with "
+        "all its threads.",
+    ),
+]
 SchedulerOption = Annotated[
     str | None,
     typer.Option(

@@ -15,6 +15,7 @@ from tokbench.cli.role_options import parsed_roles, read_template
 from tokbench.errors import ConfigError
 from tokbench.render.console import make_console, print_json
 from tokbench.render.progress import showing_progress
+from tokbench.workbench.count_words import TrainingWords, training_words
 from tokbench.workbench.open import TOKENIZERS
 from tokbench.workbench.train import parsed_options, train_and_save
 
@@ -114,6 +115,22 @@ def train(
             help="A preset's name or TOML file; other options take precedence.",
         ),
     ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS",
+            help="Learn from counted words instead of text: a folder of `tokbench count-words`, Parquet files, or "
+            "lines of a word, a tab and its count.",
+        ),
+    ] = None,
+    min_count: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="With --counts, leave out words that occur fewer times; by default none. Changes what is learned.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="The folder to save in; by default tokenizers/BACKEND-SIZE."),
@@ -143,6 +160,7 @@ def train(
     """Train a tokenizer on the bundled texts or on yours, and save it."""
     from tokbench.render.train import render_train
 
+    _refuse_contradictions(documents, counts=counts, min_count=min_count)
     directory = _directory(name, out)
     options: dict[str, Any] = {
         "vocab_size": vocab_size,
@@ -160,9 +178,11 @@ def train(
     }
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
-        corpus = documents.corpus()
+        text = documents.corpus() if counts is None else training_words(counts, min_count=min_count or 1)
+        if isinstance(text, TrainingWords) and preset is None:
+            backend = backend or text.backend
         result = train_and_save(
-            corpus,
+            text,
             backend=backend,
             preset=preset,
             options={
@@ -176,11 +196,23 @@ def train(
             chat_template=read_template(chat_template),
             progress=report,
         )
-    tell_problems(corpus)
+    if not isinstance(text, TrainingWords):
+        tell_problems(text)
     if json:
         print_json(result.to_json())
     else:
         render_train(result, console=make_console(color=color))
+
+
+def _refuse_contradictions(documents: DocumentChoices, *, counts: str | None, min_count: int | None) -> None:
+    """Raise `ConfigError` for options that have nothing to act on."""
+    if counts is None and min_count is not None:
+        raise ConfigError("--min-count is for counted words", hint="name them with --counts")
+    if counts is not None and documents != DocumentChoices():
+        raise ConfigError(
+            "--counts takes the place of the text: neither files nor options of reading them belong beside it",
+            hint="leave one of them out",
+        )
 
 
 def _directory(name: str | None, out: Path | None) -> Path | None:

@@ -92,7 +92,9 @@ class WordCounter(Protocol):
     def drain(self) -> None:
         """Wait until what has arrived is counted, but for the end of a source that may go on."""
 
-    def arrays(self, first: int = 0, last: int = PARTS) -> tuple[NDArray[np.uint8], ...]:
+    def arrays(
+        self, first: int = 0, last: int = PARTS
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """The words of some parts, sorted by bytes: `WordArrays`. Parts are by the seed of the counter."""
 
     def add_arrays(
@@ -213,7 +215,7 @@ class WordCounting(Protocol):
         """A counter; the parts of its words are by the seed."""
 
     def count(self, counter: WordCounter, documents: Iterable[str], *, progress: Progress) -> None:
-        """Hand documents to a counter and drain it. Raises `CorpusError`, `TrainingError`."""
+        """Hand documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
 
     def drain(self, counter: WordCounter) -> None:
         """Bring all that has arrived into the words of a counter."""

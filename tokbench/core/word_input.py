@@ -67,7 +67,13 @@ def add_words(
 def with_words(tokenizer: _Trained, words: CountedWords) -> None:
     """Tell in the record of a training which counted words it learned from."""
     if tokenizer.training is not None:
-        tokenizer.training = replace(tokenizer.training, documents=words.totals.documents, words=words.record)
+        whole = words.record.get("dropped") is None and words.record.get("min_count", 1) == 1
+        tokenizer.training = replace(
+            tokenizer.training,
+            documents=words.totals.documents,
+            tokens=tokenizer.training.tokens if whole else None,
+            words=words.record,
+        )
 
 
 def _units_by_count(arrays: WordArrays) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from tokbench.core.documents import ByteSource
 from tokbench.corpus.files import STDIN, CorpusFile, unreadable
+from tokbench.corpus.spans import bounds_of
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
 from tokbench.files.compression import MAGIC
 from tokbench.files.storage.open import place_of
@@ -61,14 +62,18 @@ def read_blocks(
             yield from _blocks(_standard_input().read)
             return
         with _opened(file) as stream:
-            if file.compression is None:
+            begin = 0
+            if file.span is not None:
+                begin, end = bounds_of(stream, file.span)
+                blocks = _blocks_between(stream, begin, end)
+            elif file.compression is None:
                 blocks = _blocks(stream.read)
             else:
                 _check_magic(file.compression, stream.peek(8), file.name)
                 blocks = _decompressed(file.compression, stream)
             for block in blocks:
                 if not file.stream:
-                    tell(stream.tell())
+                    tell(stream.tell() - begin)
                 yield block
     except EOFError:
         raise _cut_off(file.name) from None
@@ -76,6 +81,16 @@ def read_blocks(
         if isinstance(error, OSError) and error.errno is not None:
             raise unreadable(file.name, error) from error
         raise CorpusError(f"{file.name}: its compressed data is damaged ({error})", hint=_RESTORE) from None
+
+
+def bounds_in(file: CorpusFile) -> tuple[int, int]:
+    """Where the span of a file begins and ends in its bytes. Raises `CorpusError`."""
+    assert file.span is not None
+    try:
+        with _opened(file) as stream:
+            return bounds_of(stream, file.span)
+    except OSError as error:
+        raise unreadable(file.name, error) from error
 
 
 def looks_binary(file: CorpusFile) -> bool:
@@ -144,6 +159,14 @@ def _opened_pipe(file: CorpusFile) -> BufferedReader:
 
 def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
     return iter(lambda: read(BLOCK_BYTES), b"")
+
+
+def _blocks_between(stream: BinaryIO, begin: int, end: int) -> Iterator[bytes]:
+    stream.seek(begin)
+    left = end - begin
+    while left > 0 and (block := stream.read(min(left, BLOCK_BYTES))):
+        left -= len(block)
+        yield block
 
 
 def _check_magic(compression: Compression, head: bytes, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.documents import ByteSource, TextIdentity
 from tokbench.core.plurals import counted
-from tokbench.corpus.bytes import packed, read_blocks
+from tokbench.corpus.bytes import bounds_in, packed, read_blocks
 from tokbench.corpus.document import Document
 from tokbench.corpus.document_limits import Bound, bounded_blocks
 from tokbench.corpus.files import CorpusFile, LeftOut, unreadable
@@ -342,7 +342,10 @@ class Corpus:
                 )
             self._streams_read.add(file.name)
         with closing(read_blocks(file, tell=self._tell)) as blocks:
-            yield utf8_stream(file.name, blocks)
+            if file.span is not None and file.span.start > 0:
+                yield Utf8Stream(file.name, bounds_in(file)[0], b"", blocks)
+            else:
+                yield utf8_stream(file.name, blocks)
 
     def _tell(self, position: int) -> None:
         self.position = position
@@ -371,6 +374,9 @@ class Corpus:
         unit = self.options.documents
         if not self._reads_as_blocks(file):
             yield from packed(file.name, (text for _, text, _ in self._read(file, problems)))
+        elif file.span is not None and self.options.errors == "strict":
+            with self._opened(file) as stream:  # who counts finds out where it is not UTF-8
+                yield ByteSource(file.name, None, stream.blocks, unit)
         elif not self._is_plain(file):
             yield ByteSource(file.name, None, self._utf8_blocks(file, problems), unit)
         elif file.size:
@@ -378,7 +384,13 @@ class Corpus:
 
     def _is_plain(self, file: CorpusFile) -> bool:
         """Whether a file's bytes are its text as they are, so far as can be told without reading it."""
-        if self.options.errors != "strict" or file.compression is not None or file.stream or file.url:
+        if (
+            self.options.errors != "strict"
+            or file.compression is not None
+            or file.stream
+            or file.url
+            or file.span
+        ):
             return False
         try:
             with file.path.open("rb") as stream:

@@ -20,6 +20,7 @@ from tokbench.files.storage.open import is_url, place_of, remote_place
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from tokbench.corpus.spans import FileSpan
     from tokbench.files.compression import Compression
     from tokbench.files.storage.place import Stored
 
@@ -47,6 +48,7 @@ class CorpusFile:
         below: the parts of its path below the folder that was named; for a file named itself, its name.
         stream: whether it can be read only once (standard input, a pipe, a device).
         url: where it is, if it is not on this machine; `path` serves for its name and folders only then.
+        span: the part of it that is read; None for all. Its size is about that of the part.
     """
 
     path: Path
@@ -57,6 +59,7 @@ class CorpusFile:
     below: tuple[str, ...]
     stream: bool = False
     url: str | None = None
+    span: FileSpan | None = None
 
     @property
     def address(self) -> str:

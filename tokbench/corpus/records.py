@@ -133,7 +133,10 @@ def parquet_records(
         with pyarrow.parquet.ParquetFile(
             _source(file), metadata=metadata, read_dictionary=dictionaries or None
         ) as parquet:
-            for number, (data, value) in enumerate(_parquet_rows(parquet, fields, bound, tell=told), 1):
+            groups = _groups_of(file, metadata)
+            first = sum(metadata.row_group(number).num_rows for number in range(groups.start)) + 1
+            rows = _parquet_rows(parquet, fields, bound, groups=groups, first=first, tell=told)
+            for number, (data, value) in enumerate(rows, first):
                 name = f"{file.name}:{number}"
                 if data is not None and len(data) > max_bytes:
                     bound.too_long(number)
@@ -267,11 +270,17 @@ def _holds_text(column: pyarrow.DataType) -> bool:
 
 
 def _parquet_rows(
-    parquet: pyarrow.parquet.ParquetFile, fields: RecordFields, bound: Bound, *, tell: Callable[[int], None]
+    parquet: pyarrow.parquet.ParquetFile,
+    fields: RecordFields,
+    bound: Bound,
+    *,
+    groups: range,
+    first: int,
+    tell: Callable[[int], None],
 ) -> Iterator[tuple[bytes | None, Any]]:
     """Each row's text, as bytes because Parquet does not promise UTF-8, and the value of its group field."""
-    first, given = 1, 0
-    for number in range(parquet.metadata.num_row_groups):
+    given = 0
+    for number in groups:
         group = parquet.metadata.row_group(number)
         size = sum(_text_size(group, name) for name in fields.text)
         if size > (bound.num_bytes + _VALUE_BYTES) * group.num_rows and bound.errors != "skip":
@@ -282,6 +291,27 @@ def _parquet_rows(
             tell(given)
             yield from _rows(batch, fields)
         first += group.num_rows
+
+
+def _groups_of(file: CorpusFile, metadata: pyarrow.parquet.FileMetaData) -> range:
+    """The row groups of a file that begin in its span."""
+    if file.span is None:
+        return range(metadata.num_row_groups)
+    begins = [_begin_of(metadata.row_group(number)) for number in range(metadata.num_row_groups)]
+    return range(
+        sum(begin < file.span.start for begin in begins), sum(begin < file.span.stop for begin in begins)
+    )
+
+
+def _begin_of(group: pyarrow.parquet.RowGroupMetaData) -> int:
+    """Where a row group begins in the bytes of its file, by its first column."""
+    if not group.num_columns:
+        return 0
+    chunk = group.column(0)
+    offsets: list[int] = [chunk.data_page_offset]
+    if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
+        offsets.append(chunk.dictionary_page_offset)
+    return min(offsets)
 
 
 def _text_size(group: pyarrow.parquet.RowGroupMetaData, name: str) -> int:

@@ -67,7 +67,7 @@ class Utf8Stream:
 
     Attributes:
         name: what messages call them.
-        start: the bytes of the mark: 0 or 3.
+        start: the bytes before them: those of the mark, 0 or 3; of a part of a file, all before it.
         head: the first bytes, the mark included.
         blocks: the bytes after the mark, cut anywhere.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
@@ -17,12 +18,13 @@ from tokbench.formats.tokenizer_config.roles import TellsRoles, check_roles, wit
 from tokbench.workbench.open import TOKENIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from tokbench.core.interfaces import Backend, Tokenizer, TokenizerInfo
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
+    from tokbench.workbench.count_words import TrainingWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ def train(
 
 
 def train_and_save(
-    corpus: Corpus,
+    corpus: Corpus | TrainingWords,
     *,
     backend: str | None = None,
     preset: str | None = None,
@@ -148,7 +150,7 @@ def train_and_save(
     """Learn a tokenizer from a corpus and save it, by default as `tokenizers/<backend>-<size>`.
 
     Args:
-        corpus: the text.
+        corpus: the text, or the words of it as `tokbench.workbench.count_words.training_words` opens them.
         backend: as for `train`.
         preset: as for `train`.
         options: as for `train`.
@@ -165,13 +167,22 @@ def train_and_save(
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
     from tokbench.corpus.identified import IdentifiedDocuments
+    from tokbench.workbench.count_words import TrainingWords
 
-    chosen, config = _configured(backend, preset, options, special_preset=special_preset)
+    learn: Callable[..., Tokenizer]
+    if isinstance(corpus, TrainingWords):
+        chosen, config = configured_on_words(
+            corpus, backend=backend, preset=preset, options=options, special_preset=special_preset
+        )
+        learn = partial(chosen.train_on_words, corpus)
+    else:
+        chosen, config = _configured(backend, preset, options, special_preset=special_preset)
+        learn = partial(chosen.train, IdentifiedDocuments(corpus))
     check_roles(roles or {}, config)
     if directory is not None:
         store.check_place(directory, overwrite=overwrite)
     started = time.perf_counter()
-    tokenizer = chosen.train(IdentifiedDocuments(corpus), config, progress=progress)
+    tokenizer = learn(config, progress=progress)
     given = _roles(tokenizer, special_preset, roles)
     tokenizer = with_roles(tokenizer, roles=given, chat_template=chat_template)
     trained = time.perf_counter()
@@ -192,6 +203,55 @@ def train_and_save(
         fingerprint=(manifest.training or {}).get("fingerprint"),
         left_out=manifest.config.get("left_out", {}),
     )
+
+
+def configured_on_words(
+    words: TrainingWords,
+    *,
+    backend: str | None,
+    preset: str | None,
+    options: Mapping[str, Any],
+    special_preset: str | None,
+) -> tuple[Any, Any]:
+    """The backend and the configuration to learn from counted words: how they were counted decides, where it is known.
+
+    Raises:
+        ConfigError: a backend that cannot, or options by which the words would have been others.
+        UnknownBackendError: no backend of that name.
+    """
+    from tokbench.core.counted_words import TrainsOnWords
+    from tokbench.registry import get_backend
+
+    settings = words.settings
+    if settings is None:
+        chosen, config = _configured(backend, preset, options, special_preset=special_preset)
+    else:
+        known = words.backend or DEFAULT_BACKEND
+        counted_by = get_backend(known)
+        given = dict(options)
+        if isinstance(counted_by, TrainsOnWords) and backend in (None, known) and preset is None:
+            implied = counted_by.options_of_words(settings)
+            if special_preset is not None:
+                implied = {key: value for key, value in implied.items() if key != "special_tokens"}
+            given = {**implied, **given}
+        chosen, config = _configured(
+            backend if preset is not None else backend or known, preset, given, special_preset=special_preset
+        )
+    if not isinstance(chosen, TrainsOnWords):
+        raise ConfigError(
+            f"the backend {chosen.name!r} does not train on counted words", hint="train it on text"
+        )
+    now = chosen.word_counting(config).settings
+    differing = [
+        name for name in now if settings is not None and name != "unicode" and settings.get(name) != now[name]
+    ]
+    if settings is not None and differing:
+        name = differing[0]
+        raise ConfigError(
+            f"{words.name} was counted with {name} {settings.get(name)!r}, and {now[name]!r} is asked for",
+            hint="leave that option out, or count the words again with it",
+        )
+    return chosen, config
 
 
 def _training_record(tokenizer: Tokenizer, *, seconds: float) -> TrainingRecord:

@@ -48,12 +48,14 @@ class PretokenCounting:
             "pattern_regex": self.pattern.regex,
             "normalization": self.pattern.normalization,
             "special_tokens": sorted(self.config.special_tokens),
+            "unicode": _unicode_tables(self.pattern),
         }
 
     @property
     def cuts_at_lines(self) -> bool:
-        """Whether the pattern is one of which that is known: see `native/bpe/patterns.hpp`."""
-        return not self.pattern.is_custom and self.pattern.regex is not None
+        """Whether that is known of the pattern (`native/bpe/patterns.hpp`), and no special token is in two lines."""
+        is_known = not self.pattern.is_custom and self.pattern.regex is not None
+        return is_known and not any("\n" in text[:-1] for text in self.config.special_tokens)
 
     def new_counter(self, *, threads: int, seed: int) -> PretokenCounter:
         """A counter of the kernel."""
@@ -65,7 +67,7 @@ class PretokenCounting:
         )
 
     def count(self, counter: PretokenCounter, documents: Iterable[str], *, progress: Progress) -> None:
-        """Hand documents to a counter and drain it. Raises `CorpusError`, `TrainingError`."""
+        """Hand documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
         refuse_one_text(documents)
         pattern = self.pattern
         # The native scanners split UTF-8 as it stands in a file: then no Python string is made of it.
@@ -78,7 +80,8 @@ class PretokenCounting:
                 self._count_split(counter, batch)
             else:
                 count_texts(counter, batch, normalized=pattern.normalized)
-        self.drain(counter)
+        with limits_told():
+            counter.finish()
 
     def drain(self, counter: PretokenCounter) -> None:
         """Bring all that has arrived into the counts."""
@@ -100,3 +103,14 @@ class PretokenCounting:
         counter.add_totals(
             documents=sum(1 for text in texts if text), num_bytes=num_bytes, pretokens=counts.total()
         )
+
+
+def _unicode_tables(pattern: SplitPattern) -> str:
+    """The version of the tables that split a text."""
+    if current_kernel().name == "native" and not pattern.is_custom:
+        from tokbench.native import _bpe
+
+        return _bpe.UNICODE_TABLES
+    import regex
+
+    return f"regex {regex.__version__}"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.core.progress import Progress, no_progress
+from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from tokbench.backends.unigram.counting import LineWordCounting
+    from tokbench.core.counted_words import CountedWords
     from tokbench.core.manifest import Manifest
     from tokbench.libraries.sentencepiece.config import UnigramConfig
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
@@ -51,6 +54,36 @@ class UnigramBackend:
         from tokbench.backends.unigram.training import train
 
         return train(documents, config, backend=self.name, progress=progress)
+
+    def word_counting(self, config: UnigramConfig) -> LineWordCounting:
+        """How words of lines are counted; see `tokbench.core.counted_words.TrainsOnWords`.
+
+        Raises:
+            ConfigError: a trainer, or a choice of lines, that learns from more than counts.
+        """
+        from tokbench.backends.unigram.counting import LineWordCounting
+
+        needed = {"trainer": "tokbench", "max_sentence_length": None, "input_sentence_size": 0}
+        for option, value in needed.items():
+            if getattr(config, option) != value:
+                raise ConfigError(
+                    f"{option} asks for the lines of the text, and counted words have none",
+                    hint="leave it out, or train on the text",
+                )
+        return LineWordCounting(config)
+
+    def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The options of white space and the special tokens that words were counted with."""
+        names = ("add_dummy_prefix", "remove_extra_whitespaces", "special_tokens")
+        return {name: settings[name] for name in names if name in settings}
+
+    def train_on_words(
+        self, words: CountedWords, config: UnigramConfig, *, progress: Progress = no_progress
+    ) -> SentencePieceTokenizer:
+        """Learn a tokenizer from counted words. Raises `TrainingError`."""
+        from tokbench.backends.unigram.training import train_on_words
+
+        return train_on_words(words, config, backend=self.name, progress=progress)
 
     def load(self, directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
         """Open a folder that `SentencePieceTokenizer.save` wrote. Raises `ModelFormatError`."""

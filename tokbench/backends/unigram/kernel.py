@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tokbench.core.counted_words import WordCounter as BulkCounter
+from tokbench.core.counting import SourceCounter
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-class WordCounter(Protocol):
+class WordCounter(SourceCounter, BulkCounter, Protocol):
     """Counts the words of the lines of documents.
 
     A word is the spaces before it and what follows up to the next space, as it stands in the text.
@@ -71,7 +73,7 @@ class Kernel:
         reads_bytes: whether a counter takes files and blocks of bytes, as that of byte-level BPE does.
         new_counter: keyword arguments dummy_prefix (a line begins as if a space stood before it), collapse (one space
             for many, none at either end of a line), whole_lines (words are not parted at spaces),
-            special_tokens (documents are cut at them), threads.
+            special_tokens (documents are cut at them), threads, and perhaps seed.
         training_text: a finished counter and the rules for pieces → a text; see `_unigram_training.pyi`.
         train: a text and keyword arguments as `reference.train` has them → (pieces, float64 scores, rounds).
     """

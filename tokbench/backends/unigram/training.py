@@ -5,22 +5,21 @@ The library is asked for its normalisation table, and runs what was trained; it 
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.backends.unigram.counting import LineWordCounting, tell_all_read, threads_of
 from tokbench.backends.unigram.kernel import current_kernel
 from tokbench.backends.unigram.options import chosen_options
 from tokbench.backends.unigram.scripts import script_arrays
 from tokbench.backends.unigram.vocabulary import model_bytes, symbols_of
-from tokbench.core.base import utf8
-from tokbench.core.counting import batches, count_sources, limits_told
+from tokbench.core.counting import limits_told
 from tokbench.core.default_sizes import fitted_size
-from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.progress import known_bytes, reading_of
+from tokbench.core.progress import known_bytes
 from tokbench.core.training import refuse_one_text
+from tokbench.core.word_input import add_words, with_words
 from tokbench.errors import TrainingError
 from tokbench.libraries.sentencepiece.trained import trained_tokenizer
 from tokbench.libraries.sentencepiece.training import too_large, too_small
@@ -30,8 +29,9 @@ from tokbench.libraries.sentencepiece.training_progress import PruningRounds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.backends.unigram.kernel import Kernel, TrainingText
+    from tokbench.backends.unigram.kernel import Kernel, TrainingText, WordCounter
     from tokbench.backends.unigram.options import Options
+    from tokbench.core.counted_words import CountedWords
     from tokbench.core.progress import Progress
     from tokbench.libraries.sentencepiece.config import UnigramConfig
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
@@ -60,24 +60,65 @@ def train(
         BackendUnavailableError: the library is not installed.
     """
     refuse_one_text(documents)
-    options = chosen_options(config)
-    kernel = current_kernel()
-    threads = config.threads or os.cpu_count() or 1
+    counting = LineWordCounting(config)
     started = time.perf_counter()
-    counter = kernel.new_counter(
-        dummy_prefix=config.add_dummy_prefix,
-        collapse=config.remove_extra_whitespaces,
-        whole_lines=not options.split_by_whitespace,
-        special_tokens=list(config.special_tokens),
-        threads=threads,
+    counter = counting.new_counter(threads=threads_of(config))
+    seen = _count(counter, documents, counting=counting, progress=progress)
+    return _learned(
+        counter,
+        config,
+        seen=seen,
+        backend=backend,
+        documents=documents,
+        reading_seconds=time.perf_counter() - started,
+        progress=progress,
     )
-    seen = _count(counter, documents, config=config, kernel=kernel, progress=progress)
+
+
+def train_on_words(
+    words: CountedWords, config: UnigramConfig, *, backend: str, progress: Progress
+) -> SentencePieceTokenizer:
+    """Learn a tokenizer from counted words: what `train` learns from their text.
+
+    Raises:
+        TrainingError: as `train`.
+        BackendUnavailableError: the library is not installed.
+    """
+    started = time.perf_counter()
+    counter = LineWordCounting(config).new_counter(threads=1)
+    add_words(counter, words, progress=progress, most_units=None)
+    counter.finish()
+    tokenizer = _learned(
+        counter,
+        config,
+        seen=_Seen(words.totals.documents or 0, words.totals.num_bytes),
+        backend=backend,
+        documents=None,
+        reading_seconds=time.perf_counter() - started,
+        progress=progress,
+    )
+    with_words(tokenizer, words)
+    return tokenizer
+
+
+def _learned(
+    counter: WordCounter,
+    config: UnigramConfig,
+    *,
+    seen: _Seen,
+    backend: str,
+    documents: Iterable[str] | None,
+    reading_seconds: float,
+    progress: Progress,
+) -> SentencePieceTokenizer:
+    """Learn pieces from what a counter holds, and make a tokenizer of them."""
+    options, kernel, threads = chosen_options(config), current_kernel(), threads_of(config)
+    started = time.perf_counter()
     text = _training_text(kernel, counter, config, options)
     if text.is_blank:
         raise TrainingError(
             "there is no text to train on", hint="name files with text, or leave out --special-token"
         )
-    read = time.perf_counter()
     needed = config.reserved + text.alphabet
     vocab_size = config.vocab_size or fitted_size(counter.distinct, reserved=needed + 1)
     if vocab_size < needed:
@@ -100,7 +141,7 @@ def train(
             distinct_pretokens=counter.distinct,
             tokens=None,
             learned_ids=range(0),
-            seconds={"reading": read - started, "training": time.perf_counter() - read},
+            seconds={"reading": reading_seconds, "training": time.perf_counter() - started},
             threads=threads,
             kernel=kernel.name,
             notes=seen.notes,
@@ -120,29 +161,14 @@ class _Seen(NamedTuple):
 
 
 def _count(
-    counter: Any, documents: Iterable[str], *, config: UnigramConfig, kernel: Kernel, progress: Progress
+    counter: WordCounter, documents: Iterable[str], *, counting: LineWordCounting, progress: Progress
 ) -> _Seen:
     """Count the words of documents."""
+    config = counting.config
     if config.max_sentence_length is not None or _may_draw(documents, config):
         return _count_lines(counter, documents, config=config, progress=progress)
-    if kernel.reads_bytes and isinstance(documents, ByteDocuments):
-        count_sources(counter, documents, progress=progress, phase="reading")
-    else:
-        for batch in batches(documents, progress=progress, phase="reading"):
-            _add_texts(counter, batch)
-        with limits_told():
-            counter.finish()
-        _tell_all_read(counter.num_bytes, documents, progress=progress)
+    counting.count(counter, documents, progress=progress)
     return _Seen(counter.documents, counter.num_bytes)
-
-
-def _add_texts(counter: Any, texts: list[str]) -> None:
-    try:
-        counter.add_texts(texts)
-    except UnicodeEncodeError:
-        for text in texts:
-            utf8(text)  # raises with the position in the text itself
-        raise
 
 
 def _may_draw(documents: object, config: UnigramConfig) -> bool:
@@ -168,7 +194,7 @@ def _count_lines(
             counter.add_texts([block])
     with limits_told():
         counter.finish()
-    _tell_all_read(lines.num_bytes, documents, progress=progress)
+    tell_all_read(lines.num_bytes, documents, progress=progress)
     return _Seen(lines.documents, lines.num_bytes, lines.notes_with_draw(wanted))
 
 
@@ -180,11 +206,6 @@ def _blocks(lines: Iterable[bytes]) -> Iterator[str]:
             yield b"\n".join(block).decode()
             block = []
     yield b"\n".join(block).decode()
-
-
-def _tell_all_read(num_bytes: int, documents: object, *, progress: Progress) -> None:
-    done, total = reading_of(documents)(num_bytes)
-    progress("reading", total or done, total or done, "bytes")
 
 
 def _training_text(kernel: Kernel, counter: Any, config: UnigramConfig, options: Options) -> TrainingText:

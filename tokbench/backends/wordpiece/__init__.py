@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.core.progress import Progress, no_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer
+    from tokbench.backends.wordpiece.words import NormalWordCounting
+    from tokbench.core.counted_words import CountedWords
     from tokbench.core.manifest import Manifest
 
 
@@ -42,6 +44,31 @@ class WordPieceBackend:
         from tokbench.backends.wordpiece.training import train
 
         return train(documents, config, progress=progress)
+
+    def word_counting(self, config: WordPieceConfig) -> NormalWordCounting:
+        """How words are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
+        from tokbench.backends.wordpiece.words import NormalWordCounting
+
+        return NormalWordCounting(config)
+
+    def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The options of normalisation that words were counted with."""
+        from dataclasses import fields
+
+        from tokbench.backends.wordpiece.config import WordPieceConfig
+
+        names = {one.name for one in fields(WordPieceConfig)} - {"special_tokens"}  # whose order is not kept
+        if settings.get("strip_accents") == settings.get("lowercase"):
+            names.remove("strip_accents")  # so it is by default
+        return {name: value for name, value in settings.items() if name in names}
+
+    def train_on_words(
+        self, words: CountedWords, config: WordPieceConfig, *, progress: Progress = no_progress
+    ) -> WordPieceTokenizer:
+        """Learn a tokenizer from counted words. Raises `TrainingError`."""
+        from tokbench.backends.wordpiece.training import train_on_words
+
+        return train_on_words(words, config, progress=progress)
 
     def load(self, directory: Path, manifest: Manifest) -> WordPieceTokenizer:
         """Open a folder that `WordPieceTokenizer.save` wrote. Raises `ModelFormatError`."""

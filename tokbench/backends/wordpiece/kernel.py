@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from tokbench.core.counted_words import WordCounter as BulkCounter
 from tokbench.core.counting import DocumentCounter
 from tokbench.core.kernel_or_library import KernelEncoder
 from tokbench.native.kernel_choice import chosen_module
@@ -30,7 +31,7 @@ class Encoder(KernelEncoder, Protocol):
         """The ids of many texts; the first and behind the last byte of the characters of each; ids a text."""
 
 
-class WordCounter(DocumentCounter, Protocol):
+class WordCounter(DocumentCounter, BulkCounter, Protocol):
     """Counts words; what follows is asked for behind `finish`."""
 
     def take_unsettled(self) -> list[tuple[str, int]]:

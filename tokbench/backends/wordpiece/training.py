@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from typing import TYPE_CHECKING
 
 from tokbench.backends.wordpiece import reference
 from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
-from tokbench.backends.wordpiece.words import count_words
+from tokbench.backends.wordpiece.words import NormalWordCounting, threads_of
 from tokbench.core.counting import limits_told
 from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.training import early_end, identity_of
+from tokbench.core.word_input import add_words, with_words
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.backends.wordpiece.kernel import WordCounter
+    from tokbench.core.counted_words import CountedWords
+    from tokbench.core.documents import TextIdentity
     from tokbench.core.progress import Progress
 
 _MOST_LEARNED = 1 << 15  # pieces, where no size is given
@@ -34,13 +36,56 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
         CorpusError: a document that cannot be read.
         TrainingError: no text at all, or a vocabulary that its characters alone would fill.
     """
-    kernel = current_kernel()
-    threads = config.threads or os.cpu_count() or 1
+    counting = NormalWordCounting(config)
     started = time.perf_counter()
-    counter = count_words(documents, config, kernel=kernel, threads=threads, progress=progress)
+    counter = counting.new_counter(threads=threads_of(config), seed=config.seed)
+    counting.count(counter, documents, progress=progress)
+    return _learned(
+        counter,
+        config,
+        identify_text=identity_of(documents),
+        counting_seconds=time.perf_counter() - started,
+        progress=progress,
+    )
+
+
+def train_on_words(words: CountedWords, config: WordPieceConfig, *, progress: Progress) -> WordPieceTokenizer:
+    """Learn a tokenizer from counted words: what `train` learns from their text.
+
+    Raises:
+        TrainingError: there are none, too many for the kernel, or a vocabulary that their characters would fill.
+    """
+    started = time.perf_counter()
+    counter = NormalWordCounting(config).new_counter(threads=1, seed=config.seed)
+    add_words(counter, words, progress=progress, most_units=None)
+    counter.finish()
+    tokenizer = _learned(
+        counter,
+        config,
+        too_long_before=words.totals.too_long,
+        identify_text=None,
+        counting_seconds=time.perf_counter() - started,
+        progress=progress,
+    )
+    with_words(tokenizer, words)
+    return tokenizer
+
+
+def _learned(
+    counter: WordCounter,
+    config: WordPieceConfig,
+    *,
+    too_long_before: int = 0,
+    identify_text: Callable[[], TextIdentity] | None,
+    counting_seconds: float,
+    progress: Progress,
+) -> WordPieceTokenizer:
+    """Learn pieces from what a counter holds, and make a tokenizer of them."""
+    kernel, threads = current_kernel(), threads_of(config)
+    started = time.perf_counter()
     if not counter.distinct_words:
         raise TrainingError("there is no text to train on", hint="name files with text")
-    counting_seconds = time.perf_counter() - started
+    too_long = counter.too_long + too_long_before
 
     letters, inside = _alphabet(counter, config)
     first = [*config.all_special_tokens, *letters, *inside]
@@ -63,17 +108,17 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
         dump_document(pieces, config),
         name=f"wordpiece-{len(pieces)}",
         config=_config_as_saved(config),
-        identify_text=identity_of(documents),
+        identify_text=identify_text,
     )
     tokenizer.training = TrainingRecord(
         documents=counter.documents,
         num_bytes=counter.num_bytes,
-        pretokens=counter.words + counter.too_long,
+        pretokens=counter.words + too_long,
         distinct_pretokens=counter.distinct_words,
-        tokens=tokenizer.count_tokens(counter, threads=threads) + counter.too_long,
+        tokens=tokenizer.count_tokens(counter, threads=threads) + too_long,
         learned_ids=range(len(first), len(pieces)),
         learned_unit="pieces",
-        seconds={"counting": counting_seconds, "joining": time.perf_counter() - started - counting_seconds},
+        seconds={"counting": counting_seconds, "joining": time.perf_counter() - started},
         threads=threads,
         kernel=kernel.name,
         requested_vocab_size=config.vocab_size,
@@ -82,7 +127,7 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
             learned=len(pieces),
             wanted=num_pieces,
         ),
-        notes=tuple(_notes(counter, config)),
+        notes=tuple(_notes(too_long, config)),
     )
     return tokenizer
 
@@ -111,12 +156,12 @@ def _vocab_size(config: WordPieceConfig, *, num_first: int, num_letters: int, co
     return config.vocab_size
 
 
-def _notes(counter: WordCounter, config: WordPieceConfig) -> Iterator[str]:
+def _notes(too_long: int, config: WordPieceConfig) -> Iterator[str]:
     longest = f"more than {config.max_characters_per_word} characters"
-    if counter.too_long == 1:
+    if too_long == 1:
         yield f"one word has {longest}: it is unknown, and was not trained on"
-    elif counter.too_long:
-        yield f"{counter.too_long:,} words have {longest}: they are unknown, and were not trained on"
+    elif too_long:
+        yield f"{too_long:,} words have {longest}: they are unknown, and were not trained on"
 
 
 def _config_as_saved(config: WordPieceConfig) -> dict[str, object]:

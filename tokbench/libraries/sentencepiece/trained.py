@@ -25,7 +25,7 @@ def trained_tokenizer(
     *,
     config: SentencePieceConfig,
     backend: str,
-    documents: Iterable[str],
+    documents: Iterable[str] | None,
     wanted: int,
     record: TrainingRecord,
 ) -> SentencePieceTokenizer:
@@ -35,7 +35,7 @@ def trained_tokenizer(
         proto: the model, as its file holds it.
         config: what was trained, and how.
         backend: the name under which the tokenizer is loaded again.
-        documents: what it was trained on.
+        documents: what it was trained on; None where that is not known.
         wanted: the size that the trainer was asked for.
         record: what the trainer knows; what was learned, and whether there is less than was wanted, is added here.
 

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 from support.kernels import chosen
 from support.texts import bundled_texts
+from support.wordpiece import counted_words
 
 from tokbench import store
 from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
-from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.longest_match import longest_match
 from tokbench.backends.wordpiece.trainer import train
-from tokbench.backends.wordpiece.words import count_words
 from tokbench.config import load_preset
 from tokbench.core.capabilities import SupportsTemplate
 from tokbench.core.default_sizes import fitted_size
-from tokbench.core.progress import no_progress
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, TextError, TrainingError
 from tokbench.workbench.train import train as train_by_name
@@ -53,7 +51,7 @@ def learned(
 
 def counted(texts: list[str], **options: object) -> WordCounter:
     config = WordPieceConfig(**options)  # type: ignore[arg-type]
-    return count_words(texts, config, kernel=current_kernel(), threads=2, progress=no_progress)
+    return counted_words(texts, config)
 
 
 def trained(*texts: str, **options: object) -> WordPieceTokenizer:

@@ -1,0 +1,98 @@
+"""Counting words and training on them, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cli.conftest import Done
+
+pytest.importorskip("pyarrow")
+
+LINES = "the cat and the hat\nthe end of the line\n" * 40
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    (tmp_path / "a.txt").write_text(LINES)
+    return tmp_path / "a.txt"
+
+
+def test_counting_and_training(run: Callable[..., Done], text: Path, columns: int) -> None:
+    done = run("count-words", text, "--out", "words")
+    assert done.code == 0, done.stderr
+    assert "words     480, 9 distinct" in "\n".join(done.lines)
+    assert "try: tokbench train --counts words" in done.stdout
+    assert max(map(len, done.lines)) <= columns
+    trained = run("train", "--counts", "words", "--vocab-size", "270", "--out", "t", "--json")
+    assert trained.code == 0, trained.stderr
+    assert run("train", text, "--vocab-size", "270", "--out", "u").code == 0
+    for name in ("ranks.tiktoken", "tokenizer.json", "merges.npy"):
+        assert (text.parent / "t" / name).read_bytes() == (text.parent / "u" / name).read_bytes()
+
+
+def test_json(run: Callable[..., Done], text: Path) -> None:
+    found = run("count-words", text, "--out", "words", "--json", "--min-count", "41").json
+    assert found["schema"] == "tokbench.count-words/1"
+    assert found["finished"] and found["parts"] == 1
+    assert found["words"] == json.loads((text.parent / "words" / "words.json").read_text())
+    assert found["words"]["dropped"]["min_count"] == 41
+    merged = run("merge-words", "words", "--out", "merged")
+    assert merged.code == 2 and "below a count of 41" in merged.stderr
+
+
+def test_shares(run: Callable[..., Done], text: Path) -> None:
+    common = (text, "--out", "words", "--part-bytes", "500")
+    for number in (1, 2):
+        assert run("count-words", *common, "--part", f"{number}/2").code == 0
+    assert "--resume" in run("count-words", *common).stderr
+    assert run("count-words", *common, "--resume").code == 0
+    run("count-words", text, "--out", "whole")
+    words, whole = text.parent / "words", text.parent / "whole"
+    assert sorted(path.name for path in words.iterdir()) == ["words-00000.parquet", "words.json"]
+    assert (words / "words.json").read_bytes() == (whole / "words.json").read_bytes()
+    assert (
+        run("merge-words", "words", "whole", "--out", "both", "--json").json["words"]["total"]["words"] == 960
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["count-words", "a.txt", "--out", "w", "--part", "3/2"], 2, "3/8"),
+        (["count-words", "a.txt", "--out", "w", "--part", "x"], 2, "3/8"),
+        (["count-words", "a.txt", "--out", "w", "--part", "1/2", "--resume"], 2, "--resume"),
+        (["count-words", "a.txt", "--out", "w", "--part", "1/2", "--workers", "2"], 2, "an engine"),
+        (["count-words", "a.txt", "--out", "w", "--force", "--resume"], 2, "one of them"),
+        (["count-words", "a.txt", "--out", "w", "--workers", "2", "--threads", "2"], 2, "--workers says"),
+        (["count-words", "a.txt", "--out", "w", "--part-bytes", "many"], 2, "--part-bytes"),
+        (["count-words", "a.txt", "--out", "w", "--backend", "char"], 2, "does not train on counted words"),
+        (["count-words", "none.txt", "--out", "w"], 1, "does not exist"),
+        (["count-words", "a.txt", "--out", "a.txt"], 1, "a.txt"),
+        (["train", "--counts", "none"], 1, "no counted words"),
+        (["train", "--counts", "none", "a.txt"], 2, "takes the place of the text"),
+        (["train", "a.txt", "--min-count", "2"], 2, "--counts"),
+        (["merge-words", "a.txt", "--out", "w"], 1, "a word, a tab and a count"),
+    ],
+)
+def test_mistakes(
+    run: Callable[..., Done], text: Path, arguments: list[str], code: int, message: str
+) -> None:
+    done = run(*arguments)
+    assert (done.code, done.stdout) == (code, "")
+    assert message in done.stderr and "Traceback" not in done.stderr
+    assert text.read_text() == LINES
+    assert not (text.parent / "w" / "words.json").exists()
+
+
+def test_counts_of_other_options_are_refused(run: Callable[..., Done], text: Path) -> None:
+    run("count-words", text, "--out", "words", "--pattern", "gpt2")
+    done = run("train", "--counts", "words", "--pattern", "gpt4")
+    assert done.code == 2
+    assert "words was counted with pattern 'gpt2', and 'gpt4' is asked for" in done.stderr

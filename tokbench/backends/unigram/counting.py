@@ -1,0 +1,92 @@
+"""Counting the words of lines for Unigram: documents → a counter of the kernel."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.backends.unigram.kernel import current_kernel
+from tokbench.backends.unigram.options import chosen_options
+from tokbench.core.base import utf8
+from tokbench.core.counting import batches, count_sources, limits_told
+from tokbench.core.documents import ByteDocuments
+from tokbench.core.progress import reading_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tokbench.backends.unigram.kernel import WordCounter
+    from tokbench.core.progress import Progress
+    from tokbench.libraries.sentencepiece.config import UnigramConfig
+
+
+def threads_of(config: UnigramConfig) -> int:
+    """The threads that a configuration asks for: all, where it says nothing."""
+    return config.threads or os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class LineWordCounting:
+    """How the words of lines are counted under a configuration; see `tokbench.core.counted_words.WordCounting`."""
+
+    config: UnigramConfig
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """All that the counts depend on besides the text."""
+        return {
+            "backend": "unigram",
+            "add_dummy_prefix": self.config.add_dummy_prefix,
+            "remove_extra_whitespaces": self.config.remove_extra_whitespaces,
+            "split_by_whitespace": chosen_options(self.config).split_by_whitespace,
+            "special_tokens": sorted(self.config.special_tokens),
+        }
+
+    @property
+    def cuts_at_lines(self) -> bool:
+        """Whether no special token is in two lines: no word is."""
+        return not any("\n" in text[:-1] for text in self.config.special_tokens)
+
+    def new_counter(self, *, threads: int, seed: int | None = None) -> WordCounter:
+        """A counter of the kernel; without a seed by the kernel's own."""
+        counter: WordCounter = current_kernel().new_counter(
+            dummy_prefix=self.config.add_dummy_prefix,
+            collapse=self.config.remove_extra_whitespaces,
+            whole_lines=not chosen_options(self.config).split_by_whitespace,
+            special_tokens=list(self.config.special_tokens),
+            threads=threads,
+            **({} if seed is None else {"seed": seed}),
+        )
+        return counter
+
+    def count(self, counter: WordCounter, documents: Iterable[str], *, progress: Progress) -> None:
+        """Hand documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
+        if current_kernel().reads_bytes and isinstance(documents, ByteDocuments):
+            count_sources(counter, documents, progress=progress, phase="reading")
+            return
+        for batch in batches(documents, progress=progress, phase="reading"):
+            _add_texts(counter, batch)
+        with limits_told():
+            counter.finish()
+        tell_all_read(counter.num_bytes, documents, progress=progress)
+
+    def drain(self, counter: WordCounter) -> None:
+        """Bring all that has arrived into the words."""
+        with limits_told():
+            counter.drain()
+
+
+def tell_all_read(num_bytes: int, documents: object, *, progress: Progress) -> None:
+    """Report that all documents are read."""
+    done, total = reading_of(documents)(num_bytes)
+    progress("reading", total or done, total or done, "bytes")
+
+
+def _add_texts(counter: WordCounter, texts: list[str]) -> None:
+    try:
+        counter.add_texts(texts)
+    except UnicodeEncodeError:
+        for text in texts:
+            utf8(text)  # raises with the position in the text itself
+        raise

@@ -1,0 +1,199 @@
+"""The commands that count the words of a corpus for training, and add up what was counted."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tokbench.cli import completion
+from tokbench.cli.corpus_options import DocumentChoices
+from tokbench.cli.engine_options import PartChoices, WorkEngineOption
+from tokbench.cli.options import ThreadsOption, taking_groups
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.counting.plan import PART_BYTES
+from tokbench.counting.run import Share
+from tokbench.distributed.engines.in_process import InProcessEngine
+from tokbench.errors import ConfigError
+from tokbench.render.console import make_console, print_json
+from tokbench.render.progress import showing_progress
+from tokbench.workbench.count_words import count_words, count_words_share
+from tokbench.workbench.count_words import merge_words as merged
+from tokbench.workbench.train import parsed_options
+
+if TYPE_CHECKING:
+    from tokbench.distributed.tasks import Engine
+
+OutOption = Annotated[str, typer.Option(metavar="DIR", help="The folder to write, a path or a URL.")]
+MinCountOption = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Leave out words that occur fewer times in all of the text, by default none. Changes what is learned.",
+    ),
+]
+ForceFlag = Annotated[bool, typer.Option("--force", help="Replace the words in the folder.")]
+
+_SHARE = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+
+
+@taking_groups
+def count(
+    *,
+    documents: DocumentChoices,
+    out: OutOption,
+    backend: Annotated[
+        str,
+        typer.Option(
+            autocompletion=completion.backends,
+            metavar="NAME",
+            help="The algorithm that is going to be trained: bpe, wordpiece or unigram.",
+        ),
+    ] = "bpe",
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=completion.patterns,
+            metavar="NAME",
+            help="The split pattern of bpe, as for `tokbench train`; by default gpt4.",
+        ),
+    ] = None,
+    special_token: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="A special token, at which texts are cut; repeatable."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Another option of the backend that changes its words, e.g. lowercase=false; repeatable.",
+        ),
+    ] = None,
+    min_count: MinCountOption = 1,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Count each N-th part only, from the I-th on, without an engine: for job arrays. "
+            "Afterwards --resume adds all up.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a run that was interrupted, or was made with --part.")
+    ] = False,
+    force: ForceFlag = False,
+    engine: WorkEngineOption = None,
+    parts: PartChoices,
+    threads: ThreadsOption = None,
+    json: JsonFlag = False,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
+) -> None:
+    """Count the words of a corpus once, to train on them as often as you like.
+
+    From the folder, `tokbench train --counts DIR` learns what it learns from the text.
+    """
+    from tokbench.render.count_words import render_words
+
+    share = None if part is None else _share(part)
+    works_elsewhere = (engine, parts.workers, parts.scheduler) != (None, None, None)
+    _refuse_contradictions(
+        share=share, resume=resume, force=force, works_elsewhere=works_elsewhere, min_count=min_count
+    )
+    if works_elsewhere and threads is not None:
+        raise ConfigError(
+            "--threads is for this process, and the parts are counted in others",
+            hint="--workers says in how many",
+        )
+    chosen: dict[str, Any] = {"pattern": pattern, "special_tokens": special_token}
+    with showing_progress(progress) as report:
+        report("reading", 0, None, "files")
+        corpus = documents.corpus()
+        common: dict[str, Any] = {
+            "out": out,
+            "backend": backend,
+            "options": {
+                **parsed_options(option or [], backend=backend),
+                **{key: value for key, value in chosen.items() if value not in (None, [])},
+            },
+            "part_bytes": parts.num_bytes(PART_BYTES),
+            "progress": report,
+        }
+        if share is not None:
+            result = count_words_share(corpus, share=share, threads=threads or os.cpu_count() or 1, **common)
+        else:
+            with parts.open(engine or "local") if works_elsewhere else _here(threads) as running:
+                result = count_words(
+                    corpus, engine=running, min_count=min_count, resume=resume, overwrite=force, **common
+                )
+    if message := str(result.problems):
+        print(f"note: {message}", file=sys.stderr)
+    if json:
+        print_json(result.to_json())
+    else:
+        render_words(result, console=make_console(color=color))
+
+
+def merge(
+    *,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WORDS",
+            help="Folders of `tokbench count-words`; Parquet files with the columns pretoken and count; or files "
+            "of lines of a word, a tab and its count.",
+        ),
+    ],
+    out: OutOption,
+    min_count: MinCountOption = 1,
+    force: ForceFlag = False,
+    json: JsonFlag = False,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
+) -> None:
+    """Add up counted words, as though their texts had been counted together."""
+    from tokbench.render.count_words import render_words
+
+    with showing_progress(progress) as report:
+        result = merged(words, out=out, min_count=min_count, overwrite=force, progress=report)
+    if json:
+        print_json(result.to_json())
+    else:
+        render_words(result, console=make_console(color=color))
+
+
+def _here(threads: int | None) -> Engine:
+    return InProcessEngine(threads=threads or os.cpu_count() or 1)
+
+
+def _share(text: str) -> Share:
+    """What --part says. Raises `ConfigError`."""
+    found = _SHARE.fullmatch(text)
+    share = None if found is None else Share(int(found[1]), int(found[2]))
+    if share is None or not 1 <= share.number <= share.of:
+        raise ConfigError(f"--part {text!r} is no share of the parts", hint="the third of eight is 3/8")
+    return share
+
+
+def _refuse_contradictions(
+    *, share: Share | None, resume: bool, force: bool, works_elsewhere: bool, min_count: int
+) -> None:
+    if resume and force:
+        raise ConfigError("--resume keeps what is there, and --force deletes it", hint="give one of them")
+    if share is None:
+        return
+    others = {
+        "--resume": resume,
+        "--force": force,
+        "--min-count": min_count > 1,
+        "an engine": works_elsewhere,
+    }
+    if given := [name for name, is_given in others.items() if is_given]:
+        raise ConfigError(
+            f"--part counts some parts in this process, and {given[0]} is for all of them",
+            hint="leave one of them out; behind the last --part, --resume adds all up",
+        )

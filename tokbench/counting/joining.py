@@ -1,0 +1,137 @@
+"""Adding up counted words: the words of some hashes from many files become one file."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.counted_words import PART_SEED, PARTS, TrainsOnWords, WordArrays
+from tokbench.counting.part_task import part_name
+from tokbench.counting.plan import read_plan
+from tokbench.errors import ModelFormatError
+from tokbench.files.storage.open import place_of
+from tokbench.registry import get_backend
+from tokbench.words.folder import Fingerprints, sha256_of
+from tokbench.words.opening import PLAN_NAME
+from tokbench.words.parquet import open_words_file, open_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.core.counted_words import WordCounter
+    from tokbench.distributed.tasks import TaskContext
+    from tokbench.files.storage.place import Place
+
+FILE_BYTES = 1 << 29
+"""Of text, for which there is one file of words: some 3 to 6 million of them."""
+
+
+def num_files(num_bytes: int) -> int:
+    """Among how many files the words of a text are divided: a power of two, by the size of the text alone.
+
+    >>> [num_files(size) for size in (10, 1_000_000_000, 10**13)]
+    [1, 2, 64]
+    """
+    return min(1 << max(-(-num_bytes // FILE_BYTES) - 1, 0).bit_length(), PARTS)
+
+
+def parts_of(number: int, files: int) -> tuple[int, int]:
+    """The first and behind the last part by hash whose words are in a file."""
+    width = PARTS // files
+    return number * width, (number + 1) * width
+
+
+def words_name(number: int) -> str:
+    """The name of a file of words."""
+    return f"words-{number:05}.parquet"
+
+
+def join_file(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Add up the words of some hashes from all parts of a counting, and publish them as one file.
+
+    Args:
+        arguments: folder, where the plan and the parts are; number and files, which file of how many; min_count, of a
+            word that stays.
+        context: as tasks have it.
+
+    Returns:
+        The facts of the file: distinct, dropped, dropped_words, sha256, fingerprint.
+
+    Raises:
+        ModelFormatError: a part is damaged.
+    """
+    folder = place_of(arguments["folder"])
+    plan = read_plan(folder / PLAN_NAME)
+    first, last = parts_of(arguments["number"], arguments["files"])
+
+    def arrays() -> Iterator[WordArrays]:
+        for part in range(len(plan.parts)):
+            with open_words_file(folder / part_name(part)) as file:
+                parts = file.facts.get("parts_of_groups")
+                if not isinstance(parts, list) or len(parts) != file.num_groups:
+                    raise ModelFormatError(
+                        str(folder / part_name(part)), "a part of a counting", "another file"
+                    )
+                yield from file.arrays([i for i, found in enumerate(parts) if first <= found < last])
+            context.tell(part + 1)
+
+    return write_joined(
+        arrays(),
+        folder / words_name(arguments["number"]),
+        parts=(first, last),
+        min_count=arguments["min_count"],
+    )
+
+
+def write_joined(
+    batches: Iterable[WordArrays],
+    place: Place,
+    *,
+    parts: tuple[int, int],
+    min_count: int,
+) -> dict[str, Any]:
+    """Add up words, leave out those of other parts and rare ones, and publish the others as one file.
+
+    Args:
+        batches: words in any order, perhaps many times.
+        place: where the file is put.
+        parts: the first and behind the last part that is kept.
+        min_count: the smallest sum that is kept.
+
+    Returns:
+        The facts of the file, as `join_file`.
+    """
+    counter = summing_counter()
+    for words in batches:
+        try:
+            counter.add_arrays(*words, first=parts[0], last=parts[1])
+        except ValueError as error:
+            raise ModelFormatError("counted words", "words in UTF-8 with their counts", str(error)) from None
+    fingerprints = Fingerprints()
+    whole = WordArrays(*counter.arrays(*parts))
+    kept = whole.at_least(min_count)
+    facts: dict[str, Any] = {
+        "distinct": len(whole.counts),
+        "words": int(whole.counts.sum()),
+        "dropped": len(whole.counts) - len(kept.counts),
+        "dropped_words": int(whole.counts.sum() - kept.counts.sum()),
+        "min_count": min_count,
+    }
+    fingerprints.update(kept)
+    facts["fingerprint"] = fingerprints.hexdigest()
+    with tempfile.TemporaryDirectory(prefix="tokbench-words-") as temporary:
+        path = Path(temporary) / "words.parquet"
+        with open_writer(path) as writer:
+            writer.write(kept)
+            writer.tell(facts)
+        sha256 = sha256_of(place_of(path))
+        place.put(path)
+    return {**facts, "sha256": sha256}
+
+
+def summing_counter() -> WordCounter:
+    """A counter that adds up words, whoever's they are; its parts are by `PART_SEED`."""
+    backend = get_backend("bpe")
+    assert isinstance(backend, TrainsOnWords)
+    return backend.word_counting(backend.config_type()).new_counter(threads=1, seed=PART_SEED)

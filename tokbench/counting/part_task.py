@@ -1,0 +1,155 @@
+"""The task that counts the words of one part."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.config import build_config
+from tokbench.core.counted_words import PART_SEED, PARTS, TrainsOnWords, WordArrays, WordTotals
+from tokbench.corpus.bytes import bounds_in
+from tokbench.counting.plan import Plan, read_plan
+from tokbench.errors import ConfigError, CorpusError
+from tokbench.files.storage.open import place_of
+from tokbench.registry import get_backend
+from tokbench.words.opening import PLAN_NAME
+from tokbench.words.parquet import open_writer
+
+if TYPE_CHECKING:
+    from tokbench.core.counted_words import WordCounter, WordCounting
+    from tokbench.corpus.corpus import Corpus
+    from tokbench.distributed.tasks import TaskContext
+    from tokbench.words.parquet import WordsWriter
+
+PART_MEMORY = 1 << 30
+"""That the table of a part may take before it is written out and begun anew."""
+
+_SECONDS_BETWEEN_LOOKS = 0.05
+
+
+def part_name(part: int) -> str:
+    """The file of a part's words, in the folder of the counting."""
+    return f"parts/part-{part:05}.parquet"
+
+
+def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Count the words of a part, and publish them as one file, divided by their hashes.
+
+    Args:
+        arguments: folder, where the plan is; plan, its id; part, a number; memory, bytes that the table may take.
+        context: as tasks have it.
+
+    Returns:
+        The totals of the part, which its file tells, too.
+
+    Raises:
+        CorpusError: a file that cannot be read, or has changed.
+    """
+    folder = place_of(arguments["folder"])
+    plan, part = read_plan(folder / PLAN_NAME), int(arguments["part"])
+    if plan.id != arguments["plan"]:
+        raise ConfigError(f"{folder} has another plan now", hint="is another counting writing there?")
+    counting = counting_of(plan)
+    counter = counting.new_counter(threads=context.threads, seed=PART_SEED)
+    plan.check_unchanged(part)
+    corpus = plan.corpus(part)
+    with tempfile.TemporaryDirectory(prefix="tokbench-part-") as temporary:
+        path = Path(temporary) / "part.parquet"
+        with open_writer(path) as writer:
+            spill = _Spill(counting, counter, writer, memory=int(arguments["memory"]), context=context)
+            try:
+                counting.count(counter, corpus, progress=spill)
+            except CorpusError:
+                if not _is_without_text(corpus):
+                    raise
+                counter.finish()
+            spill.write()
+            plan.check_unchanged(part)
+            totals = WordTotals(
+                documents=counter.documents - _continued(corpus),
+                num_bytes=counter.num_bytes,
+                words=spill.words,
+                too_long=getattr(counter, "too_long", 0),
+            )
+            problems = {
+                "replaced_bytes": corpus.problems.replaced_bytes,
+                "skipped_documents": corpus.problems.skipped_documents,
+                "long_documents": corpus.problems.long_documents,
+            }
+            result = {**asdict(totals), **problems}
+            writer.tell({"plan": plan.id, "part": part, "totals": result, "parts_of_groups": spill.parts})
+        (folder / part_name(part)).put(path)
+    return result
+
+
+def counting_of(plan: Plan) -> WordCounting:
+    """How the backend of a plan counts. Raises `ConfigError`, `UnknownBackendError`."""
+    backend = get_backend(plan.backend)
+    if not isinstance(backend, TrainsOnWords):
+        raise ConfigError(
+            f"the backend {plan.backend!r} does not train on counted words", hint="train it on text"
+        )
+    return backend.word_counting(
+        build_config(backend.config_type, plan.options, where=f"the backend {plan.backend!r}")
+    )
+
+
+class _Spill:
+    """Progress of a counting, which empties the counter's table into the file of the part when it has grown too large.
+
+    Attributes:
+        words: occurrences of what is written.
+        parts: the part by hash of each row group that is written.
+    """
+
+    def __init__(
+        self,
+        counting: WordCounting,
+        counter: WordCounter,
+        writer: WordsWriter,
+        *,
+        memory: int,
+        context: TaskContext,
+    ) -> None:
+        self.words = 0
+        self.parts: list[int] = []
+        self._counting, self._counter, self._writer = counting, counter, writer
+        self._memory, self._context = memory, context
+        self._looked = time.monotonic()
+
+    def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
+        """See `tokbench.core.progress.Progress`."""
+        del phase, total, unit
+        self._context.tell(done)
+        if time.monotonic() - self._looked >= _SECONDS_BETWEEN_LOOKS:
+            if self._counter.memory > self._memory:
+                self.write()
+            self._looked = time.monotonic()
+
+    def write(self) -> None:
+        """Write out what is counted, and forget it."""
+        self._counting.drain(self._counter)
+        for part in range(PARTS):
+            words = WordArrays(*self._counter.arrays(part, part + 1))
+            self.words += int(words.counts.sum())
+            self.parts += [part] * self._writer.write(words)
+        self._counter.clear_counts()
+
+
+def _is_without_text(corpus: Corpus) -> bool:
+    """Whether a part has no document, which is no error: others have some."""
+    try:
+        return next(iter(corpus), None) is None
+    except CorpusError as error:
+        return error.message == corpus.no_document().message
+
+
+def _continued(corpus: Corpus) -> int:
+    """How many documents of a part began in the one before, and are counted there."""
+    if corpus.options.documents != "file":
+        return 0
+    spans = [file for file in corpus.files if file.kind == "text" and file.span and file.span.start > 0]
+    return sum(begin < end for begin, end in map(bounds_in, spans))

@@ -1,0 +1,306 @@
+"""A counting from its plan to the finished folder; what was finished before is not done again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.counted_words import WordTotals
+from tokbench.counting.folder_lock import locked
+from tokbench.counting.joining import num_files, words_name
+from tokbench.counting.part_task import PART_MEMORY, count_part, counting_of, part_name
+from tokbench.counting.plan import read_plan
+from tokbench.distributed.tasks import Slice, TaskContext, results_in_order
+from tokbench.errors import CorpusError, ModelFormatError, StoreError
+from tokbench.words.folder import (
+    INDEX_NAME,
+    OWN_FILE,
+    Dropped,
+    WordsFileEntry,
+    WordsFolder,
+    WordsIndex,
+    fingerprint_of,
+    open_folder,
+)
+from tokbench.words.opening import PLAN_NAME
+from tokbench.words.parquet import open_words_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokbench.core.progress import Progress
+    from tokbench.counting.plan import Plan
+    from tokbench.distributed.tasks import Engine
+    from tokbench.files.storage.place import Place
+
+COUNT_TASK = "tokbench.counting.part_task:count_part"
+JOIN_TASK = "tokbench.counting.joining:join_file"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The parts that one of several processes counts: each `of`-th, from number `number` on, counted from 1."""
+
+    number: int
+    of: int
+
+    def has(self, part: int) -> bool:
+        """Whether a part is one of them."""
+        return part % self.of == self.number - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PartTotals:
+    """What parts had in them.
+
+    Attributes:
+        totals: of their words.
+        replaced_bytes: that were not UTF-8.
+        skipped_documents: that were left out.
+        long_documents: those of them that were too long.
+    """
+
+    totals: WordTotals
+    replaced_bytes: int = 0
+    skipped_documents: int = 0
+    long_documents: int = 0
+
+    @classmethod
+    def of(cls, results: Sequence[Mapping[str, Any]]) -> PartTotals:
+        """The sum of what tasks told."""
+        names = [one.name for one in fields(WordTotals)]
+        totals = WordTotals(0, 0, 0)
+        for result in results:
+            totals += WordTotals(**{name: result[name] for name in names})
+        return cls(totals, **{one.name: sum(r[one.name] for r in results) for one in fields(cls)[1:]})
+
+
+def count_share(
+    plan: Plan, folder: Place, share: Share, *, threads: int, memory: int = PART_MEMORY, progress: Progress
+) -> PartTotals:
+    """Count some parts here, one after another, without an engine; those that are counted already are left.
+
+    Raises:
+        StoreError: the folder holds another counting, or cannot be written.
+        CorpusError: a file that cannot be read or has changed; the part is named.
+    """
+    with locked(folder, is_shared=True):
+        if (folder / INDEX_NAME).exists():
+            raise _exists(folder)
+        _begin(plan, folder, resume=True)
+        parts = [part for part in range(len(plan.parts)) if share.has(part)]
+        total, done, results = sum(map(plan.size_of, parts)), 0, []
+        for part in parts:
+
+            def tell(read: int, done: int = done) -> None:
+                progress("counting", min(done + read, total), total, "bytes")
+
+            known = _finished_part(plan, folder, part)
+            if known is None:
+                try:
+                    known = count_part(_arguments(plan, folder, part, memory), TaskContext(threads, tell))
+                except CorpusError as error:
+                    raise CorpusError(f"{plan.name_of(part)}: {error.message}", hint=error.hint) from None
+            results.append(known)
+            done += plan.size_of(part)
+        return PartTotals.of(results)
+
+
+def count_all(
+    plan: Plan,
+    folder: Place,
+    *,
+    engine: Engine,
+    min_count: int = 1,
+    memory: int = PART_MEMORY,
+    resume: bool = False,
+    progress: Progress,
+) -> tuple[WordsFolder, PartTotals | None]:
+    """Count all parts on an engine, add them up, and finish the folder.
+
+    Args:
+        plan: what is counted.
+        folder: where; nothing else is in it.
+        engine: runs the tasks.
+        min_count: rarer words are left out, after everything is added up.
+        memory: bytes that the table of a task may take.
+        resume: whether to go on with what an earlier run left.
+        progress: told how far it is.
+
+    Returns:
+        The folder; and what was counted in it, None where it was finished before.
+
+    Raises:
+        StoreError: the folder holds something else, or cannot be written.
+        DistributedError: parts failed; the others are kept, for `resume`.
+        CorpusError: there is no text.
+    """
+    with locked(folder, is_shared=False):
+        if (folder / INDEX_NAME).exists():
+            if not resume:
+                raise _exists(folder)
+            return open_folder(folder), None
+        _begin(plan, folder, resume=resume)
+        known = (
+            {part: _finished_part(plan, folder, part) for part in range(len(plan.parts))} if resume else {}
+        )
+        missing = [part for part in range(len(plan.parts)) if known.get(part) is None]
+        slices = [
+            Slice(plan.name_of(part), _arguments(plan, folder, part, memory), max(plan.size_of(part), 1))
+            for part in missing
+        ]
+        counted = results_in_order(engine, COUNT_TASK, slices, phase="counting", progress=progress)
+        results = {**known, **dict(zip(missing, counted, strict=True))}
+        told = PartTotals.of([result for result in results.values() if result is not None])
+        if not told.totals.documents:
+            _clear(plan, folder)
+            raise plan.corpus(0).no_document()
+        index = _joined(plan, folder, told.totals, engine=engine, min_count=min_count, progress=progress)
+        (folder / INDEX_NAME).write(index.dump())
+        _clear(plan, folder)
+        return WordsFolder(folder, index), told
+
+
+def remove_counting(folder: Place) -> None:
+    """Delete what a counting has written to a folder, finished or not. Raises `StoreError` for one with other files."""
+    found = [str(one.place).removeprefix(str(folder)).lstrip("/\\") for one in folder.files()]
+    own = [name for name in found if _is_own(name.replace("\\", "/"))]
+    if strangers := sorted(set(found) - set(own)):
+        raise StoreError(
+            f"{folder} holds {strangers[0]}, which is no file of counted words",
+            hint="name another folder with --out",
+        )
+    for name in sorted(own, key=lambda name: name != INDEX_NAME):
+        (folder / name).remove()
+
+
+def _is_own(name: str) -> bool:
+    return (
+        name in (INDEX_NAME, PLAN_NAME)
+        or OWN_FILE.fullmatch(name) is not None
+        or name.startswith("parts/part-")
+    )
+
+
+def _begin(plan: Plan, folder: Place, *, resume: bool) -> None:
+    """Write the plan, or hold the one that is there to it. Raises `StoreError`."""
+    place = folder / PLAN_NAME
+    if not place.exists():
+        if strangers := [one for one in folder.files() if not one.place.name.startswith(".")]:
+            raise StoreError(
+                f"{folder} holds {strangers[0].place.name}, which is no file of a counting",
+                hint="--out names a new folder",
+            )
+        place.write(plan.dump())
+    elif not resume:
+        raise StoreError(
+            f"{folder} holds an interrupted counting", hint="--resume continues it, --force starts again"
+        )
+    elif (before := read_plan(place)) != plan:
+        raise StoreError(
+            f"{folder} holds the counting of something else: {_difference(before, plan)}",
+            hint="give the same files and options as before; --force starts again",
+        )
+
+
+def _difference(before: Plan, now: Plan) -> str:
+    """What two plans differ in, in words."""
+    if before.backend != now.backend or before.options != now.options:
+        return f"it was {before.backend} with {before.options}, and is {now.backend} with {now.options}"
+    if before.reading != now.reading:
+        changed = [name for name, value in now.reading.items() if before.reading.get(name) != value]
+        return f"{', '.join(changed)} changed"
+    old, new = ({file.name: file for file in plan.files} for plan in (before, now))
+    for name in sorted({*old, *new}):
+        if name not in new:
+            return f"{name} is not among the files any more"
+        if name not in old:
+            return f"{name} is new among the files"
+        if old[name] != new[name]:
+            return f"{name} has changed"
+    return f"it has {len(before.parts)} parts, and {len(now.parts)} are asked for"
+
+
+def _arguments(plan: Plan, folder: Place, part: int, memory: int) -> dict[str, Any]:
+    return {"folder": str(folder), "plan": plan.id, "part": part, "memory": memory}
+
+
+def _finished_part(plan: Plan, folder: Place, part: int) -> dict[str, Any] | None:
+    """What a part's file tells, where it is there and of this plan."""
+    place = folder / part_name(part)
+    if not place.exists():
+        return None
+    try:
+        with open_words_file(place) as file:
+            facts = file.facts
+    except ModelFormatError:
+        return None
+    if (facts.get("plan"), facts.get("part")) != (plan.id, part) or not isinstance(facts.get("totals"), dict):
+        return None
+    totals: dict[str, Any] = facts["totals"]
+    return totals
+
+
+def _joined(
+    plan: Plan,
+    folder: Place,
+    totals: WordTotals,
+    *,
+    engine: Engine,
+    min_count: int,
+    progress: Progress,
+) -> WordsIndex:
+    """Add up the parts into the files of words; their index."""
+    files = num_files(totals.num_bytes)
+    slices = [
+        Slice(
+            f"words {number + 1} of {files}",
+            {"folder": str(folder), "number": number, "files": files, "min_count": min_count},
+            len(plan.parts),
+        )
+        for number in range(files)
+    ]
+    facts = results_in_order(engine, JOIN_TASK, slices, phase="adding up", progress=progress)
+    reading = {name: plan.reading[name] for name in ("documents", "text_field", "errors")}
+    return index_of(facts, counting=counting_of(plan).settings, text=reading, totals=totals)
+
+
+def index_of(
+    facts: Sequence[Mapping[str, Any]],
+    *,
+    counting: Mapping[str, Any] | None,
+    text: Mapping[str, Any] | None,
+    totals: WordTotals,
+) -> WordsIndex:
+    """The index of the files that `tokbench.counting.joining.write_joined` wrote, by what it told of them in order."""
+    min_count = facts[0]["min_count"]
+    dropped = Dropped(
+        min_count, sum(one["dropped"] for one in facts), sum(one["dropped_words"] for one in facts)
+    )
+    return WordsIndex(
+        counting=counting,
+        text=text,
+        totals=totals,
+        distinct=sum(one["distinct"] for one in facts),
+        dropped=dropped if min_count > 1 else None,
+        fingerprint=fingerprint_of([one["fingerprint"] for one in facts]),
+        files=tuple(
+            WordsFileEntry(words_name(number), one["distinct"] - one["dropped"], one["sha256"])
+            for number, one in enumerate(facts)
+        ),
+    )
+
+
+def _clear(plan: Plan, folder: Place) -> None:
+    """Delete what is not needed behind the index."""
+    for part in range(len(plan.parts)):
+        (folder / part_name(part)).remove()
+    (folder / PLAN_NAME).remove()
+    if folder.local is not None and (parts := folder.local / "parts").is_dir():
+        parts.rmdir()
+
+
+def _exists(folder: Place) -> StoreError:
+    return StoreError(
+        f"{folder} holds counted words already", hint="--force replaces them; --out names another folder"
+    )

@@ -1,0 +1,57 @@
+"""This process, without another one: a slice after another, each on all threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from tokbench.distributed.outcomes import Ledger, run_task
+from tokbench.distributed.tasks import TaskContext
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from tokbench.core.progress import Progress
+    from tokbench.distributed.tasks import Finished, Slice
+
+
+class InProcessEngine:
+    """Runs tasks here; Ctrl-C ends them where they are."""
+
+    name = "in-process"
+    workers = 1
+
+    def __init__(self, *, threads: int) -> None:
+        """Each task may use `threads` threads."""
+        self._threads = threads
+
+    def run(
+        self, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
+    ) -> Iterator[Finished]:
+        """See `Engine.run`."""
+        ledger = Ledger(slices, phase=phase, workers=1, progress=progress)
+        for number, one in enumerate(slices):
+
+            def tell(done: int, number: int = number) -> None:
+                ledger.tell(number, done)
+
+            finished = ledger.settle(
+                number, run_task(task, one.arguments, context=TaskContext(self._threads, tell))
+            )
+            if finished is not None:
+                yield finished
+        ledger.raise_failures()
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

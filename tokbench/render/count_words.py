@@ -1,0 +1,53 @@
+"""What `tokbench count-words` and `tokbench merge-words` made: a sheet for the terminal."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.core.plurals import counted
+from tokbench.render.glyphs import visible
+from tokbench.render.terminal import print_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from tokbench.workbench.count_words import CountWordsResult
+
+
+def render_words(result: CountWordsResult, *, console: Console) -> None:
+    """What was counted, where it is and what to do next."""
+    print_rows(_rows(result), console=console)
+    if result.index is not None:
+        console.print()
+        console.print(
+            Text.assemble("try: ", (f"tokbench train --counts {shlex.quote(result.folder)}", "bold"))
+        )
+
+
+def _rows(result: CountWordsResult) -> Iterator[tuple[str, Text]]:
+    index = result.index
+    if index is None:
+        if result.counted is not None:
+            done = result.counted.totals
+            yield "counted", Text(f"{done.num_bytes:,} bytes in {counted(done.documents or 0, 'document')}")
+        yield "parts in", Text(visible(result.folder), style="bold")
+        return
+    totals = index.totals
+    documents = "" if totals.documents is None else f" in {counted(totals.documents, 'document')}"
+    yield "text", Text(f"{totals.num_bytes:,} bytes{documents}")
+    yield "words", Text(f"{totals.words:,}, {index.distinct:,} distinct")
+    if index.dropped is not None:
+        share = index.dropped.words / max(totals.words, 1)
+        yield (
+            "left out",
+            Text(
+                f"{index.dropped.distinct:,} of a count below {index.dropped.min_count}, {share:.1%} of the words",
+                style="yellow",
+            ),
+        )
+    yield "saved in", Text(f"{visible(result.folder)} ({counted(len(index.files), 'file')})", style="bold")

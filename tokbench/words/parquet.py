@@ -1,0 +1,214 @@
+"""Words in a Parquet file: two columns, `pretoken` (bytes) and `count`, and what the footer says beside them.
+
+Any Parquet file with these columns is read, in any order, with words that come twice; what is written here is sorted.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.counted_words import WordArrays
+from tokbench.errors import BackendUnavailableError, ModelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from io import BufferedReader
+    from pathlib import Path
+
+    import pyarrow
+    import pyarrow.parquet
+
+    from tokbench.files.storage.place import Place
+
+WORD_COLUMN, COUNT_COLUMN = "pretoken", "count"
+GROUP_ROWS = 1 << 20
+"""Words of a row group, which is what a reader holds at once."""
+
+_KEY = b"tokbench"
+_MOST_GROUP_BYTES = 1 << 30
+_HINT = "it has the columns `pretoken` (binary or string) and `count` (whole numbers)"
+_RESTORE = "the file was edited or cut: restore it, or count again"
+
+
+def require_pyarrow() -> None:
+    """Raise `BackendUnavailableError` where Parquet files cannot be written or read."""
+    if find_spec("pyarrow") is None:
+        raise BackendUnavailableError(
+            "folders of words need the package pyarrow", hint="pip install 'tokbench[parquet]'"
+        )
+
+
+class WordsWriter:
+    """Writes words into a Parquet file; equal words in equal order give equal bytes.
+
+    Usage:
+
+        with open_writer(path) as writer:
+            writer.write(arrays)
+            writer.tell({"words": 3})
+    """
+
+    def __init__(self, writer: pyarrow.parquet.ParquetWriter) -> None:
+        """See `open_writer`."""
+        self._writer = writer
+
+    def write(self, words: WordArrays) -> int:
+        """Append words as row groups; how many groups."""
+        import pyarrow
+
+        starts = _group_starts(words.offsets)
+        for first, last in pairwise(starts):
+            offsets = words.offsets[first : last + 1]
+            texts = pyarrow.BinaryArray.from_buffers(
+                pyarrow.binary(),
+                last - first,
+                [
+                    None,
+                    pyarrow.py_buffer((offsets - offsets[0]).astype("int32")),
+                    pyarrow.py_buffer(words.data[offsets[0] : offsets[-1]]),
+                ],
+            )
+            counts = pyarrow.array(words.counts[first:last])
+            self._writer.write_table(
+                pyarrow.table([texts, counts], schema=_schema()), row_group_size=GROUP_ROWS
+            )
+        return len(starts) - 1
+
+    def tell(self, facts: Mapping[str, Any]) -> None:
+        """Put facts, as JSON, into the footer."""
+        self._writer.add_key_value_metadata({_KEY: json.dumps(facts, sort_keys=True).encode()})
+
+
+@contextmanager
+def open_writer(path: Path) -> Iterator[WordsWriter]:
+    """A writer of a new file on this machine. Raises OSError."""
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetWriter(
+        path,
+        _schema(),
+        compression="zstd",
+        use_dictionary=False,
+        column_encoding={WORD_COLUMN: "DELTA_BYTE_ARRAY", COUNT_COLUMN: "DELTA_BINARY_PACKED"},
+        store_schema=False,
+        write_statistics=False,
+    ) as writer:
+        yield WordsWriter(writer)
+
+
+class WordsFile:
+    """A Parquet file of words, open for reading.
+
+    Attributes:
+        facts: what its writer put into the footer; nothing in those of other programs.
+        num_groups: its row groups.
+    """
+
+    def __init__(self, name: str, parquet: pyarrow.parquet.ParquetFile) -> None:
+        """See `open_words_file`."""
+        self._name = name
+        self._parquet = parquet
+        self.facts = _facts(parquet.metadata.metadata or {}, name=name)
+        self.num_groups: int = parquet.metadata.num_row_groups
+
+    def arrays(self, groups: Sequence[int] | None = None) -> Iterator[WordArrays]:
+        """The words of row groups, by default of all. Raises `ModelFormatError`."""
+        for number in range(self.num_groups) if groups is None else groups:
+            with _errors_told(self._name):
+                table = self._parquet.read_row_group(number, columns=[WORD_COLUMN, COUNT_COLUMN])
+                for batch in table.to_batches(max_chunksize=GROUP_ROWS):
+                    if batch.num_rows:
+                        yield _arrays_of(batch, name=self._name)
+
+
+@contextmanager
+def open_words_file(place: Place) -> Iterator[WordsFile]:
+    """A file of words. Raises `ModelFormatError` for one that is none."""
+    require_pyarrow()
+    import pyarrow.parquet
+
+    name = str(place)
+    with _errors_told(name):
+        source: BufferedReader | Path = place.open() if place.local is None else place.local
+        parquet = pyarrow.parquet.ParquetFile(source)
+    with parquet:
+        missing = {WORD_COLUMN, COUNT_COLUMN} - set(parquet.schema_arrow.names)
+        if missing:
+            found = f"the columns {', '.join(map(repr, parquet.schema_arrow.names))}"
+            raise ModelFormatError(name, "a table of words", found, hint=_HINT)
+        yield WordsFile(name, parquet)
+
+
+def _schema() -> pyarrow.Schema:
+    import pyarrow
+
+    return pyarrow.schema(
+        [
+            pyarrow.field(WORD_COLUMN, pyarrow.binary(), nullable=False),
+            pyarrow.field(COUNT_COLUMN, pyarrow.int64(), nullable=False),
+        ]
+    )
+
+
+def _group_starts(offsets: Any) -> list[int]:
+    """Where row groups begin, and where the last one ends: their bytes must have offsets of 32 bits."""
+    import numpy as np
+
+    total = len(offsets) - 1
+    starts = [0]
+    while starts[-1] < total:
+        by_bytes = int(np.searchsorted(offsets, offsets[starts[-1]] + _MOST_GROUP_BYTES, side="right")) - 1
+        starts.append(min(starts[-1] + GROUP_ROWS, max(by_bytes, starts[-1] + 1), total))
+    return starts
+
+
+def _facts(metadata: Mapping[bytes, bytes], *, name: str) -> dict[str, Any]:
+    try:
+        facts = json.loads(metadata.get(_KEY, b"{}"))
+    except ValueError:
+        facts = None
+    if not isinstance(facts, dict):
+        raise ModelFormatError(name, "JSON in its footer", "something else", hint=_RESTORE)
+    return facts
+
+
+def _arrays_of(batch: pyarrow.RecordBatch, *, name: str) -> WordArrays:
+    import numpy as np
+    import pyarrow
+    from pyarrow import types
+
+    words, counts = batch.column(WORD_COLUMN), batch.column(COUNT_COLUMN)
+    if types.is_dictionary(words.type):
+        words = words.dictionary_decode()
+    is_text = (
+        types.is_binary(words.type)
+        or types.is_string(words.type)
+        or types.is_large_binary(words.type)
+        or types.is_large_string(words.type)
+    )
+    if not is_text or not types.is_integer(counts.type):
+        raise ModelFormatError(
+            name, "bytes or texts with whole numbers", f"{words.type} with {counts.type}", hint=_HINT
+        )
+    if words.null_count or counts.null_count:
+        raise ModelFormatError(name, "a word and a count in each row", "null", hint=_HINT)
+    words = words.cast(pyarrow.large_binary())
+    _, offsets, data = words.buffers()
+    places = np.frombuffer(offsets, np.int64)[words.offset : words.offset + len(words) + 1]
+    text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+    return WordArrays(text, places, counts.cast(pyarrow.int64()).to_numpy().copy())
+
+
+@contextmanager
+def _errors_told(name: str) -> Iterator[None]:
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ModelFormatError(name, "a Parquet file of words", reason, hint=_RESTORE) from None

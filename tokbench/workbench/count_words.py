@@ -1,0 +1,326 @@
+"""Count the words of a corpus, or add up words that were counted before; and open them for training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.config import build_config
+from tokbench.core.counted_words import TrainsOnWords, WordArrays, WordTotals
+from tokbench.core.progress import no_progress
+from tokbench.corpus.text import Problems
+from tokbench.counting.joining import num_files, parts_of, summing_counter, words_name, write_joined
+from tokbench.counting.plan import PART_BYTES, make_plan
+from tokbench.counting.run import PartTotals, Share, count_all, count_share, index_of, remove_counting
+from tokbench.errors import ConfigError, StoreError
+from tokbench.files.storage.open import place_of
+from tokbench.registry import get_backend
+from tokbench.words.folder import INDEX_NAME, WordsFolder
+from tokbench.words.opening import open_words
+from tokbench.words.parquet import require_pyarrow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tokbench.core.counted_words import WordCounter
+    from tokbench.core.progress import Progress
+    from tokbench.corpus import Corpus
+    from tokbench.counting.plan import Plan
+    from tokbench.distributed.tasks import Engine
+    from tokbench.words.folder import WordsIndex
+    from tokbench.words.tables import WordsTable
+
+
+@dataclass(frozen=True, slots=True)
+class CountWordsResult:
+    """Words that were counted.
+
+    Attributes:
+        folder: where they are.
+        index: of the finished folder; None where only some parts were counted.
+        parts: of the plan; None where there was no plan.
+        counted: what was in the parts that this run knows of; None where nothing was counted.
+    """
+
+    folder: str
+    index: WordsIndex | None
+    parts: int | None = None
+    counted: PartTotals | None = None
+
+    @property
+    def problems(self) -> Problems:
+        """What was skipped or replaced."""
+        told = self.counted
+        if told is None:
+            return Problems()
+        return Problems(told.replaced_bytes, told.skipped_documents, told.long_documents)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        counted = None if self.counted is None else self.counted.totals
+        return {
+            "schema": "tokbench.count-words/1",
+            "folder": self.folder,
+            "finished": self.index is not None,
+            "parts": self.parts,
+            "counted": None
+            if counted is None
+            else {"documents": counted.documents, "bytes": counted.num_bytes, "words": counted.words},
+            "words": None if self.index is None else self.index.to_json(),
+        }
+
+
+def count_words(
+    corpus: Corpus,
+    *,
+    out: str,
+    backend: str = "bpe",
+    options: Mapping[str, Any],
+    engine: Engine,
+    part_bytes: int = PART_BYTES,
+    min_count: int = 1,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+) -> CountWordsResult:
+    """Count the words of a corpus into a folder from which `train` learns what it learns from the text.
+
+    Args:
+        corpus: the text.
+        out: the folder, a path or a URL.
+        backend: whose words.
+        options: its options that decide how it counts.
+        engine: runs the parts.
+        part_bytes: what a part has at most.
+        min_count: rarer words are left out, after everything is added up.
+        resume: whether to go on with what an earlier run left.
+        overwrite: whether to delete what another counting has left in the folder.
+        progress: told how far it is.
+
+    Raises:
+        StoreError: the folder holds something else, or cannot be written.
+        ConfigError, CorpusError, BackendUnavailableError, DistributedError: as a task raises them.
+    """
+    plan = _plan(corpus, backend=backend, options=options, part_bytes=part_bytes)
+    folder = place_of(out)
+    if overwrite:
+        remove_counting(folder)
+    words, counted = count_all(
+        plan, folder, engine=engine, min_count=min_count, resume=resume, progress=progress
+    )
+    return CountWordsResult(out, words.index, len(plan.parts), counted)
+
+
+def count_words_share(
+    corpus: Corpus,
+    *,
+    out: str,
+    share: Share,
+    threads: int,
+    backend: str = "bpe",
+    options: Mapping[str, Any],
+    part_bytes: int = PART_BYTES,
+    progress: Progress = no_progress,
+) -> CountWordsResult:
+    """Count some parts of a corpus, as one of several processes; `count_words` with `resume` then finishes the folder.
+
+    Args:
+        corpus: the whole text.
+        out: the folder that all of them write to.
+        share: which parts.
+        threads: that it may use.
+        backend: as `count_words`.
+        options: as `count_words`.
+        part_bytes: as `count_words`.
+        progress: told how far it is.
+
+    Raises:
+        StoreError, ConfigError, CorpusError, BackendUnavailableError: as `count_words`.
+    """
+    plan = _plan(corpus, backend=backend, options=options, part_bytes=part_bytes)
+    counted = count_share(plan, place_of(out), share, threads=threads, progress=progress)
+    return CountWordsResult(out, None, len(plan.parts), counted)
+
+
+def merge_words(
+    names: Sequence[str],
+    *,
+    out: str,
+    min_count: int = 1,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+) -> CountWordsResult:
+    """Add up counted words, as though their texts had been counted together.
+
+    Args:
+        names: folders of `count_words`, and what other programs counted.
+        out: the folder to make.
+        min_count: rarer words are left out, after everything is added up.
+        overwrite: whether to delete what another counting has left in the folder.
+        progress: told how many files are written.
+
+    Raises:
+        ConfigError: words that were counted in different ways, or without their rare ones.
+        StoreError: the folder holds something else, or cannot be written.
+        CorpusError, ModelFormatError: what is named holds no words.
+    """
+    require_pyarrow()
+    sources = [open_words(name) for name in names]
+    counting, text = _common(names, sources)
+    folder = place_of(out)
+    if overwrite:
+        remove_counting(folder)
+    if folder.files():
+        raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")
+    totals = sum(map(_totals, sources), WordTotals(0, 0, 0))
+    files = num_files(totals.num_bytes)
+    facts = []
+    for number in range(files):
+        progress("adding up", number, files, "files")
+        facts.append(
+            write_joined(
+                (arrays for source in sources for arrays in source.arrays()),
+                folder / words_name(number),
+                parts=parts_of(number, files),
+                min_count=min_count,
+            )
+        )
+    index = index_of(facts, counting=counting, text=text, totals=totals)
+    (folder / INDEX_NAME).write(index.dump())
+    progress("adding up", files, files, "files")
+    return CountWordsResult(out, index)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingWords:
+    """Counted words that a backend learns from: `tokbench.core.counted_words.CountedWords`.
+
+    Attributes:
+        name: where they are.
+        settings: how they were counted; None where that is not known.
+        totals: what they were counted from.
+        min_count: rarer ones are left out.
+    """
+
+    name: str
+    settings: Mapping[str, Any] | None
+    totals: WordTotals
+    min_count: int
+    _record: Mapping[str, Any]
+    _whole: WordsFolder | _Summed
+
+    @property
+    def backend(self) -> str | None:
+        """The backend whose words they are; None where that is not known."""
+        name = (self.settings or {}).get("backend")
+        return name if isinstance(name, str) else None
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """Which words these are, and from which count on."""
+        return {**self._record, "min_count": self.min_count}
+
+    def arrays(self) -> Iterator[WordArrays]:
+        """All of them that are frequent enough, in batches."""
+        for words in self._whole.arrays():
+            kept = words.at_least(self.min_count)
+            if len(kept.counts):
+                yield kept
+
+
+def training_words(name: str, *, min_count: int = 1) -> TrainingWords:
+    """Open counted words to train on.
+
+    Args:
+        name: a folder of `count_words`, or what another program counted.
+        min_count: rarer ones are left out.
+
+    Raises:
+        CorpusError, StoreError, ModelFormatError: as `open_words`.
+    """
+    found = open_words(name)
+    if isinstance(found, WordsFolder):
+        return TrainingWords(name, found.index.counting, found.totals, min_count, found.record, found)
+    counter = summing_counter()
+    _add(counter, found.arrays(), name=name)
+    whole = _Summed(counter)
+    return TrainingWords(name, None, found.totals(), min_count, whole.record, whole)
+
+
+@dataclass(frozen=True, slots=True)
+class _Summed:
+    """Words that stood in files more than once, perhaps, each once."""
+
+    counter: WordCounter
+
+    @property
+    def record(self) -> dict[str, Any]:
+        from tokbench.words.folder import Fingerprints
+
+        fingerprints, distinct = Fingerprints(), 0
+        for words in self.arrays():
+            fingerprints.update(words)
+            distinct += len(words.counts)
+        return {"fingerprint": fingerprints.hexdigest(), "distinct": distinct, "dropped": None}
+
+    def arrays(self) -> Iterator[WordArrays]:
+        yield WordArrays(*self.counter.arrays())
+
+
+def _plan(corpus: Corpus, *, backend: str, options: Mapping[str, Any], part_bytes: int) -> Plan:
+    require_pyarrow()
+    chosen = get_backend(backend)
+    if not isinstance(chosen, TrainsOnWords):
+        raise ConfigError(f"the backend {backend!r} does not train on counted words", hint="train it on text")
+    config = build_config(chosen.config_type, options, where=f"the backend {backend!r}")
+    return make_plan(
+        corpus,
+        backend=backend,
+        options=options,
+        cuts_at_lines=chosen.word_counting(config).cuts_at_lines,
+        part_bytes=part_bytes,
+    )
+
+
+def _common(
+    names: Sequence[str], sources: Sequence[WordsFolder | WordsTable]
+) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
+    """How all words were counted, and their texts read, as far as that is known. Raises `ConfigError`."""
+    folders = [
+        (name, source) for name, source in zip(names, sources, strict=True) if isinstance(source, WordsFolder)
+    ]
+    for name, folder in folders:
+        if folder.index.dropped is not None:
+            raise ConfigError(
+                f"{name} has lost its words below a count of {folder.index.dropped.min_count}: they cannot be added up",
+                hint="count it without --min-count, which merge-words and train take, too",
+            )
+    known = [(name, folder) for name, folder in folders if folder.index.counting is not None]
+    if not known:
+        return None, None
+    (first, one), *others = known
+    counting = one.index.counting or {}
+    for name, folder in others:
+        if differing := [
+            key for key, value in (folder.index.counting or {}).items() if counting.get(key) != value
+        ]:
+            raise ConfigError(
+                f"{first} and {name} were counted in different ways: {', '.join(differing)}",
+                hint="words can be added up only where these are equal",
+            )
+    texts = [folder.index.text for _, folder in known]
+    return counting, texts[0] if all(text == texts[0] for text in texts) else None
+
+
+def _totals(source: WordsFolder | WordsTable) -> WordTotals:
+    return source.totals if isinstance(source, WordsFolder) else source.totals()
+
+
+def _add(counter: WordCounter, batches: Iterable[WordArrays], *, name: str) -> None:
+    from tokbench.errors import ModelFormatError
+
+    for words in batches:
+        try:
+            counter.add_arrays(*words)
+        except ValueError as error:
+            raise ModelFormatError(name, "words in UTF-8 with their counts", str(error)) from None
