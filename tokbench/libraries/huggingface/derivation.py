@@ -88,18 +88,21 @@ class DocumentExplainer:
                 continue
             if start > reached:
                 yield _Part(reached, start, None)
-            yield _Part(start, stop, self._added_ids[str(self._finder.id_to_token(id))])
+            yield _Part(start, stop, self._ids_found[id])
             reached = stop
         if reached < len(text):
             yield _Part(reached, len(text), None)
 
     @cached_property
-    def _added_ids(self) -> Mapping[str, int]:
+    def _ids_found(self) -> Mapping[int, int]:
+        """The id of an added token to the finder → its id in the document."""
+        assert self._finder is not None  # as it has found some
         ids = {spelling: id for id, spelling in self._spellings.items()}
-        return {
-            token["content"]: ids.get(token["content"], token["id"])
-            for token in self._document["added_tokens"]
-        }
+        listed = {token["content"]: token["id"] for token in self._document["added_tokens"]}
+        found = (
+            self._finder.get_added_tokens_decoder()
+        )  # their contents, where other tables have normal forms
+        return {id: ids.get(token.content, listed[token.content]) for id, token in found.items()}
 
     @cached_property
     def _finder(self) -> tokenizers.Tokenizer | None:
