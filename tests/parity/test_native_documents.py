@@ -50,6 +50,7 @@ NORMALIZERS: list[dict[str, Any] | None] = [
     {"type": "NFC"},
     {"type": "NFKC"},
     {"type": "Lowercase"},
+    normalizers({"type": "NFKD"}, {"type": "StripAccents"}),
     normalizers(
         {"type": "NFC"},
         {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},

@@ -103,8 +103,8 @@ TWO_TEMPLATES = {"type": "Sequence", "processors": [BERT, BERT]}
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"normalizer": {"type": "StripAccents"}}, r"normalises the text \(StripAccents\)"),
-        ({"pre_tokenizer": None}, "does not map text to bytes"),
+        ({"normalizer": {"type": "Nmt"}}, r"normalises the text \(Nmt\)"),
+        ({"pre_tokenizer": None}, "has no unknown token"),
         (
             {"added_tokens": [added("<a>", 259, lstrip=True), added(" <b>", 260)]},
             "strips white space that another begins",
