@@ -74,6 +74,14 @@ def test_why_a_word_is_one_token_or_not(run, trained):
     assert "It would be one with" in text
 
 
+def test_an_unknown_word_is_no_token_of_its_own(run, tmp_path):
+    (tmp_path / "words.txt").write_text("a b")
+    run("train", "words.txt", "--backend", "char", "--name", "chars").good()
+    unknown, known = run("explain", "--word", "z", "--word", "a", "-t", "chars", "--json").good().json["words"]
+    assert "it becomes the unknown token" in unknown["sentence"]
+    assert (unknown["piece"], known["piece"]) == ("z", None)
+
+
 def test_the_merges_that_are_named_make_one_token(run, trained):
     found = run("explain", "--word", "qzxqzx", "-t", trained, "--json").good().json
     [word] = found["words"]

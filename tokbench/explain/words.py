@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
 from tokbench.core.quoting import quoted
+from tokbench.core.tokens import TokenKind
 from tokbench.explain.sentences import cause_in_words, listed, rank_of, tokens_in_words
 from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 
@@ -61,9 +62,21 @@ def why_word(explanation: Explanation) -> WordAnswer:
             "another pattern does, or an added token.",
         )
     [step] = steps
+    if len(tokens) == 1 and explanation.tokens[0].kind is TokenKind.UNKNOWN:
+        return _unknown(word, tokens, step)
     if len(tokens) == 1:
         return WordAnswer(word, tokens, f"{_is(word, tokens)}: {_why_one(step)}.")
     return _several(word, tokens, step)
+
+
+def _unknown(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> WordAnswer:
+    [token] = tokens
+    sentence = (
+        f"{quoted(word)} is no token of its own: it becomes the unknown token {quoted(token.data)}, id {token.id}"
+    )
+    piece = step.pretoken.text
+    change = f"the piece {quoted(piece)} in the vocabulary"
+    return WordAnswer(word, tokens, f"{sentence}: {_why_one(step)}.", change, piece=piece)
 
 
 def _is(word: str, tokens: Sequence[Symbol]) -> str:
