@@ -211,3 +211,15 @@ def test_real_vocabularies(
         assert [last["left"]["piece"], last["right"]["piece"]] == made_of
         assert token["derivation"]["makes_the_token"]
         assert all(token_id in (use["left"]["id"], use["right"]["id"]) for use in token["used_by"])
+
+
+@pytest.mark.parametrize("backend", ["sentencepiece", "unigram", "wordpiece"])
+def test_each_token_is_shown_in_depth(run, tmp_path, backend):
+    """Also that of unknown characters, and bytes, which no merge makes and none takes."""
+    (tmp_path / "words.txt").write_text("low lower newest widest\n" * 9)
+    run("train", "words.txt", "--backend", backend, "--vocab-size", "290", "--name", "small").good()
+    size = run("inspect", "small", "--json").good().json["vocab_size"]
+    asked = [option for id in range(size) for option in ("--id", str(id))]
+    found = run("inspect", "small", *asked, "--json").good().json["tokens"]
+    assert [each["id"] for each in found] == list(range(size))
+    assert [each["kind"] for each in found].count("unknown") == 1

@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokbench.formats.sentencepiece.model import PieceType
 from tokbench.inspection.token_merges import NoTokenMerges, token_merges
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class EntryKind(StrEnum):
     NORMAL = "normal"
     BYTE = "byte"
     """One byte of a character that the vocabulary has no token for (byte fallback)."""
+    UNKNOWN = "unknown"
+    """What a character, or a word, becomes that the vocabulary cannot spell."""
     ADDED = "added"
     """Found in every text before the model runs."""
     SPECIAL = "special"
@@ -136,8 +139,24 @@ class Entries:
             return EntryKind.SPECIAL
         if id in self.contents.added_ids:
             return EntryKind.ADDED
+        if id == self._unknown_id:
+            return EntryKind.UNKNOWN
         is_byte = len(self.tokens[id]) == 1 and _BYTE_PIECE.fullmatch(self.spellings.get(id, ""))
         return EntryKind.BYTE if is_byte else EntryKind.NORMAL
+
+    @cached_property
+    def _unknown_id(self) -> int | None:
+        """The id of the unknown token; None where the files name none."""
+        contents = self.contents
+        if contents.sentencepiece is not None:
+            types = [piece.type for piece in contents.sentencepiece.pieces]
+            return types.index(PieceType.UNKNOWN) if PieceType.UNKNOWN in types else None
+        if contents.bpe is not None or contents.document is None:
+            return None
+        model = contents.document["model"]
+        vocab = model["vocab"]
+        id = model.get("unk_id") if isinstance(vocab, list) else vocab.get(model.get("unk_token"))
+        return id if isinstance(id, int) else None
 
     @cached_property
     def _special_ids(self) -> frozenset[int]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from tokbench.errors import ModelFormatError
 from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
 from tokbench.explain.symbols import MergeRule, Symbol
+from tokbench.explain.traces import MergeTrace
 from tokbench.formats.ranked_merges import last_pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tokbench.explain.traces import MergeTrace
     from tokbench.inspection.contents import TokenizerContents
 
 Key = TypeVar("Key", str, bytes)
@@ -193,6 +193,8 @@ class MergesOfRanks(Generic[Key]):
 
     def derivation(self, id: int) -> MergeTrace:
         """How the bytes or characters of a token are merged, alone."""
+        if id not in self._tokens:  # as that of unknown characters, and those that stand for one byte
+            return MergeTrace((self._symbol(id),), (), (self._symbol(id),), (0, 1), ())
         token = self._tokens[id]
         singles = [token[place : place + 1] for place in range(len(token))]
         return trace_merges(singles, RankedTokens(self._ranks.get), show=self._shown, by_score=self._by_score)
