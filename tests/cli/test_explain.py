@@ -74,10 +74,21 @@ def test_why_a_word_is_one_token_or_not(run, trained):
     assert "It would be one with" in text
 
 
+def test_tokens_are_not_dimmed(run, trained):
+    """They are what is read from the last row of a lecture hall; only what is said beside them is faint."""
+    shown = run("explain", "--text", "th", "-t", trained, "--color", "always").good().stdout
+    [state] = [line for line in shown.splitlines() if "rank" in line]
+    token = state[: state.rindex("th")].rsplit("\x1b[", 1)[1]
+    assert "48;2;" in token or "48;5;" in token
+    assert not token.startswith("2;")
+
+
 def test_an_unknown_word_is_no_token_of_its_own(run, tmp_path):
     (tmp_path / "words.txt").write_text("a b")
     run("train", "words.txt", "--backend", "char", "--name", "chars").good()
-    unknown, known = run("explain", "--word", "z", "--word", "a", "-t", "chars", "--json").good().json["words"]
+    unknown, known = (
+        run("explain", "--word", "z", "--word", "a", "-t", "chars", "--json").good().json["words"]
+    )
     assert "it becomes the unknown token" in unknown["sentence"]
     assert (unknown["piece"], known["piece"]) == ("z", None)
 

@@ -71,9 +71,8 @@ def why_word(explanation: Explanation) -> WordAnswer:
 
 def _unknown(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> WordAnswer:
     [token] = tokens
-    sentence = (
-        f"{quoted(word)} is no token of its own: it becomes the unknown token {quoted(token.data)}, id {token.id}"
-    )
+    unknown = f"the unknown token {quoted(token.data)}, id {token.id}"
+    sentence = f"{quoted(word)} is no token of its own: it becomes {unknown}"
     piece = step.pretoken.text
     change = f"the piece {quoted(piece)} in the vocabulary"
     return WordAnswer(word, tokens, f"{sentence}: {_why_one(step)}.", change, piece=piece)

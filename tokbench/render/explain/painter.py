@@ -36,7 +36,7 @@ class Painter:
         """Tokens in one row; with a room, only those round the focus that fit."""
         shown = [text_of(glyphs_of(token)) or "⟨empty⟩" for token in tokens]
         start, stop = (0, len(shown)) if room is None else self._window(shown, room, focus)
-        drawn = Text("…" if start else "", FAINT)
+        drawn = Text().append("…" if start else "", FAINT)
         for number in range(start, stop):
             if self.palette is None:
                 drawn.append(_SEPARATOR if number > start else "")
