@@ -119,7 +119,7 @@ def count_tokens(
         joins = item.continues and not per_line
         for tokenizer, found in zip(tokenizers, counts, strict=True):
             with naming_place(item):
-                tokens = _num_tokens(tokenizer, item.text, special=special)
+                tokens = num_tokens(tokenizer, item.text, special=special)
             one = Count(item.source if per_line else item.file, tokens, size, characters)
             found.append(found.pop().joined(one) if joins else one)
     return tuple(
@@ -137,7 +137,7 @@ def _lines(inputs: Iterable[TextInput]) -> Iterator[TextInput]:
             yield dataclasses.replace(item, source=source, text=line.removesuffix("\r"))
 
 
-def _num_tokens(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy) -> int:
+def num_tokens(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy) -> int:
     """How many tokens a text has: a short one needs no array, and NumPy is slow to import."""
     if len(text) <= _SHORT_TEXT:
         return len(tokenizer.encode(text, special=special))

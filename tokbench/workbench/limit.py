@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.text_ends import ending_of, truncated_text
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.workbench.count import num_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -214,12 +215,12 @@ def _beginning(
         if size < wanted:
             continue
         text = "".join(parts)
-        tokens = len(tokenizer.encode(text, special=special))
+        tokens = num_tokens(tokenizer, text, special=special)
         if tokens >= enough:
             return text, tokens, False
         parts, wanted = [text], 2 * size
     text = "".join(parts)
-    return text, len(tokenizer.encode(text, special=special)), True
+    return text, num_tokens(tokenizer, text, special=special), True
 
 
 def _count_joined(
@@ -236,7 +237,7 @@ def _count_apart(
     """The same of texts that are counted one by one."""
     tokens = num_bytes = 0
     for text in texts:
-        tokens += len(tokenizer.encode(text, special=special))
+        tokens += num_tokens(tokenizer, text, special=special)
         num_bytes += len(text.encode())
         if tokens >= enough:
             return tokens, False, num_bytes
