@@ -68,7 +68,8 @@ def lint(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The counts of the training text's pre-tokens, as a JSON object: replays the training.",
+            help="The counts of the training text's pre-tokens, as a JSON object or a folder of "
+            "`tokbench count-words`: replays the training.",
         ),
     ] = None,
     model_vocab_size: Annotated[

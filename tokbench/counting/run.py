@@ -196,7 +196,7 @@ def _begin(plan: Plan, folder: Place, *, resume: bool) -> None:
         raise StoreError(
             f"{folder} holds an interrupted counting", hint="--resume continues it, --force starts again"
         )
-    elif (before := read_plan(place)) != plan:
+    elif (before := read_plan(place)).dump() != plan.dump():
         raise StoreError(
             f"{folder} holds the counting of something else: {_difference(before, plan)}",
             hint="give the same files and options as before; --force starts again",

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tokbench.opening.request import OpenRequest
 
 _MAX_COUNTS_BYTES = 1 << 30
+_TABLES = (".parquet", ".tsv")
+"""What holds counted words rather than a JSON object."""
 
 
 def lint_tokenizer(
@@ -101,7 +103,14 @@ def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress
 
 
 def read_word_counts(path: Path) -> dict[str, int]:
-    """The counts of a JSON object, pre-token → count. Raises `ConfigError`."""
+    """The counts of a JSON object, pre-token → count, or of words that `tokbench count-words` or others counted.
+
+    Raises:
+        ConfigError: a file without counts, or words of another backend.
+        ModelFormatError: a damaged folder.
+    """
+    if path.is_dir() or path.suffix in _TABLES:
+        return _counted_words(path)
     from tokbench.errors import ConfigError, ModelFormatError
     from tokbench.files.untrusted import load_strict_json, read_named
 
@@ -113,6 +122,19 @@ def read_word_counts(path: Path) -> dict[str, int]:
     if not isinstance(found, dict) or not all(type(count) is int and count > 0 for count in found.values()):
         raise ConfigError(f"{path} has no word counts", hint=hint)
     return found
+
+
+def _counted_words(path: Path) -> dict[str, int]:
+    from tokbench.errors import ConfigError
+    from tokbench.workbench.count_words import training_words
+
+    words = training_words(str(path))
+    if words.backend not in (None, "bpe"):
+        raise ConfigError(
+            f"{path} has the words of {words.backend}, and only BPE is replayed",
+            hint="count pre-tokens: tokbench count-words --pattern …",
+        )
+    return {word.decode(): count for arrays in words.arrays() for word, count in arrays.items()}
 
 
 def explain_rule(name: str) -> Rule:

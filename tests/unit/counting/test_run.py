@@ -80,16 +80,17 @@ def test_little_memory_changes_nothing(
 
 
 def test_several_processes_each_count_their_share(texts: list[Path], tmp_path: Path) -> None:
-    counted(texts, tmp_path / "whole")
+    special = {"special_tokens": ("<e>",)}
+    counted(texts, tmp_path / "whole", options=special)
     for number in (3, 1, 2, 1):  # one of them twice
         result = count_words_share(
-            open_corpus(*texts), out=str(tmp_path / "shared"), share=Share(number, 3), threads=1, options={},
-            part_bytes=40_000,
+            open_corpus(*texts), out=str(tmp_path / "shared"), share=Share(number, 3), threads=1,
+            options=special, part_bytes=40_000,
         )  # fmt: skip
         assert result.index is None
     with pytest.raises(StoreError, match="not counted to the end"):
         training_words(str(tmp_path / "shared"))
-    counted(texts, tmp_path / "shared", part_bytes=40_000, resume=True)
+    counted(texts, tmp_path / "shared", part_bytes=40_000, options=special, resume=True)
     assert files_of(tmp_path / "whole") == files_of(tmp_path / "shared")
 
 

@@ -184,3 +184,18 @@ def test_the_merges_of_sentencepiece_make_its_pieces(tmp_path: Path) -> None:
     scores = [target.sentencepiece.pieces[made].score for _, _, made in merges]  # type: ignore[union-attr]
     assert scores == sorted(scores, reverse=True)
     assert len(merges) > 50
+
+
+def test_word_counts_of_a_folder_of_counted_words(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from tokbench.corpus import open_corpus
+    from tokbench.distributed.engines.in_process import InProcessEngine
+    from tokbench.workbench.count_words import count_words
+
+    (tmp_path / "a.txt").write_text("the end of the end")
+    corpus, engine = open_corpus(tmp_path / "a.txt"), InProcessEngine(threads=1)
+    count_words(corpus, out=str(tmp_path / "words"), options={}, engine=engine)
+    assert read_word_counts(tmp_path / "words") == {"the": 1, " end": 2, " of": 1, " the": 1}
+    count_words(corpus, out=str(tmp_path / "other"), backend="wordpiece", options={}, engine=engine)
+    with pytest.raises(ConfigError, match="words of wordpiece"):
+        read_word_counts(tmp_path / "other")
