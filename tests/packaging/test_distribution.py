@@ -32,9 +32,8 @@ MODULES = (
 )
 NATIVE = tuple(f"tokbench/native/{name}" for name in MODULES)
 """The compiled modules, without their suffixes."""
-SOURCES = tuple(
-    f"native/{name}" for name in ("bpe", "common", "encoding", "metrics", "training", "wordpiece")
-)
+SOURCES = tuple(sorted({path.parent.relative_to(PACKAGE) for path in (PACKAGE / "native").rglob("*.[ch]pp")}))
+"""The folders of C++."""
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 
 
