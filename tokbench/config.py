@@ -175,12 +175,12 @@ def whole_number(text: str) -> int:
     plain = text.strip().lower().replace("_", "")
     found = _WHOLE_NUMBER.fullmatch(plain)
     if found is None:
-        raise ValueError(f"{text!r:.40} is no whole number")
+        raise ValueError(f"{text!r:.40} is not a whole number")
     sign, whole, fraction, unit = found.groups(default="")
     scale: int = 10 ** len(fraction)
     number, rest = divmod(int(whole + fraction) * _UNITS[unit], scale)
     if rest:
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"{text!r} is not a whole number")
     return -number if sign else number
 
 

@@ -76,7 +76,7 @@ def test_a_token_in_depth(run: Callable[..., Done], mine: Path, text: Path, colu
         "│  ├─ l\n",
         "└─ w\n",
         "frequency  2 of 6 token occurrences (33.33 %)",
-        "none: the bytes are no whole characters",
+        "none: the bytes are not whole characters",
     ):
         assert part in sheet
 

@@ -153,7 +153,7 @@ def test_of_a_long_text_its_end_is_held(monkeypatch: pytest.MonkeyPatch) -> None
     ("options", "words"),
     [
         (("--pad-to", "9"), ("none has the role pad", "--role 'pad=<|pad|>'")),
-        (("--pad-to", "x"), ("is no length", "multiple-of:8")),
+        (("--pad-to", "x"), ("is not a length", "multiple-of:8")),
         (("--truncate-side", "right"), ("--truncate-side needs --truncate",)),
         (("--strategy", "only_first", "--truncate", "3"), ("--strategy needs --pair",)),
         (("--strategy", "only_first", "--pair"), ("--strategy needs --truncate",)),

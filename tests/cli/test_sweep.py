@@ -66,7 +66,7 @@ def test_options_of_the_backend(run, files):
     [
         (["--sizes", "100,400"], ["a vocabulary of 100 is too small", "256"]),
         (["--sizes", "8k:1k"], ["runs backwards"]),
-        (["--sizes", "many"], ["'many' is no vocabulary size"]),
+        (["--sizes", "many"], ["'many' is not a vocabulary size"]),
         (["--sizes", "300", "--json", "--csv"], ["--json and --csv"]),
         (["--sizes", "300", "--json", "--out", "."], ["is a folder"]),
         (["--sizes", "300", "--backend", "byte"], ["byte has one size only"]),

@@ -80,7 +80,7 @@ def test_shards(run: Callable[..., Done], corpora: tuple[str, str], trained: Pat
     ("url", "message"),
     [
         ("memory://nothing", "memory://nothing does not exist"),
-        ("nonsense://x", "nonsense:// is no kind of URL that can be read"),
+        ("nonsense://x", "nonsense:// is not a kind of URL that can be read"),
     ],
 )
 def test_what_cannot_be_read(run: Callable[..., Done], url: str, message: str) -> None:

@@ -105,7 +105,7 @@ class ConversationShards:
                 date = datetime.strptime(options.date, "%Y-%m-%d").replace(tzinfo=UTC)
             except ValueError:
                 raise ConfigError(
-                    f"the index tells the date {options.date!r}, which is no day", hint="restore the index"
+                    f"the index tells the date {options.date!r}, which is not a day", hint="restore the index"
                 ) from None
         name = template or (options.template if options.source is None else AUTO)
         made = cls(

@@ -47,7 +47,7 @@ def shortened(
         The conversation, and how many messages were dropped.
 
     Raises:
-        ConfigError: `max_tokens` is no number of tokens.
+        ConfigError: `max_tokens` is not a number of tokens.
         TemplateError: even what has to stay does not fit, or the template refuses what is left.
     """
     if max_tokens < 1:

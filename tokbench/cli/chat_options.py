@@ -58,7 +58,7 @@ class TemplateInputs:
         try:
             return datetime.strptime(self.date, "%Y-%m-%d").replace(tzinfo=UTC)
         except ValueError:
-            raise ConfigError(f"--date {self.date!r} is no day", hint="write it as 2024-07-26") from None
+            raise ConfigError(f"--date {self.date!r} is not a day", hint="write it as 2024-07-26") from None
 
     def variables(self) -> dict[str, Any]:
         """The variables of --var: a value that is JSON is taken as that, another one as text.

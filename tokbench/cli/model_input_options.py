@@ -187,7 +187,7 @@ class ModelInputChoices:
             number = num_tokens(multiple[1] if multiple else self.pad_to)
         except typer.BadParameter:
             raise ConfigError(
-                f"--pad-to {self.pad_to!r:.40} is no length", hint="write 512, longest or multiple-of:8"
+                f"--pad-to {self.pad_to!r:.40} is not a length", hint="write 512, longest or multiple-of:8"
             ) from None
         if multiple:
             return PaddingPlan(multiple_of=number, side=side)

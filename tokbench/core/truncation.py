@@ -87,13 +87,13 @@ class TruncationPlan:
 
 
 def check_number(name: str, value: object, *, smallest: int, largest: int | None = None) -> None:
-    """Raise `ConfigError` for what is no whole number, or too small or large; None is no number and taken."""
+    """Raise `ConfigError` for what is not a whole number, or too small or large; None is not a number and taken."""
     if value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
         raise ConfigError(f"{name} is {value!r:.40}", hint=f"it is a whole number of at least {smallest}")
     if largest is not None and value > largest:
-        raise ConfigError(f"{name} is {value:,}", hint=f"it is at most {largest:,}")
+        raise ConfigError(f"{name} is {value:,}", hint=f"it must be at most {largest:,}")
 
 
 def check_side(side: object) -> None:

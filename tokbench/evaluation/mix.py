@@ -76,7 +76,7 @@ def parse_mix(text: str) -> dict[str, float]:
         weight = _weight(number)
         if not equals or not name or weight is None:
             raise ConfigError(
-                f"--mix {part.strip()!r} is no group with its weight",
+                f"--mix {part.strip()!r} is not a group with its weight",
                 hint="write a positive number for each group, as en=0.6,de=0.3,code=0.1",
             )
         if name in weights:

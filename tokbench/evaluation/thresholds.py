@@ -162,7 +162,7 @@ def parse_number(text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ConfigError(f"{text!r} is no number", hint="write 3.5, or 1%")
+        raise ConfigError(f"{text!r} is not a number", hint="write 3.5, or 1%")
     return number
 
 

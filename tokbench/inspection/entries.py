@@ -62,7 +62,7 @@ class Entry:
 
     @property
     def text(self) -> str | None:
-        """Its text; None where its bytes are no whole characters."""
+        """Its text; None where its bytes are not whole characters."""
         return text_of_bytes(self.data)
 
 

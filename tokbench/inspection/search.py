@@ -106,7 +106,7 @@ def parse_ranks(text: str) -> tuple[float, float]:
     """
     parts = _RANKS.fullmatch(text)
     if parts is None or not text.strip(":"):
-        raise ConfigError(f"{text!r} is no range of ranks", hint="--rank takes 300:400, 300:, :400 or 300")
+        raise ConfigError(f"{text!r} is not a range of ranks", hint="--rank takes 300:400, 300:, :400 or 300")
     first, colon, last = parts.groups()
     start = int(first or 0)
     stop: float = int(last) if last else float("inf") if colon else start + 1
@@ -169,7 +169,7 @@ def _compiled(expression: str) -> regex.Pattern[str]:
         return regex.compile(expression)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
         raise ConfigError(
-            f"{expression!r} is no regular expression: {error}",
+            f"{expression!r} is not a regular expression: {error}",
             hint=r"a character that stands for itself may need a backslash, as \( or \.",
         ) from None
 

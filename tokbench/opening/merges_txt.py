@@ -103,7 +103,7 @@ def _kind(part: str) -> str:
         return ", with more of the word behind it, as fastBPE has them"
     if "\u2581" in part:
         return ", with SentencePiece's sign for a space"
-    return ", which is no byte in the byte-level alphabet" if len(part) == 1 else ""
+    return ", which is not a byte in the byte-level alphabet" if len(part) == 1 else ""
 
 
 def superwords(merges: Sequence[Sequence[str]]) -> list[str]:

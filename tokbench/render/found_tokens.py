@@ -123,7 +123,7 @@ def _detail_rows(details: TokenDetails, result: SearchResult) -> Iterator[tuple[
     yield "token", Text(text_of(spelled(entry.data)), style="bold")
     yield "id", Text(str(entry.id))
     yield "bytes", Text(f"{entry.data.hex(' ')} ({len(entry.data):,})")
-    incomplete = "none: the bytes are no whole characters"
+    incomplete = "none: the bytes are not whole characters"
     yield "text", Text(incomplete if entry.text is None else quoted(entry.text))
     if entry.spelling is not None and entry.spelling != entry.text:
         yield "spelling", Text(quoted(entry.spelling))

@@ -198,7 +198,7 @@ def _chat_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[s
             yield f"{shard.mask_file} has other values than 0 and 1"
             return
     if chat.pack is not None and shard.tokens % chat.pack:
-        yield f"{shard.file} has {shard.tokens:,} ids, which are no rows of {chat.pack:,}"
+        yield f"{shard.file} has {shard.tokens:,} ids, which are not rows of {chat.pack:,}"
 
 
 def _eos_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:

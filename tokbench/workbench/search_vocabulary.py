@@ -98,7 +98,7 @@ class SearchResult:
 
 
 def entry_fields(entry: Entry) -> dict[str, Any]:
-    """A token as JSON; its text is null where its bytes are no whole characters."""
+    """A token as JSON; its text is null where its bytes are not whole characters."""
     return {
         "id": entry.id,
         "bytes": entry.data.hex(),

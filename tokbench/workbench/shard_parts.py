@@ -211,7 +211,8 @@ def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -
         head, _, rest = name.partition("/")
         if not (name in (INDEX_NAME, _PLAN_NAME) or (rest and PART_FOLDER.fullmatch(head))):
             raise StoreError(
-                f"{folder} holds {name}, which is no part of shards", hint="name another folder with --out"
+                f"{folder} holds {name}, which is not part of the shards",
+                hint="name another folder with --out",
             )
     plan = folder / _PLAN_NAME
     if resume and _PLAN_NAME in names:

@@ -126,5 +126,5 @@ def _size(text: str) -> int:
     except ValueError:
         size = 0
     if not 0 < size <= _LARGEST_SIZE:
-        raise ConfigError(f"{text!r} is no vocabulary size", hint="write 32000 or 32k")
+        raise ConfigError(f"{text!r} is not a vocabulary size", hint="write 32000 or 32k")
     return size

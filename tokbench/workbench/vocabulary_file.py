@@ -1,7 +1,7 @@
 r"""Write a vocabulary to a file: a token a line (TSV), or JSON.
 
 In both the bytes of a token are in hexadecimal, so that every token can be told from every other. Its text is
-JSON's in JSON, null where the bytes are no whole characters; in TSV it is one line with escapes, where a backslash
+JSON's in JSON, null where the bytes are not whole characters; in TSV it is one line with escapes, where a backslash
 is doubled and `\xNN` is a byte that belongs to no character (`tokbench.inspection.entries.escaped`).
 """
 

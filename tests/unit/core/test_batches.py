@@ -106,7 +106,7 @@ def test_windows_by_definition(size: int, length: int, stride: int, side: str) -
         ({"pad_side": "Left"}, "there is no side 'Left'"),
         ({"pad_to": -3}, "the length to pad to is -3"),
         ({"pad_to": "max"}, "the length to pad to is 'max'"),
-        ({"pad_to": 10**12}, "it is at most"),
+        ({"pad_to": 10**12}, "it must be at most"),
         ({"multiple_of": 0}, "multiple_of is 0"),
         ({"pad_to": 3}, "more than the 3 to pad to"),
         ({"dtype": "float32"}, "there is no dtype"),

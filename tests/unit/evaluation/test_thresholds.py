@@ -69,9 +69,9 @@ def test_gates_as_they_are_written() -> None:
     ("text", "message", "hint"),
     [
         ("bytes_per_token", "has no limit", "--min bytes_per_token=3.5"),
-        ("bytes_per_token=", "is no number", "3.5"),
-        ("bytes_per_token=nan", "is no number", "3.5"),
-        ("bytes_per_token=inf", "is no number", "3.5"),
+        ("bytes_per_token=", "is not a number", "3.5"),
+        ("bytes_per_token=nan", "is not a number", "3.5"),
+        ("bytes_per_token=inf", "is not a number", "3.5"),
         ("bytes_per_tokens=1", "there is no metric 'bytes_per_tokens'", "bytes_per_token"),
         ("de:gini=1", "of all groups together", "gini without a group"),
         ("=1", "there is no metric ''", "bytes_per_token"),
@@ -270,7 +270,7 @@ def test_each_figure_has_its_tolerance() -> None:
         ({"tolerances": ["z:unk_rate=1%"]}, "holds no figure 'z:unk_rate'"),
         ({"tolerances": ["unk_rate=-1%"]}, "below 0"),
         ({"tolerances": ["-1%"]}, "below 0"),
-        ({"tolerances": ["unk_rate=much"]}, "no number"),
+        ({"tolerances": ["unk_rate=much"]}, "not a number"),
     ],
 )
 def test_what_cannot_be_held_is_an_error(policy: dict[str, list[str]], message: str) -> None:

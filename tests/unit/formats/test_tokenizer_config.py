@@ -159,7 +159,7 @@ def test_generation_ids_are_one_or_several() -> None:
         {"bos_token_id": 1, "eos_token_id": [2, 5, 2], "pad_token_id": "0", "temperature": 0.6}, name="g"
     )
     assert found.generation_ids == {"bos": (1,), "eos": (2, 5)}
-    assert found.problems == ("g: pad_token_id is no id and left out",)
+    assert found.problems == ("g: pad_token_id is not an id, and is left out",)
 
 
 # --- writing ----------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def test_the_longest_come_first(entries: Entries) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"find": "("}, "is no regular expression"),
+        ({"find": "("}, "is not a regular expression"),
         ({"script": "Latn"}, "there is no script"),
         ({"ids": frozenset([260])}, "no token has the id 260"),
     ],

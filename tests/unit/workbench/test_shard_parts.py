@@ -304,7 +304,7 @@ def test_what_is_there_is_not_lost(case: Case) -> None:
     case.write(overwrite=True)
     assert case.bytes_of("out") == wanted
     (case.folder / "out/mine.txt").touch()
-    with pytest.raises(StoreError, match=r"out holds mine\.txt, which is no part of shards"):
+    with pytest.raises(StoreError, match=r"out holds mine\.txt, which is not part of the shards"):
         case.write(overwrite=True)
 
 

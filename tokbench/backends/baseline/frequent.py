@@ -66,10 +66,10 @@ class FrequentConfig:
         smallest = len(self.all_special_tokens) + 1
         if self.vocab_size is not None and not smallest <= self.vocab_size <= _MAX_VOCAB_SIZE:
             raise ConfigError(
-                f"vocab_size is {self.vocab_size}", hint=f"it is from {smallest} to {_MAX_VOCAB_SIZE}"
+                f"vocab_size is {self.vocab_size}", hint=f"it must be from {smallest} to {_MAX_VOCAB_SIZE}"
             )
         if self.min_frequency < 1:
-            raise ConfigError(f"min_frequency is {self.min_frequency}", hint="it is at least 1")
+            raise ConfigError(f"min_frequency is {self.min_frequency}", hint="it must be at least 1")
 
     @property
     def all_special_tokens(self) -> tuple[str, ...]:

@@ -66,7 +66,8 @@ class BpeConfig:
             )
         if self.vocab_size is not None and self.vocab_size > _MAX_VOCAB_SIZE:
             raise ConfigError(
-                f"a vocabulary of {self.vocab_size} is too large", hint=f"at most {_MAX_VOCAB_SIZE}"
+                f"a vocabulary of {self.vocab_size} is too large",
+                hint=f"it must be at most {_MAX_VOCAB_SIZE}",
             )
         self._check_range("min_frequency", self.min_frequency, smallest=1)
         self._check_range("max_token_length", self.max_token_length, smallest=1)
@@ -75,7 +76,7 @@ class BpeConfig:
 
     def _check_range(self, name: str, value: int | None, *, smallest: int) -> None:
         if value is not None and not smallest <= value < 2**63:
-            raise ConfigError(f"{name} is {value}", hint=f"it is at least {smallest}")
+            raise ConfigError(f"{name} is {value}", hint=f"it must be at least {smallest}")
 
 
 def config_as_saved(config: BpeConfig, pattern: SplitPattern) -> Mapping[str, Any]:

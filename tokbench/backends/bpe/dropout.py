@@ -44,10 +44,10 @@ class DropoutEncoder:
         """The ids of pre-tokens, one after another; the same for the same arguments.
 
         Raises:
-            ConfigError: `dropout` is no probability.
+            ConfigError: `dropout` is not a probability.
         """
         if not 0 <= dropout <= 1:
-            raise ConfigError(f"a dropout of {dropout} is no probability", hint="it is from 0 to 1")
+            raise ConfigError(f"a dropout of {dropout} is not a probability", hint="it must be from 0 to 1")
         source = random.Random(seed)  # noqa: S311 -- a reproducible choice, not a secret
         return [id for pretoken in pretokens for id in self._encode(pretoken, dropout=dropout, source=source)]
 

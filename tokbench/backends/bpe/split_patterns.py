@@ -205,7 +205,8 @@ def _check_custom(regex_text: str) -> None:
         compiled = _compiled(regex_text)
     except regex.error as error:
         raise ConfigError(
-            f"the split pattern {regex_text!r} is no name and does not compile: {error}", hint=_named_hint()
+            f"the split pattern {regex_text!r} is not a name and does not compile: {error}",
+            hint=_named_hint(),
         ) from None
     if compiled.fullmatch("") is not None or compiled.match("") is not None:
         raise ConfigError(

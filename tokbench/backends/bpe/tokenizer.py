@@ -257,7 +257,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
             nbest_size: only for tokenizers that rank segmentations.
 
         Raises:
-            ConfigError: `alpha` is no probability, or `nbest_size` is given.
+            ConfigError: `alpha` is not a probability, or `nbest_size` is given.
             TextError: the text holds a lone surrogate.
         """
         from tokbench.backends.bpe.dropout import DEFAULT_DROPOUT

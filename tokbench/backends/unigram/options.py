@@ -79,7 +79,7 @@ def chosen_options(config: UnigramConfig) -> Options:
         )
     for name, (low, high) in _RANGES.items():
         if not low <= values.get(name, TRAINER_FIELDS[name].default) <= high:
-            raise TrainingError(f"{name} is {given[name]}", hint=f"it is from {low} to {high}")
+            raise TrainingError(f"{name} is {given[name]}", hint=f"it must be from {low} to {high}")
     values.setdefault("hard_vocab_limit", False)
     values["trainer"] = {name: value for name, value in values.items() if name in TRAINER_FIELDS}
     names = [name for name in Options.__dataclass_fields__ if name not in ("charsmap", "trainer")]

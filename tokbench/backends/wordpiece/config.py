@@ -119,7 +119,7 @@ class WordPieceConfig:
         self, name: str, value: int | None, *, smallest: int = 1, largest: int = 2**63 - 1
     ) -> None:
         if value is not None and not smallest <= value <= largest:
-            raise ConfigError(f"{name} is {value}", hint=f"it is from {smallest} to {largest}")
+            raise ConfigError(f"{name} is {value}", hint=f"it must be from {smallest} to {largest}")
 
 
 def _check_special_text(special_token: str) -> None:

@@ -72,7 +72,7 @@ def remote_place(url: str) -> RemotePlace:
         if "Protocol not known" not in str(error):
             raise StoreError(f"{url} cannot be used: {error}") from None
         raise StoreError(
-            f"{url}: {scheme}:// is no kind of URL that can be read",
+            f"{url}: {scheme}:// is not a kind of URL that can be read",
             hint="paths, and what fsspec knows: s3://, gs://, hdfs://, …",
         ) from None
     return RemotePlace(url.rstrip("/"), store, path)

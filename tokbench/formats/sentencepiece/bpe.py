@@ -147,4 +147,4 @@ def _check_pieces(
             raise ConversionError(f"with scores alone, the piece {text!r} would be merged differently")
     for text in ranks:
         if text not in normal:
-            raise ConversionError(f"a merge makes {text!r}, which is no ordinary piece")
+            raise ConversionError(f"a merge makes {text!r}, which is not an ordinary piece")

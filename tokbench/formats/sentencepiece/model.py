@@ -237,7 +237,7 @@ def _piece(data: bytes, *, id: int) -> ModelPiece:
     if not piece.text:
         raise ValueError(f"piece {id} is empty")
     if math.isnan(score):
-        raise ValueError(f"piece {id} has a score that is no number")
+        raise ValueError(f"piece {id} has a score that is not a number")
     return piece
 
 

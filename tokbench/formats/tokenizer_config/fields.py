@@ -187,7 +187,7 @@ def parse_generation_config(document: Mapping[str, Any], *, name: str) -> Tokeni
         if all(is_id(id) for id in listed):
             ids[role] = tuple(dict.fromkeys(listed))
         else:
-            problems.append(f"{name}: {role}_token_id is no id and left out")
+            problems.append(f"{name}: {role}_token_id is not an id, and is left out")
     return TokenizerConfig(generation_ids=ids, problems=tuple(problems))
 
 

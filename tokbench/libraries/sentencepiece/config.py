@@ -232,7 +232,7 @@ class SentencePieceConfig(PassesOn):
         if not 0.98 <= self.character_coverage <= 1:
             raise ConfigError(
                 f"character_coverage is {self.character_coverage}",
-                hint="it is from 0.98 to 1.0: 0.9995 for many scripts, 1.0 for few characters",
+                hint="it must be from 0.98 to 1.0: 0.9995 for many scripts, 1.0 for few characters",
             )
         ranges = {
             "max_token_length": (1, 512),
@@ -244,7 +244,7 @@ class SentencePieceConfig(PassesOn):
         for name, (low, high) in ranges.items():
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
-                raise ConfigError(f"{name} is {value}", hint=f"it is from {low} to {high}")
+                raise ConfigError(f"{name} is {value}", hint=f"it must be from {low} to {high}")
 
     def _check_vocab_size(self) -> None:
         # With bytes and characters it is held to the text, which alone tells what would do.
@@ -257,7 +257,9 @@ class SentencePieceConfig(PassesOn):
                 hint=f"the smallest that could work is {smallest}, and the text's characters need more",
             )
         if size is not None and size > _MAX_VOCAB_SIZE:
-            raise ConfigError(f"a vocabulary of {size} is too large", hint=f"at most {_MAX_VOCAB_SIZE}")
+            raise ConfigError(
+                f"a vocabulary of {size} is too large", hint=f"it must be at most {_MAX_VOCAB_SIZE}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,7 +125,7 @@ class SentencePieceBpeTokenizer(KernelModel):
             nbest_size: ignored.
 
         Raises:
-            ConfigError: `alpha` is no probability.
+            ConfigError: `alpha` is not a probability.
 
         Source: Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization".
         """
@@ -149,7 +149,7 @@ class UnigramTokenizer(KernelModel):
             ConfigError: `n` is below 1.
         """
         if n < 1:
-            raise ConfigError(f"n is {n}", hint="it is at least 1")
+            raise ConfigError(f"n is {n}", hint="it must be at least 1")
         data = utf8(text)
         if not data:
             return [ScoredSegmentation(Segmentation(text, ()), 0.0)]

@@ -43,7 +43,7 @@ def gguf_config(metadata: Mapping[str, Any]) -> TokenizerConfig:
             if text:
                 roles[role] = text
             else:
-                problems.append(f"{key} is {id}, which is no text")
+                problems.append(f"{key} is {id}, which is not a text")
     end = _id(metadata, "eot_token_id", len(tokens), [])
     turn_end = None if end is None else _text(tokens[end])
     ends = [_id(metadata, key, len(tokens), []) for key in _ENDS]
@@ -81,7 +81,7 @@ def _templates(metadata: Mapping[str, Any], problems: list[str]) -> dict[str, st
             continue
         text = _text(value)
         if text is None or len(value) > _MAX_TEMPLATE_BYTES:
-            problems.append(f"{key!a} is no template and left out")
+            problems.append(f"{key!a} is not a template, and is left out")
         else:
             templates[key.removeprefix(_TEMPLATE).removeprefix(".") or DEFAULT_TEMPLATE] = text
     return templates

@@ -50,11 +50,11 @@ def test_a_configuration_does_not_change() -> None:
             "the smallest that works is 256",
         ),
         ({"vocab_size": 2**31 + 1}, "a vocabulary of 2147483649 is too large", "at most 2147483648"),
-        ({"min_frequency": 0}, "min_frequency is 0", "it is at least 1"),
-        ({"min_frequency": -3}, "min_frequency is -3", "it is at least 1"),
-        ({"max_token_length": 0}, "max_token_length is 0", "it is at least 1"),
-        ({"threads": 0}, "threads is 0", "it is at least 1"),
-        ({"seed": -1}, "seed is -1", "it is at least 0"),
+        ({"min_frequency": 0}, "min_frequency is 0", "it must be at least 1"),
+        ({"min_frequency": -3}, "min_frequency is -3", "it must be at least 1"),
+        ({"max_token_length": 0}, "max_token_length is 0", "it must be at least 1"),
+        ({"threads": 0}, "threads is 0", "it must be at least 1"),
+        ({"seed": -1}, "seed is -1", "it must be at least 0"),
     ],
 )
 def test_an_option_out_of_range_is_refused(options: dict[str, object], message: str, hint: str) -> None:

@@ -138,7 +138,7 @@ def test_ranks_alone_sample_too() -> None:
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan")])
 def test_what_is_no_probability_is_refused(alpha: float) -> None:
-    with pytest.raises(ConfigError, match="no probability"):
+    with pytest.raises(ConfigError, match="not a probability"):
         trained().sample("a", seed=1, alpha=alpha)
 
 
@@ -221,7 +221,7 @@ def test_encode_and_viz_take_a_dropout(saved: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--dropout", "7"], "no probability"),
+        (["--dropout", "7"], "not a probability"),
         (["--seed", "7"], "--seed needs --dropout"),
         (["--dropout", "0.1", "--special-policy", "encode"], "every text is ordinary text"),
     ],

@@ -201,7 +201,7 @@ def test_a_custom_pattern_splits_by_the_regex_package() -> None:
     [
         ("", "is empty"),
         ("gpt3", "there is no split pattern .gpt3."),
-        ("(", "is no name and does not compile"),
+        ("(", "is not a name and does not compile"),
         (r"\w*|\W", "matches the empty string"),
         (r"(?<=a)|(?s:.)", "matches nothing at character 1"),  # or the empty string, where there is text
         (r"\w+", "matches nothing at character"),

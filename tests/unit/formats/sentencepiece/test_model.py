@@ -123,7 +123,7 @@ FALLBACK = {"byte_fallback": True}
         (written([unknown(), unknown()]), "both '<unk>'"),
         (written([unknown(), ModelPiece("<u2>", 0.0, PieceType.UNKNOWN)]), "2 unknown pieces"),
         (written([unknown(), *scored({"": -1.0})]), "piece 1 is empty"),
-        (written([unknown(), *scored({"a": float("nan")})]), "no number"),
+        (written([unknown(), *scored({"a": float("nan")})]), "not a number"),
         (written([unknown(), *BYTES[:255]], trainer=FALLBACK), "255 of the 256"),
         (written([unknown(), *BYTES]), "without byte fallback"),
         (
