@@ -80,7 +80,7 @@ class PartSolver {
   }
 
  private:
-  static constexpr std::size_t kParts = 1 << 15;  // 1 MiB
+  static constexpr std::size_t kRememberedParts = 1 << 15;  // 1 MiB
   static constexpr std::size_t kMostIds = 4;
   static constexpr unsigned kCountShift = 60;
 
@@ -120,7 +120,7 @@ class PartSolver {
     Found found{{part.start, part.stop}, {}, part.characters, part.is_foreign, part.is_altered, {}, nullptr};
     if (!part.is_foreign && found.raw.size() <= kShortWord) {
       found.key = short_key(part.start, found.raw.size());
-      found.entry = &parts_[hash_of(found.key) >> 16 & (kParts - 1)];
+      found.entry = &parts_[hash_of(found.key) >> 16 & (kRememberedParts - 1)];
       prefetch(found.entry);
     }
     found_.push_back(found);
@@ -178,7 +178,7 @@ class PartSolver {
   const UnigramModel<Real>& model_;
   const Form& form_;
   BestPath<Real>& path_;
-  ZeroedTable<Entry> parts_{kParts};
+  ZeroedTable<Entry> parts_{kRememberedParts};
   std::vector<Byte> copy_;
   std::vector<Found> found_;
   std::vector<Id> ids_;
