@@ -88,6 +88,8 @@ def _stands_inside(target: LintTarget, letter: str) -> bool:
 
 
 def _vanishing_characters(target: LintTarget) -> Iterator[Found]:
+    if not target.spells("ab"):
+        raise DoesNotApplyError("the letters that it would try characters between are unknown to it")
     characters = list(dict.fromkeys(_PROBES))
     plain = target.tokenizer.encode("ab")
     found = target.tokenizer.encode_batch(

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokbench.core.quoting import quoted
+from tokbench.core.tokens import TokenKind
 from tokbench.errors import StoreError
 from tokbench.inspection.contents import TokenizerContents
 
@@ -67,6 +68,10 @@ class LintTarget(TokenizerContents):
             self._derived[make] = make(self)
         made: _T = self._derived[make]
         return made
+
+    def spells(self, text: str) -> bool:
+        """Whether no token of a text is the unknown one."""
+        return all(token.kind is not TokenKind.UNKNOWN for token in self.tokenizer.segment(text).tokens)
 
     def known(self, make: Callable[[LintTarget], _T]) -> _T | None:
         """The same where a rule has asked for it; None where none has."""
