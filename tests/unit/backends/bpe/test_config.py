@@ -49,7 +49,11 @@ def test_a_configuration_does_not_change() -> None:
             "a vocabulary of 0 is too small: it holds the 256 bytes",
             "the smallest that works is 256",
         ),
-        ({"vocab_size": 2**31 + 1}, "a vocabulary of 2147483649 is too large", "at most 2147483648"),
+        (
+            {"vocab_size": 2**31 + 1},
+            "a vocabulary of 2147483649 is too large",
+            "it must be at most 2147483648",
+        ),
         ({"min_frequency": 0}, "min_frequency is 0", "it must be at least 1"),
         ({"min_frequency": -3}, "min_frequency is -3", "it must be at least 1"),
         ({"max_token_length": 0}, "max_token_length is 0", "it must be at least 1"),
