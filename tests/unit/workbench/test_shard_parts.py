@@ -232,6 +232,23 @@ def test_a_worker_that_is_killed_leaves_nothing_behind(case: Case) -> None:
     assert case.bytes_of("out") == case.bytes_of("wanted")
 
 
+def test_elsewhere_the_index_of_a_part_comes_last(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec", reason="the package fsspec is not installed")
+    url = f"memory://{case.folder.name}/out"
+    store: Any = place_of(url)
+    put: list[str] = []
+    before = store.store.put_file
+
+    def put_file(source: str, to: str) -> None:
+        put.append(to.removeprefix(f"{store.path}/"))
+        before(source, to)
+
+    monkeypatch.setattr(store.store, "put_file", put_file)
+    case.write(url, part_bytes=10**9)
+    run = ["part-00000/shard-00000.npy", "part-00000/shard-00000.offsets.npy", "part-00000/index.json"]
+    assert put == [*run, *run]  # the engine of these tests runs each task twice
+
+
 # What goes wrong
 
 
