@@ -163,7 +163,7 @@ def test_ctrl_c_says_how_to_go_on(start, run, trained, tmp_path):
 def test_parts_hold_the_ids_of_a_single_run(write, run, trained, tmp_path):
     write("--append-eos").good()
     done = write(
-        "--append-eos", "--engine", "local", "--workers", "2", "--part-bytes", "10", out="parts"
+        "--append-eos", "--engine", "local", "--workers", "2", "--part-bytes", "40", out="parts"
     ).good()
     assert done.lines[2] == "shards      2 of uint16, .npy"
     assert ids_of(tmp_path / "parts") == ids_of(tmp_path / "shards")

@@ -126,7 +126,7 @@ class Plan:
         )
         if (one.start, one.stop) == (0, file.size):
             return opened
-        span = FileSpan(one.start, one.stop, file.size, _cut_of(file.kind, options))
+        span = FileSpan(one.start, one.stop, file.size, cut_of(file.kind, options))
         return replace(opened, name=_named(self, one), size=one.stop - one.start, span=span)
 
 
@@ -157,9 +157,15 @@ def make_plan(
                 f"{file.name} can be read only once, and not in parts", hint="save it to a file and name that"
             )
     files = tuple(_planned(file) for file in corpus.files)
-    can_cut = [_can_be_cut(file, corpus.options, cuts_at_lines=cuts_at_lines) for file in files]
+    can_cut = [can_be_cut(file, corpus.options, cuts_at_lines=cuts_at_lines) for file in files]
     reading = {**asdict(corpus.options), "text_field": list(corpus.options.text_fields)}
-    return Plan(backend, dict(options), reading, files, tuple(_parts(files, can_cut, part_bytes)))
+    return Plan(
+        backend,
+        dict(options),
+        reading,
+        files,
+        tuple(divided([file.size for file in files], can_cut, part_bytes)),
+    )
 
 
 def read_plan(place: Place) -> Plan:
@@ -200,25 +206,23 @@ def version_of(address: str) -> tuple[int, str]:
     return stored.size, stored.version
 
 
-def _parts(
-    files: Sequence[PlannedFile], can_cut: Sequence[bool], part_bytes: int
-) -> Iterator[tuple[FilePart, ...]]:
-    """Files one after another, each part filled before the next is begun."""
+def divided(sizes: Sequence[int], can_cut: Sequence[bool], part_bytes: int) -> Iterator[tuple[FilePart, ...]]:
+    """Files of some sizes one after another, each part filled before the next is begun, and cut where they can be."""
     part: list[FilePart] = []
     room = part_bytes
-    for number, file in enumerate(files):
+    for number, size in enumerate(sizes):
         start = 0
-        while can_cut[number] and file.size - start > room:
+        while can_cut[number] and size - start > room:
             part.append(FilePart(number, start, start + room))
             start += room
             yield tuple(part)
             part, room = [], part_bytes
-        if part and file.size - start > room:
+        if part and size - start > room:
             yield tuple(part)
             part, room = [], part_bytes
-        if file.size > start or file.size == 0:
-            part.append(FilePart(number, start, file.size))
-            room -= file.size - start
+        if size > start or size == 0:
+            part.append(FilePart(number, start, size))
+            room -= size - start
         if room <= 0:
             yield tuple(part)
             part, room = [], part_bytes
@@ -234,7 +238,8 @@ def _planned(file: CorpusFile) -> PlannedFile:
     return PlannedFile(address, file.name, size, version, file.kind, file.compression)
 
 
-def _can_be_cut(file: PlannedFile, options: CorpusOptions, *, cuts_at_lines: bool) -> bool:
+def can_be_cut(file: PlannedFile | CorpusFile, options: CorpusOptions, *, cuts_at_lines: bool) -> bool:
+    """Whether a file can be in several parts; a document of several lines only where `cuts_at_lines`."""
     if file.compression is not None:
         return False
     if file.kind != "text" or options.documents != "file":
@@ -242,7 +247,8 @@ def _can_be_cut(file: PlannedFile, options: CorpusOptions, *, cuts_at_lines: boo
     return cuts_at_lines and options.errors == "strict"
 
 
-def _cut_of(kind: Kind, options: CorpusOptions) -> Cut:
+def cut_of(kind: Kind, options: CorpusOptions) -> Cut:
+    """Where files of a kind are cut."""
     if kind != "text" or options.documents == "lines":
         return "lines"
     return "paragraphs" if options.documents == "paragraphs" else "words"

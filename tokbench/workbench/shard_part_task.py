@@ -17,6 +17,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus.corpus import Corpus
 from tokbench.corpus.files import CorpusFile, LeftOut, unreadable
 from tokbench.corpus.opening import CorpusOptions
+from tokbench.corpus.spans import FileSpan
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
@@ -89,7 +90,9 @@ def file_document(file: CorpusFile) -> dict[str, Any]:
 
 
 def _file_of(document: dict[str, Any]) -> CorpusFile:
-    return CorpusFile(**{**document, "path": Path(document["path"]), "below": tuple(document["below"])})
+    span = None if document["span"] is None else FileSpan(**document["span"])
+    path, below = Path(document["path"]), tuple(document["below"])
+    return CorpusFile(**{**document, "path": path, "below": below, "span": span})
 
 
 def _options_of(document: dict[str, Any]) -> CorpusOptions:

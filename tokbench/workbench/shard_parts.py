@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.json_fields import described
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.corpus.spans import FileSpan
 from tokbench.corpus.text import Problems
+from tokbench.counting.plan import can_be_cut, cut_of, divided
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.open import place_of
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.corpus.corpus import Corpus
     from tokbench.corpus.files import CorpusFile
+    from tokbench.corpus.opening import CorpusOptions
+    from tokbench.counting.plan import FilePart
     from tokbench.distributed.tasks import Engine
     from tokbench.files.storage.place import Place
     from tokbench.opening.request import OpenRequest
@@ -89,7 +93,7 @@ def write_shard_parts(
         eos: what ends each document.
         shard_tokens: of a shard.
         special: what the text of a special token becomes.
-        part_bytes: of the files of a part; a larger file is a part of its own.
+        part_bytes: of the files of a part; a larger file is cut between documents, unless it is compressed.
         resume: write the parts that an interrupted run has left out.
         overwrite: replace what is there.
         progress: told how far it is.
@@ -113,7 +117,7 @@ def write_shard_parts(
         tokenizer, corpus, format=format, dtype=dtype, eos=eos, shard_tokens=shard_tokens, special=special
     )
     folder = place_of(Path(out).absolute() if place_of(out).local is not None else out)
-    parts = _parts_of(corpus.files, part_bytes)
+    parts = _parts_of(corpus, part_bytes)
     versions = [[version_of(file) for file in part] for part in parts]
     document = _plan_document(plan, corpus, parts, versions)
     if resume and (folder / INDEX_NAME).exists():
@@ -166,18 +170,22 @@ def write_shard_parts(
     return index
 
 
-def _parts_of(files: Sequence[CorpusFile], part_bytes: int) -> list[tuple[CorpusFile, ...]]:
-    """Files one after another, in parts that are full."""
+def _parts_of(corpus: Corpus, part_bytes: int) -> list[tuple[CorpusFile, ...]]:
+    """Files one after another, in parts that are full; a document is in one part."""
     if part_bytes < 1:
         raise ConfigError(f"--part-bytes must be at least 1, not {part_bytes}")
-    parts: list[tuple[CorpusFile, ...]] = []
-    part: list[CorpusFile] = []
-    for file in files:
-        if part and sum(one.size for one in part) + file.size > part_bytes:
-            parts.append(tuple(part))
-            part = []
-        part.append(file)
-    return [*parts, tuple(part)]
+    files, options = corpus.files, corpus.options
+    can_cut = [can_be_cut(file, options, cuts_at_lines=False) for file in files]
+    parts = divided([file.size for file in files], can_cut, part_bytes)
+    return [tuple(_part_of(files[one.file], one, options) for one in part) for part in parts]
+
+
+def _part_of(file: CorpusFile, part: FilePart, options: CorpusOptions) -> CorpusFile:
+    if (part.start, part.stop) == (0, file.size):
+        return file
+    span = FileSpan(part.start, part.stop, file.size, cut_of(file.kind, options))
+    name = f"{file.name}, bytes {part.start:,} to {part.stop:,}"
+    return replace(file, name=name, size=part.stop - part.start, span=span)
 
 
 def _plan_document(
@@ -186,7 +194,14 @@ def _plan_document(
     """What two runs into one folder must have in common; files are known by what does not tell where they are."""
     settings = {name: value for name, value in plan.to_json().items() if name != "files"}
     files = [
-        [{"name": "/".join(file.below), "version": version} for file, version in zip(*one, strict=True)]
+        [
+            {
+                "name": "/".join(file.below),
+                "version": version,
+                "span": None if file.span is None else asdict(file.span),
+            }
+            for file, version in zip(*one, strict=True)
+        ]
         for one in zip(parts, versions, strict=True)
     ]
     document = {
