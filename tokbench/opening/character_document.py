@@ -228,7 +228,8 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
         raise NotNativeError("it has no unknown token")
     spaces = _spaces(document)
     merges, makes_specials = _merges(model, vocab, specials=specials)
-    if byte_ids is not None and not set(byte_ids).isdisjoint(id for merge in merges for id in merge[:2]):
+    spelled = {vocab.get(f"<0x{byte:02X}>") for byte in range(256)} if byte_ids is not None else set()
+    if not spelled.isdisjoint(id for merge in merges for id in merge[:2]):
         raise NotNativeError("it merges the tokens of bytes")
     if spaces.begin_words or spaces.cuts:
         joins_unknown = bool(model.get("fuse_unk")) and byte_ids is None

@@ -92,7 +92,9 @@ def without_bytes(*characters: str) -> dict[str, Any]:
     vocab = dict(trained()["model"]["vocab"])
     for character in characters:
         vocab[character] = vocab.pop(f"<0x{ord(character):02X}>")
-    return changed(model={"vocab": vocab})
+    pairs = [[each, each] for each in characters]
+    vocab |= {left + right: 900 + number for number, (left, right) in enumerate(pairs)}
+    return changed(model={"vocab": vocab, "merges": [*trained()["model"]["merges"], *pairs]})
 
 
 def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
