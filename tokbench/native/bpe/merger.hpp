@@ -89,10 +89,13 @@ class Merger {
 
   // The same without groups of groups, and with a bit for each symbol that is left instead of links.
   std::size_t merge_short(Id* symbols, std::size_t size, Id* out) {
+    static_assert(kMostShort <= Vocabulary::kMostAtOnce);
     std::uint32_t pairs[kMostShort];
+    Rank ranks[kMostShort];
     std::uint32_t left = (1u << size) - 1;
     std::fill(pairs, pairs + kMostShort, kNever);
-    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(vocabulary_.rank(symbols[i], symbols[i + 1]), i);
+    vocabulary_.ranks_of_neighbours(symbols, size, ranks);
+    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(ranks[i], i);
     for (;;) {
       const std::uint32_t best = size <= kGroup ? smallest(pairs) : std::min(smallest(pairs), smallest(pairs + kGroup));
       if (best >= kNever) break;
@@ -103,15 +106,14 @@ class Merger {
       const Id made = vocabulary_.made(best >> 8);
       symbols[position] = made;
       left &= ~(1u << taken);
+      // Where there is no neighbour, any symbol is asked about: no branch, as none could be foretold.
+      const std::uint32_t next = behind & (behind - 1);
+      const auto previous = static_cast<std::uint32_t>(std::bit_width(before | 1) - 1);
+      const Id following = symbols[next != 0 ? std::countr_zero(next) : 0];
+      const auto [rank_before, rank_behind] = vocabulary_.ranks_beside(symbols[previous], made, following);
       pairs[taken] = kNever;
-      pairs[position] = kNever;
-      if (const std::uint32_t next = behind & (behind - 1); next != 0) {
-        pairs[position] = order(vocabulary_.rank(made, symbols[std::countr_zero(next)]), position);
-      }
-      if (before != 0) {
-        const auto previous = static_cast<std::uint32_t>(std::bit_width(before) - 1);
-        pairs[previous] = order(vocabulary_.rank(symbols[previous], made), previous);
-      }
+      pairs[previous] = order(rank_before, previous);
+      pairs[position] = next != 0 ? order(rank_behind, position) : kNever;
     }
     std::size_t count = 0;
     for (; left != 0; left &= left - 1) out[count++] = symbols[std::countr_zero(left)];

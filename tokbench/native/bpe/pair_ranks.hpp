@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "common/compiler.hpp"
 #include "common/zeroed_table.hpp"
 #include "pair_map.hpp"
 
@@ -55,17 +56,31 @@ class PairRanks {
   // Whether a word a pair is enough.
   bool is_narrow() const { return num_slots_ != 0; }
 
-  // Most pairs that are asked for do not merge, and of nine tenths of those the filter knows, which stays in
-  // the processor's cache where the slots do not. Only where it is narrow.
-  Rank find_narrow(Id left, Id right) const {
+  // A pair on its way. Most pairs that are asked for do not merge, and of nine tenths of those the filter knows, which
+  // stays in the processor's cache where the slots do not. All this only where the table is narrow.
+  struct Question {
+    std::uint64_t pair, hash;
+    bool may_merge;
+  };
+  Question question(Id left, Id right) const {
     const std::uint64_t pair = packed(left, right), hash = hash_of(pair);
-    if ((filter_[bit(hash) / 64] >> (bit(hash) % 64) & 1) == 0) return kNone;
-    for (std::size_t i = first_slot(hash);; i = (i + 1) & (num_slots_ - 1)) {
+    return {pair, hash, (filter_[bit(hash) / 64] >> (bit(hash) % 64) & 1) != 0};
+  }
+
+  // The rank that is asked for, or kNone. Asked one after the other and answered afterwards, pairs wait for memory together.
+  Rank answer(const Question& asked) const {
+    if (!asked.may_merge) return kNone;
+    for (std::size_t i = first_slot(asked.hash);; i = (i + 1) & (num_slots_ - 1)) {
       const std::uint64_t slot = slots_[i];
-      if (slot >> kRankBits == pair && slot != kFree) [[likely]] return static_cast<Rank>(slot & kRankMask) - 1;
+      if (slot >> kRankBits == asked.pair && slot != kFree) [[likely]] return static_cast<Rank>(slot & kRankMask) - 1;
       if (slot == kFree) return kNone;
     }
   }
+
+  Rank find_narrow(Id left, Id right) const { return answer(question(left, right)); }
+
+  // Has the slot fetched that tells the answer.
+  void fetch(const Question& asked) const { prefetch(&slots_[first_slot(asked.hash)]); }
 
   // The same where it is not.
   Rank find_wide(Id left, Id right) const { return wide_->find(left, right); }
@@ -81,8 +96,8 @@ class PairRanks {
       wide_.emplace(expected);
       return;
     }
-    num_slots_ = std::bit_ceil(std::max<std::size_t>(expected * 2, 2));
-    num_bits_ = std::max<std::size_t>(num_slots_ * 4, 64);
+    num_slots_ = std::bit_ceil(std::max<std::size_t>(expected * 5 / 4, 2));
+    num_bits_ = std::bit_ceil(std::max<std::size_t>(expected * 8, 64));
     slots_ = ZeroedTable<std::uint64_t>(num_slots_);
     filter_ = ZeroedTable<std::uint64_t>(num_bits_ / 64);
   }
