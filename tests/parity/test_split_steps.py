@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
-from support.byte_level_documents import SPLITTING, with_parts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.byte_level_documents import ONLY_BYTES, SPLITTING, sequence, split, with_parts
 from support.texts import characters_of_all_kinds, texts
 
 from tokbench.backends.bpe.kernel import has_native_kernel
@@ -56,6 +57,99 @@ def test_steps_split_characters_of_all_kinds_as_the_library_does(name: str) -> N
         # The pre-tokens cover the text, and the library spells each byte as a character: lengths say all.
         expected = [len(piece) for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
         assert list(map(len, native._encoder.pretokens(text.encode()))) == expected
+
+
+# What is between two spaces is looked up unsplit where steps allow it.
+CUT_AT_SPACES = {"falcon", "deepseek-v3", "deepseek-coder", "bloom", "tekken", "words and digits"}
+ALTERNATIVES = [
+    *[
+        r"[.]+",
+        r"\d",
+        r"[.] ?",
+        r"[.][a-z]+",
+        r"\d[a-z]*+",
+        r"[.][a-z ]+",
+        r"\d[a-z]* ?",
+        r"[.]a b",
+        r"[.\d]",
+    ],
+    *[
+        r"[.][a-z]+(?= )",
+        r"[.][a-z]+(?! )",
+        r"\d[a-z]+(?=\S)",
+        r"[.]a$",
+        r"\d[a-z]*(?:$|b)",
+        r"\d(?:a(?! ))?",
+    ],
+]
+AT_LAST = [
+    *[
+        r" ?[A-Za-z]+",
+        r"[^a-zA-Z]?[A-Za-z]+|[.]+|\s+(?!\S)",
+        r"\s?\w+",
+        r"[a-zA-Z]+ ?",
+        r"[A-Za-z ]+",
+        r" (?=b)B",
+    ],
+    *[r"[A-Za-z]+(?= )| ?[A-Za-z]+", r" ?[A-Za-z]{1,2}", r" a?+[bB]", r" a?[bB]| a+", r" ?[a-zA-Z]+$"],
+]
+splitting_steps = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(ALTERNATIVES), min_size=1, max_size=3, unique=True),
+        st.sampled_from(
+            ["Isolated", "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
+        ),
+        st.booleans(),
+    ),
+    max_size=2,
+)
+WORDS = ["the", "low", "abc", "it's", "1 2", "é", "x  y", "a.b", "(", "\n"]
+few_letters = st.text("abB .1\n", max_size=8)
+
+
+def test_steps_that_split_at_spaces_are_known() -> None:
+    found = {name for name in SPLITTING if splitters(name)[0]._encoder.cuts_at_spaces}
+    assert found >= CUT_AT_SPACES
+    assert not found & {"line ends", "optional group", "joined before", "joined behind", "spaces put before"}
+
+
+@settings(max_examples=100)
+@given(
+    steps=splitting_steps,
+    last=st.sampled_from(AT_LAST),
+    parts=st.lists(st.tuples(few_letters, few_letters), min_size=1, max_size=10),
+)
+def test_what_stands_beside_a_space_is_split_alone(
+    steps: list[tuple[list[str], str, bool]], last: str, parts: list[tuple[str, str]]
+) -> None:
+    first_steps = [split("|".join(each), to, invert=turned) for each, to, turned in steps]
+    made = sequence(*first_steps, split(last), ONLY_BYTES)
+    data = with_parts(made, None)
+    library = HuggingFaceTokenizer(data, name="steps", backend="bpe")
+    plan = kernel_document(json.loads(data), ids=library.spelled_ids, path="steps")
+    encoder = NativeDocument(library, plan=plan)._encoder
+    if not encoder.cuts_at_spaces:
+        return
+    for left, right in parts:
+        for before, behind in (("a", "a"), ("b", "b"), ("b", "a"), ("B", "B")):
+            first, second = (left + before).encode(), (" " + behind + right).encode()
+            alone = encoder.pretokens(first) + encoder.pretokens(second)
+            assert encoder.pretokens(first + second) == alone
+
+
+@pytest.mark.parametrize("name", SPLITTING)
+@settings(max_examples=40)
+@given(
+    words=st.lists(
+        st.sampled_from(["the", "low", "abc", "it's", "1 2", "é", "x  y", "a.b", "(", "\n"]), max_size=40
+    )
+)
+def test_texts_of_many_words_have_the_librarys_ids(name: str, words: list[str]) -> None:
+    native, _ = splitters(name)
+    library = HuggingFaceTokenizer(native.document, name=name, backend="bpe")
+    for text in (" ".join(words), "".join(words), "東京" * 40 + " ".join(words)):
+        for _ in range(2):  # the second time they were seen
+            assert native.encode(text) == library.encode(text)
 
 
 def test_a_run_that_could_be_tried_again_and_again_takes_linear_time() -> None:

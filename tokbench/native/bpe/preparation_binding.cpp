@@ -85,6 +85,8 @@ void bind_preparation(nb::module_& module) {
       .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
            "(start, stop, id) of the added tokens that are found before a text is normalised.")
       .def("pretokens", &pretokens, "text"_a, "The pre-tokens of a text in which there are no added tokens, by its steps.")
+      .def_prop_ro("cuts_at_spaces", [](const PreparedEncoder& self) { return self.family().steps() && self.family().steps()->cuts_at_spaces(); },
+                   "Whether its steps split before each space between two ASCII letters, and both sides as if they stood alone.")
       .def("encode", &encode, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false)
       .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
            "(uint32[N] ids, int64[len(texts) + 1] offsets).")

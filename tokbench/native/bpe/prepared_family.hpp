@@ -13,6 +13,9 @@ namespace tokbench {
 // Ends the pre-tokens of vocabularies in which the last letter of a word is a letter of its own: no UTF-8 has it.
 inline constexpr Byte kEndMark = 0xFF;
 
+// Begins the pre-tokens that are looked up where parts of a text with several of them are, too: no UTF-8 has it either.
+inline constexpr Byte kPretokenMark = 0xFE;
+
 struct Preparation {
   AddedTokens ordinary;              // that are found in every text
   AddedTokens with_specials;         // and those that are found where special tokens are
@@ -27,8 +30,30 @@ class PreparedFamily : public BpeFamily {
     bool is_normalized = false;  // added tokens that are found before a text is normalised were found, and are not in it
   };
 
+  // Solves parts of a text by splitting them, and marked pre-tokens, where it was told the steps.
+  class Solver : public BpeFamily::Solver {
+   public:
+    using BpeFamily::Solver::Solver;
+
+    void split_in(const SplitSteps& steps) { steps_ = &steps; }
+
+    std::size_t solve(Bytes word, std::uint64_t hash, Id* out) {
+      if (steps_ == nullptr) return BpeFamily::Solver::solve(word, hash, out);
+      if (word.front() == kPretokenMark) return solve_pretoken(word.subspan(1), out);
+      Id* next = out;
+      steps_->for_each_pretoken(word, nullptr, [&](Bytes pretoken) { next += solve_pretoken(pretoken, next); });
+      return static_cast<std::size_t>(next - out);
+    }
+
+   private:
+    std::size_t solve_pretoken(Bytes pretoken, Id* out) { return BpeFamily::Solver::solve(pretoken, hash_of(pretoken), out); }
+
+    const SplitSteps* steps_ = nullptr;
+  };
+
   PreparedFamily(Pattern pattern, Preparation preparation)
-      : BpeFamily(pattern), preparation_(std::make_shared<const Preparation>(std::move(preparation))) {}
+      : BpeFamily(pattern), split_at_spaces_(tokbench::split_at_spaces()),
+        preparation_(std::make_shared<const Preparation>(std::move(preparation))) {}
 
   const std::optional<SplitSteps>& steps() const { return preparation_->steps; }
   const AddedTokens& added(Reading reading) const { return reading.has_specials ? preparation_->with_specials : preparation_->ordinary; }
@@ -56,8 +81,39 @@ class PreparedFamily : public BpeFamily {
   }
 
  private:
+  // Where the steps allow it, what is between two spaces is looked up unsplit, as long as that is short: it comes back as
+  // pre-tokens do. In a text of few spaces pre-tokens are looked up, and marked, as the same bytes can be either.
   template <class Worker, class Output>
   void encode_in_steps(Worker& worker, Bytes text, Output& output) const {
+    const SplitSteps& steps = *preparation_->steps;
+    if (preparation_->marks_ends || !steps.cuts_at_spaces()) return encode_pretokens(worker, text, output);
+    worker.solver().split_in(steps);
+    if (has_many_spaces(text)) return worker.encode_words_of(split_at_spaces_, text, output);
+    Byte* marked = worker.room_for_copies(text.size() * 2);
+    worker.encode_each(
+        [&](const auto& sink) {
+          steps.for_each_pretoken(text, nullptr, [&](Bytes pretoken) {
+            Byte* const start = marked;
+            *marked++ = kPretokenMark;
+            marked = std::copy(pretoken.begin(), pretoken.end(), marked);
+            sink(Bytes(start, marked));
+          });
+        },
+        output);
+  }
+
+  // As far as its beginning tells.
+  static bool has_many_spaces(Bytes text) {
+    constexpr std::size_t kSampled = 1024, kBytesPerSpace = 16;
+    const auto is_letter = [](Byte byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; };
+    const std::size_t size = std::min(text.size(), kSampled);
+    std::size_t found = 0;
+    for (std::size_t i = 1; i + 1 < size; ++i) found += (text[i] == ' ') & is_letter(text[i - 1]) & is_letter(text[i + 1]);
+    return found * kBytesPerSpace >= size;
+  }
+
+  template <class Worker, class Output>
+  void encode_pretokens(Worker& worker, Bytes text, Output& output) const {
     const SplitSteps& steps = *preparation_->steps;
     const std::size_t spaced_size = steps.adds_spaces() ? text.size() * 2 : 0;
     const std::size_t marked_size = preparation_->marks_ends ? std::max(text.size(), spaced_size) * 2 : 0;
@@ -78,6 +134,7 @@ class PreparedFamily : public BpeFamily {
         output);
   }
 
+  SplitWords split_at_spaces_;
   std::shared_ptr<const Preparation> preparation_;
 };
 

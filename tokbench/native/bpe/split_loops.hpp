@@ -18,6 +18,22 @@ struct RuleScanner {
   }
 };
 
+// What is between the spaces that stand between two ASCII letters, each space with what follows it.
+struct SpaceScanner {
+  static constexpr bool kHasBlocks = true;
+  static const Byte* next(const Byte* p, const Byte* end) {
+    const auto is_letter = [](Byte byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; };
+    for (const Byte* q = p + 1; q + 1 < end; ++q) {
+      if (*q == ' ' && is_letter(q[-1]) && is_letter(q[1])) return q;
+    }
+    return end;
+  }
+  TOKBENCH_ALWAYS_INLINE static Mask starts(const ByteClasses& classes, const Byte*, std::size_t, const Byte*) {
+    const Mask letters = classes.upper | classes.lower;
+    return classes.spaces & letters << 1 & letters >> 1;
+  }
+};
+
 // From character to character, which defines the pre-tokens of a text, to the first one that ends at `stop` or behind
 // it; returns where it ends.
 template <class Scanner, class Sink>
@@ -83,9 +99,8 @@ TOKBENCH_FOR_AVX512 [[gnu::flatten]] const Byte* split_by_wide_registers(const B
 }
 #endif
 
-template <Rules R, class Sink>
-SplitInto<Sink> split_in(SimdTier tier) {
-  using Scanner = RuleScanner<R>;
+template <class Scanner, class Sink>
+SplitInto<Sink> split_with(SimdTier tier) {
   if constexpr (Scanner::kHasBlocks) {
 #if TOKBENCH_HAS_AVX
     if (tier == SimdTier::Avx512) return &split_by_wide_registers<Scanner, Sink>;
@@ -100,6 +115,11 @@ template <class Sink>
 const Byte* split_nowhere(const Byte* p, const Byte* end, Sink& sink) {
   if (p != end) sink(p, end);
   return end;
+}
+
+template <Rules R, class Sink>
+SplitInto<Sink> split_in(SimdTier tier) {
+  return split_with<RuleScanner<R>, Sink>(tier);
 }
 
 // How a tier splits by a pattern: all tiers alike.

@@ -106,6 +106,10 @@ class SplitProgram {
     }
   }
 
+  std::span<const SplitOperation> operations() const { return operations_; }
+  SetMask first() const { return first_; }
+  SplitUnit unit() const { return unit_; }
+
   // Calls sink(start, stop, whether it is a match) for the matches in a text and for what stands between them.
   template <class Sink>
   void for_each_part(const CharacterSets& sets, const Byte* begin, const Byte* end, const Sink& sink) const {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <variant>
 
-#include "split_program.hpp"
 #include "splitting.hpp"
+#include "step_cuts.hpp"
 
 namespace tokbench {
 
@@ -75,10 +75,14 @@ class SplitSteps {
       if (named->prefix_space && adds_spaces_) throw std::invalid_argument("two steps add spaces");
       adds_spaces_ = adds_spaces_ || named->prefix_space;
     }
+    cuts_at_spaces_ = !adds_spaces_ && finds_cuts();
   }
 
   // Whether pre-tokens are parts of a copy of the text, with spaces that the text does not have.
   bool adds_spaces() const { return adds_spaces_; }
+
+  // Whether each space between two ASCII letters begins a pre-token, and both sides are split as they would be alone.
+  bool cuts_at_spaces() const { return cuts_at_spaces_; }
 
   // Calls sink(bytes) for each pre-token of a text that is not empty, in order. Where spaces are added, `spaced` has room
   // for twice the text.
@@ -116,10 +120,24 @@ class SplitSteps {
     });
   }
 
+  // Up to the step that certainly splits there, none may do otherwise; what comes behind it is given the sides.
+  bool finds_cuts() const {
+    for (const SplitStep& step : steps_) {
+      if (const auto* const named = std::get_if<PatternStep>(&step)) return named->pattern != Pattern::None;
+      const auto& program = std::get<ProgramStep>(step);
+      const ProgramCuts cuts(program.program, *sets_);
+      if (!cuts.is_local()) return false;
+      if (program.behavior == SplitBehavior::Isolated && cuts.begins_there()) return true;
+      if (!cuts.begins_elsewhere()) return false;
+    }
+    return false;
+  }
+
   std::optional<CharacterSets> sets_;
   std::vector<SplitStep> steps_;
   std::vector<Split> splits_;  // of the steps by pattern
   bool adds_spaces_ = false;
+  bool cuts_at_spaces_ = false;
 };
 
 }  // namespace tokbench
