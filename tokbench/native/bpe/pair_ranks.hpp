@@ -96,7 +96,7 @@ class PairRanks {
       wide_.emplace(expected);
       return;
     }
-    num_slots_ = std::bit_ceil(std::max<std::size_t>(expected * 5 / 4, 2));
+    num_slots_ = std::bit_ceil(expected * 5 / 4 + 1);  // one at least stays free: there the search for other pairs ends
     num_bits_ = std::bit_ceil(std::max<std::size_t>(expected * 8, 64));
     slots_ = ZeroedTable<std::uint64_t>(num_slots_);
     filter_ = ZeroedTable<std::uint64_t>(num_bits_ / 64);
