@@ -110,14 +110,18 @@ class PlainFirst:
             return self._converting().coerce(value, param=param, ctx=ctx)
         except typer.BadParameter as error:
             known = param.type_descriptor.parameter_info
-            if annotation == list[int]:
-                annotation, value = int, next((one for one in value if not _is_whole(one)), None)
+            if is_list and isinstance(value, list | tuple):
+                annotation = get_args(annotation)[0]
+                value = next((one for one in value if not _is_taken(one, annotation)), None)
             if known.parser is None and isinstance(value, str):
                 error.message = _what_is_wrong(value, annotation, known) or error.message
             raise
 
 
-def _is_whole(text: Any) -> bool:
+def _is_taken(text: Any, annotation: Any) -> bool:
+    """Whether a value of a list is taken, as far as its type can be told here."""
+    if annotation is not int:
+        return text in (_choices(annotation) or [text])
     try:
         int(text)
     except ValueError:
