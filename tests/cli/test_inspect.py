@@ -190,7 +190,7 @@ def test_what_is_wrong_beside_a_vocabulary_is_told(tmp_path: Path) -> None:
     (folder / "generation_config.json").write_text('{"eos_token_id": "\\u001b[31m"}', encoding="utf-8")
     done = run("inspect", folder)
     assert done.exit_code == 0, done.stderr
-    assert "eos_token_id is no id" in done.stdout.replace("\n", " ")
+    assert "eos_token_id is not an id" in done.stdout.replace("\n", " ")
     assert "\x1b" not in done.stdout
 
 

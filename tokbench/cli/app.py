@@ -32,7 +32,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         summary="Count the words of a corpus, to train on them.",
         examples=[
             "count-words data/ --out words",
-            "count-words 'data/*.jsonl.zst' --pattern gpt4o --out words --workers 8",
+            "count-words 'data/*.zst' --pattern gpt4o --out words --workers 8",
             "count-words data/ --out words --part 3/8",
             "count-words data/ --out words --resume",
         ],
@@ -93,7 +93,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
                     "shards write 'data/*.jsonl.zst' -t mine --out ids --append-eos",
                     "shards write 'data/*.jsonl.zst' -t mine --out ids --resume",
                     "shards write chats.jsonl -t mine --out out --chat auto --pack 4096",
-                    "shards write s3://texts -t mine --out s3://ids --engine dask --workers 4",
+                    "shards write s3://texts -t mine --out s3://ids --engine dask",
                 ],
             ),
             "verify": Entry(
