@@ -248,7 +248,7 @@ def test_a_suffix_at_the_end_of_words_is_a_letter_of_its_own(
         ({"pre_tokenizer": sequence(split(r"(?i:strasse)"), ONLY_BYTES)}, "one character together"),
         ({"pre_tokenizer": sequence(BYTE_LEVEL, BYTE_LEVEL)}, "bytes twice"),
         ({"pre_tokenizer": sequence({"type": "UnicodeScripts"}, BYTE_LEVEL)}, "UnicodeScripts"),
-        ({"normalizer": {"type": "StripAccents"}}, "StripAccents"),
+        ({"normalizer": {"type": "Nmt"}}, "Nmt"),
         ({"added_tokens": [added(" <b>", 300), added("<a>", 301, lstrip=True)]}, "strips white space"),
     ],
 )

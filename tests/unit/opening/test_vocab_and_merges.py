@@ -165,7 +165,7 @@ def test_classes_that_split_by_rules_of_their_own_are_refused(tmp_path: Path, na
         (["l", "##o", "l##o"], ["l ##o"], "begin with '##o', inside a word"),
         (["l@@", "o", "l@@o"], ["l@@ o"], "begin with 'l@@', with more of the word behind it"),
         (["▁", "l", "▁l"], ["▁ l"], "begin with '▁', with SentencePiece's sign for a space"),
-        (["日", "本", "日本"], ["日 本"], "begin with '日', which is no byte"),
+        (["日", "本", "日本"], ["日 本"], "begin with '日', which is not a byte"),
         ([*BYTES, "<0x0A>", "lo"], ["l o"], "the piece '<0x0A>' for a byte"),
         ([*BYTES, "lo", "ab"], [], "none, where the vocabulary has pieces of several bytes"),
     ],
