@@ -13,7 +13,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tokbench.corpus import Fingerprint, Problems, open_corpus
-from tokbench.corpus.records import RecordFields, jsonl_records
+from tokbench.corpus.jsonl import jsonl_records
+from tokbench.corpus.records import RecordFields
 from tokbench.corpus.text import decoded, documents_of, text_documents, utf8_stream
 from tokbench.errors import CorpusError
 

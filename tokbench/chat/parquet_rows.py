@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation_files import ReadConversation, parse_conversation
 from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES
-from tokbench.corpus.records import require_pyarrow
+from tokbench.corpus.parquet import require_pyarrow
 from tokbench.errors import CorpusError, ModelFormatError
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO
 
 from tokbench.core.documents import ByteSource
-from tokbench.corpus.files import STDIN, CorpusFile, unreadable
+from tokbench.corpus.files import STDIN, CorpusFile
+from tokbench.corpus.paths import unreadable
 from tokbench.corpus.spans import bounds_of
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
 from tokbench.files.compression import MAGIC

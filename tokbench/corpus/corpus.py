@@ -11,7 +11,6 @@ from tokbench.core.plurals import counted
 from tokbench.corpus.bytes import bounds_in, packed, read_blocks
 from tokbench.corpus.document import Document
 from tokbench.corpus.document_limits import Bound, bounded_blocks
-from tokbench.corpus.files import CorpusFile, LeftOut, unreadable
 from tokbench.corpus.fingerprint import Fingerprint, Lines
 from tokbench.corpus.groups import (
     file_group,
@@ -21,8 +20,11 @@ from tokbench.corpus.groups import (
     is_translation,
     no_group,
 )
+from tokbench.corpus.jsonl import jsonl_records
 from tokbench.corpus.memory import MOST_BYTES, DocumentMemory
-from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records
+from tokbench.corpus.parquet import parquet_records
+from tokbench.corpus.paths import unreadable
+from tokbench.corpus.records import RecordFields
 from tokbench.corpus.scripts import script_of
 from tokbench.corpus.sides import Side, sides_of
 from tokbench.corpus.text import (
@@ -39,6 +41,7 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tokbench.corpus.files import CorpusFile, LeftOut
     from tokbench.corpus.opening import CorpusOptions
 
 _T = TypeVar("_T")

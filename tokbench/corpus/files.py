@@ -6,19 +6,26 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.core.near_names import near_names
 from tokbench.corpus import manifest
+from tokbench.corpus.paths import (
+    WILDCARDS,
+    expand,
+    files_below,
+    missing_path,
+    printable,
+    status_of,
+    unreadable,
+)
 from tokbench.errors import CorpusError
 from tokbench.files.storage.open import is_url, place_of, remote_place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from tokbench.corpus.spans import FileSpan
     from tokbench.files.compression import Compression
@@ -32,7 +39,6 @@ _KINDS: dict[str, Kind] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "p
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 _KNOWN_SUFFIXES = frozenset({".txt", ".text", ".md", ".rst", ".csv", ".tsv", *_KINDS})
 """Never taken for binary in a folder: UTF-16 in one of these should be reported, not skipped."""
-_WILDCARDS = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +172,11 @@ class _Finder:
                 return
             text = str(local)
         path = Path(text)
-        status = _status(path)
+        status = status_of(path)
         if status is not None:
             self._add_named(path, status)
-        elif _WILDCARDS.isdisjoint(text):
-            raise _missing(path)
+        elif WILDCARDS.isdisjoint(text):
+            raise missing_path(path)
         else:
             self._add_pattern(path)
 
@@ -185,10 +191,10 @@ class _Finder:
 
     def _add_pattern(self, pattern: Path) -> None:
         anchor = Path(pattern.anchor)
-        matches = sorted(set(_expand(anchor, pattern.relative_to(anchor).parts)))
+        matches = sorted(set(expand(anchor, pattern.relative_to(anchor).parts)))
         found = 0
         for path in matches:
-            status = _status(path)
+            status = status_of(path)
             if status is not None and stat.S_ISDIR(status.st_mode):
                 found += self._walk(path)
             elif status is not None and stat.S_ISREG(status.st_mode):
@@ -207,7 +213,7 @@ class _Finder:
                 self._keep_stored(place.stat(), Path(place.name), is_named=True)
                 return
             except FileNotFoundError:
-                found = place.files() if _WILDCARDS.isdisjoint(url) else place.matches()
+                found = place.files() if WILDCARDS.isdisjoint(url) else place.matches()
         except OSError as error:
             raise unreadable(url, error) from error
         if not found:
@@ -241,8 +247,8 @@ class _Finder:
     def _walk(self, root: Path) -> int:
         """Keep the text files below a folder; how many there are, known ones too."""
         found = 0
-        for path in _below(root, skipped=self._hidden):
-            status = _status(path)
+        for path in files_below(root, skipped=self._hidden):
+            status = status_of(path)
             if status is None or not stat.S_ISREG(status.st_mode):
                 self._special.add(str(path))
                 continue
@@ -283,19 +289,6 @@ class _Finder:
         return CorpusError(message, hint=f"left out: {left_out}; a file that is named itself is always read")
 
 
-def unreadable(name: str, error: OSError) -> CorpusError:
-    """The error for a file or folder that the system does not let us read."""
-    reason = error.strerror or str(error)
-    how = "your credentials" if is_url(name) else f"its permissions: ls -ld {name}"
-    hint = f"check {how}" if isinstance(error, PermissionError) else None
-    return CorpusError(f"{name}: cannot be read ({reason})", hint=hint)
-
-
-def printable(name: str) -> str:
-    r"""A file's name, with the bytes of it that are not UTF-8 written as "\xff": so that it can be written itself."""
-    return os.fsencode(name).decode(errors="backslashreplace")
-
-
 def _describe(path: Path, below: tuple[str, ...], status: os.stat_result) -> CorpusFile:
     regular = stat.S_ISREG(status.st_mode)
     size = status.st_size if regular else 0
@@ -322,123 +315,4 @@ def _described(
 def _literal_part(url: str) -> Path:
     """The folder of a URL that comes before its first wildcard."""
     parts = Path(url).parts
-    return Path(*takewhile(_WILDCARDS.isdisjoint, parts))
-
-
-def _status(path: Path) -> os.stat_result | None:
-    """The status of a path, links followed; None where it does not exist."""
-    try:
-        return path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except ValueError as error:
-        raise CorpusError(f"{str(path)!r} cannot be a path: {error}") from None
-    except OSError as error:
-        if error.errno == errno.ELOOP:  # a link that leads to itself
-            return None
-        raise unreadable(str(path), error) from error
-
-
-def _is_folder(path: Path) -> bool:
-    status = _status(path)
-    return status is not None and stat.S_ISDIR(status.st_mode)
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError as error:
-        raise unreadable(str(folder), error) from error
-
-
-def _below(root: Path, *, skipped: set[str]) -> Iterator[Path]:
-    """Everything but folders below a folder; hidden names are put into `skipped` instead.
-
-    Links come after all real entries, so that what has both is known by its real path, and a
-    folder is entered once, so that links in a circle end.
-    """
-    links: list[Path] = []
-    folders: list[Path] = [root]
-    entered: set[object] = set()
-    while folders or links:
-        path = folders.pop() if folders else links.pop(0)
-        if not _is_folder(path):
-            yield path
-            continue
-        if (real := path.resolve()) in entered:
-            continue
-        entered.add(real)
-        for entry in _entries(path):
-            if _is_hidden(entry.name):
-                skipped.add(entry.path)
-            elif entry.is_symlink():
-                links.append(path / entry.name)
-            elif entry.is_dir():
-                folders.append(path / entry.name)
-            else:
-                yield path / entry.name
-
-
-def _folders_below(root: Path) -> Iterator[Path]:
-    """A folder and all folders below it, without hidden ones and without following links."""
-    yield root
-    for entry in _entries(root):
-        if entry.is_dir(follow_symlinks=False) and not _is_hidden(entry.name):
-            yield from _folders_below(root / entry.name)
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether a name in a folder is not one of its texts: pip compiles even texts that end in .py."""
-    return name.startswith(".") or name == "__pycache__"
-
-
-def _expand(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
-    """What matches a pattern below a folder. Hidden names match only where the pattern starts with a dot too.
-
-    >>> sorted(str(path) for path in _expand(Path(), ("no", "such", "*.txt")))
-    []
-    """
-    if not pattern:
-        yield folder
-        return
-    head, *rest = pattern
-    if _WILDCARDS.isdisjoint(head):
-        if _status(folder / head) is not None:
-            yield from _expand(folder / head, tuple(rest))
-    elif not _is_folder(folder):
-        return
-    elif head == "**" and not rest:
-        yield folder
-    elif head == "**":
-        for below in _folders_below(folder):
-            yield from _expand(below, tuple(rest))
-    else:
-        for entry in _entries(folder):
-            if fnmatchcase(entry.name, head) and (head.startswith(".") or not entry.name.startswith(".")):
-                yield from _expand(folder / entry.name, tuple(rest))
-
-
-def _missing(path: Path) -> CorpusError:
-    """The error for a path that is not there, with the nearest names that are."""
-    if path.is_symlink():
-        return CorpusError(f"{path}: a link that leads nowhere", hint=f"it points to {path.readlink()}")
-    lost = path
-    while lost.parent != lost and not lost.parent.is_dir():
-        lost = lost.parent
-    if lost.exists():
-        return CorpusError(f"{path} does not exist", hint=f"{lost} is a file, not a folder")
-    close = near_names(lost.name, [entry.name for entry in _entries(lost.parent)], most=3)
-    if close:
-        return CorpusError(f"{path} does not exist", hint="did you mean " + _alternatives(lost.parent, close))
-    if lost != path:
-        return CorpusError(f"{path} does not exist", hint=f"there is no folder {lost}")
-    return CorpusError(
-        f"{path} does not exist", hint=f"there is nothing of that name in {lost.parent.resolve()}"
-    )
-
-
-def _alternatives(folder: Path, names: list[str]) -> str:
-    """Paths as a question: "docs/a.txt, docs/b.txt or docs/c.txt?"."""
-    *others, last = [str(folder / name) for name in names]
-    return f"{', '.join(others)} or {last}?" if others else f"{last}?"
+    return Path(*takewhile(WILDCARDS.isdisjoint, parts))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.progress import files_read, known_bytes
 from tokbench.corpus.bytes import BLOCK_BYTES
-from tokbench.corpus.files import unreadable
 from tokbench.corpus.fingerprint import Fingerprint, Lines, is_blank
+from tokbench.corpus.paths import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

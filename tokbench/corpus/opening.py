@@ -13,7 +13,7 @@ from tokbench.corpus.corpus import Corpus
 from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, MOST_DOCUMENT_BYTES
 from tokbench.corpus.files import CorpusFile, find_files
 from tokbench.corpus.groups import check_group_by, group_field
-from tokbench.corpus.records import require_pyarrow
+from tokbench.corpus.parquet import require_pyarrow
 from tokbench.corpus.text import DocumentUnit, ErrorPolicy
 from tokbench.errors import ConfigError, CorpusError
 from tokbench.files.bundled import corpora_directory

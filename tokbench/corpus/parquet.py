@@ -1,0 +1,215 @@
+"""The rows of a Parquet file, one document each."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, Bound
+from tokbench.corpus.records import BETWEEN_FIELDS, Record, RecordFields, group_name, listed, not_a_string
+from tokbench.corpus.text import decode_record
+from tokbench.errors import BackendUnavailableError, CorpusError
+from tokbench.files.storage.open import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from io import BufferedReader
+    from pathlib import Path
+
+    import pyarrow.parquet
+
+    from tokbench.corpus.files import CorpusFile
+    from tokbench.corpus.text import ErrorPolicy, Problems
+
+_ROWS = 256
+"""Rows held at once, where they are short."""
+_BATCH_BYTES = 32 << 20
+_SMALL_SHARE = 8
+_VALUE_BYTES = 64  # of a row beside its text: lengths, levels, headers of pages
+
+
+def parquet_records(
+    file: CorpusFile,
+    fields: RecordFields,
+    *,
+    errors: ErrorPolicy,
+    problems: Problems,
+    max_bytes: int = MAX_DOCUMENT_BYTES,
+    tell: Callable[[int], None] = lambda _: None,
+) -> Iterator[Record]:
+    """The rows of a Parquet file, some at a time and only the columns needed.
+
+    Before some are given `tell` is told how far the file has been read: its bytes, by the share of its rows.
+
+    Raises:
+        CorpusError: a file that is not Parquet, or is damaged, or lacks a column of text; a row without
+            text, or (under errors="strict") with bytes that are not UTF-8, or (but under
+            errors="skip") with more than `max_bytes`.
+        BackendUnavailableError: pyarrow is not installed.
+    """
+    require_pyarrow(file.name)
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        bound = Bound(max_bytes, file.name, errors)
+        with pyarrow.parquet.ParquetFile(_source(file)) as parquet:
+            _check_columns(parquet.schema_arrow, fields, file.name)
+            metadata = parquet.metadata
+            has_group = fields.group in parquet.schema_arrow.names
+        fields = fields if has_group else RecordFields(fields.text)
+
+        def told(rows: int) -> None:
+            tell(file.size * rows // metadata.num_rows)
+
+        dictionaries = [name for name in fields.text if _repeats_texts(metadata, name)]
+        with pyarrow.parquet.ParquetFile(
+            _source(file), metadata=metadata, read_dictionary=dictionaries or None
+        ) as parquet:
+            groups = _groups_of(file, metadata)
+            first = sum(metadata.row_group(number).num_rows for number in range(groups.start)) + 1
+            rows = _parquet_rows(parquet, fields, bound, groups=groups, first=first, tell=told)
+            for number, (data, value) in enumerate(rows, first):
+                name = f"{file.name}:{number}"
+                if data is not None and len(data) > max_bytes:
+                    bound.too_long(number)
+                    problems.skipped_documents += 1
+                    problems.long_documents += 1
+                    continue
+                if data is None:
+                    raise not_a_string(fields.text[0], None, name)
+                text = decode_record(data, name, errors=errors, problems=problems)
+                if text is not None:
+                    yield Record(number, text, group_name(fields.group, value, name))
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise CorpusError(
+            f"{file.name}: cannot be read as Parquet ({reason})", hint="fetch or write the file again"
+        ) from None
+
+
+def _source(file: CorpusFile) -> Path | BufferedReader:
+    return file.path if file.url is None else place_of(file.url).open()
+
+
+def require_pyarrow(name: str) -> None:
+    """Raise `BackendUnavailableError` where Parquet files cannot be read."""
+    if find_spec("pyarrow") is None:
+        raise BackendUnavailableError(
+            f"{name}: Parquet files need the package pyarrow", hint="pip install 'tokbench[parquet]'"
+        )
+
+
+def _check_columns(schema: pyarrow.Schema, fields: RecordFields, name: str) -> None:
+    for field in fields.text:
+        if field not in schema.names:
+            raise CorpusError(
+                f"{name}: there is no column {field!r}",
+                hint=f"its columns are {listed(schema.names)}; choose with --text-field",
+            )
+        column = schema.field(field).type
+        if not _holds_text(column):
+            raise CorpusError(
+                f"{name}: the column {field!r} holds {column}, not text",
+                hint="choose another with --text-field",
+            )
+
+
+def _holds_text(column: pyarrow.DataType) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(column):
+        column = column.value_type
+    return bool(types.is_string(column) or types.is_large_string(column) or types.is_string_view(column))
+
+
+def _parquet_rows(
+    parquet: pyarrow.parquet.ParquetFile,
+    fields: RecordFields,
+    bound: Bound,
+    *,
+    groups: range,
+    first: int,
+    tell: Callable[[int], None],
+) -> Iterator[tuple[bytes | None, Any]]:
+    """Each row's text, as bytes because Parquet does not promise UTF-8, and the value of its group field."""
+    given = 0
+    for number in groups:
+        group = parquet.metadata.row_group(number)
+        size = sum(_text_size(group, name) for name in fields.text)
+        if size > (bound.num_bytes + _VALUE_BYTES) * group.num_rows and bound.errors != "skip":
+            bound.too_long(first)  # one of them at least, which is told before it is unpacked
+        rows = max(1, min(_ROWS, _BATCH_BYTES * group.num_rows // max(size, 1)))
+        for batch in parquet.iter_batches(rows, row_groups=[number], columns=fields.columns):
+            given += batch.num_rows
+            tell(given)
+            yield from _rows(batch, fields)
+        first += group.num_rows
+
+
+def _groups_of(file: CorpusFile, metadata: pyarrow.parquet.FileMetaData) -> range:
+    """The row groups of a file that begin in its span."""
+    if file.span is None:
+        return range(metadata.num_row_groups)
+    begins = [_begin_of(metadata.row_group(number)) for number in range(metadata.num_row_groups)]
+    return range(
+        sum(begin < file.span.start for begin in begins), sum(begin < file.span.stop for begin in begins)
+    )
+
+
+def _begin_of(group: pyarrow.parquet.RowGroupMetaData) -> int:
+    """Where a row group begins in the bytes of its file, by its first column."""
+    if not group.num_columns:
+        return 0
+    chunk = group.column(0)
+    offsets: list[int] = [chunk.data_page_offset]
+    if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
+        offsets.append(chunk.dictionary_page_offset)
+    return min(offsets)
+
+
+def _text_size(group: pyarrow.parquet.RowGroupMetaData, name: str) -> int:
+    """The bytes that the texts of a row group take once they are unpacked, as the file says."""
+    return max((chunk.total_uncompressed_size for chunk in _chunks(group, name)), default=0)
+
+
+def _repeats_texts(metadata: pyarrow.parquet.FileMetaData, name: str) -> bool:
+    """Whether texts are better left in their dictionary: a thousand rows can be the same long one."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return any(
+        chunk.has_dictionary_page
+        and (chunk.data_page_offset - chunk.dictionary_page_offset) * _SMALL_SHARE
+        > chunk.total_compressed_size
+        for group in groups
+        for chunk in _chunks(group, name)
+    )
+
+
+def _chunks(
+    group: pyarrow.parquet.RowGroupMetaData, name: str
+) -> Iterator[pyarrow.parquet.ColumnChunkMetaData]:
+    chunks = map(group.column, range(group.num_columns))
+    return (chunk for chunk in chunks if chunk.path_in_schema == name)
+
+
+def _rows(batch: pyarrow.RecordBatch, fields: RecordFields) -> Iterator[tuple[bytes | None, Any]]:
+    """The same of some rows, a text at a time: all of them may be one entry of a dictionary."""
+    texts = map(_joined, zip(*(_texts(batch.column(name)) for name in fields.text), strict=True))
+    groups = repeat(None) if fields.group is None else batch.column(fields.group).to_pylist()
+    return zip(texts, groups, strict=False)
+
+
+def _texts(column: pyarrow.Array) -> Iterator[bytes | None]:
+    import pyarrow
+
+    if isinstance(column, pyarrow.DictionaryArray):
+        entries = column.dictionary.cast(pyarrow.large_binary())
+        return (None if index is None else entries[index].as_py() for index in column.indices.to_pylist())
+    return (text.as_py() for text in column.cast(pyarrow.large_binary()))
+
+
+def _joined(parts: tuple[bytes | None, ...]) -> bytes | None:
+    """The text of a row by its columns, without those that are null; None where all are."""
+    there = [part for part in parts if part is not None]
+    return BETWEEN_FIELDS.encode().join(there) if there else None

@@ -1,0 +1,153 @@
+"""Paths of the file system: what lies below a folder, what a pattern matches, which names are near a lost one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from tokbench.core.near_names import near_names
+from tokbench.errors import CorpusError
+from tokbench.files.storage.open import is_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WILDCARDS = frozenset("*?[")
+"""The characters that make a path a pattern."""
+
+
+def printable(name: str) -> str:
+    r"""A file's name, with the bytes of it that are not UTF-8 written as "\xff": so that it can be written itself."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def status_of(path: Path) -> os.stat_result | None:
+    """The status of a path, links followed; None where it does not exist."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise CorpusError(f"{str(path)!r} cannot be a path: {error}") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # a link that leads to itself
+            return None
+        raise unreadable(str(path), error) from error
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path leads to a folder, links followed."""
+    status = status_of(path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
+def files_below(root: Path, *, skipped: set[str]) -> Iterator[Path]:
+    """Everything but folders below a folder; hidden names are put into `skipped` instead.
+
+    Links come after all real entries, so that what has both is known by its real path, and a
+    folder is entered once, so that links in a circle end.
+    """
+    links: list[Path] = []
+    folders: list[Path] = [root]
+    entered: set[object] = set()
+    while folders or links:
+        path = folders.pop() if folders else links.pop(0)
+        if not is_folder(path):
+            yield path
+            continue
+        if (real := path.resolve()) in entered:
+            continue
+        entered.add(real)
+        for entry in _entries(path):
+            if _is_hidden(entry.name):
+                skipped.add(entry.path)
+            elif entry.is_symlink():
+                links.append(path / entry.name)
+            elif entry.is_dir():
+                folders.append(path / entry.name)
+            else:
+                yield path / entry.name
+
+
+def expand(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
+    """What matches a pattern below a folder. Hidden names match only where the pattern starts with a dot too.
+
+    >>> sorted(str(path) for path in expand(Path(), ("no", "such", "*.txt")))
+    []
+    """
+    if not pattern:
+        yield folder
+        return
+    head, *rest = pattern
+    if WILDCARDS.isdisjoint(head):
+        if status_of(folder / head) is not None:
+            yield from expand(folder / head, tuple(rest))
+    elif not is_folder(folder):
+        return
+    elif head == "**" and not rest:
+        yield folder
+    elif head == "**":
+        for below in _folders_below(folder):
+            yield from expand(below, tuple(rest))
+    else:
+        for entry in _entries(folder):
+            if fnmatchcase(entry.name, head) and (head.startswith(".") or not entry.name.startswith(".")):
+                yield from expand(folder / entry.name, tuple(rest))
+
+
+def _folders_below(root: Path) -> Iterator[Path]:
+    """A folder and all folders below it, without hidden ones and without following links."""
+    yield root
+    for entry in _entries(root):
+        if entry.is_dir(follow_symlinks=False) and not _is_hidden(entry.name):
+            yield from _folders_below(root / entry.name)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise unreadable(str(folder), error) from error
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether a name in a folder is not one of its texts: pip compiles even texts that end in .py."""
+    return name.startswith(".") or name == "__pycache__"
+
+
+def unreadable(name: str, error: OSError) -> CorpusError:
+    """The error for a file or folder that the system does not let us read."""
+    reason = error.strerror or str(error)
+    how = "your credentials" if is_url(name) else f"its permissions: ls -ld {name}"
+    hint = f"check {how}" if isinstance(error, PermissionError) else None
+    return CorpusError(f"{name}: cannot be read ({reason})", hint=hint)
+
+
+def missing_path(path: Path) -> CorpusError:
+    """The error for a path that is not there, with the nearest names that are."""
+    if path.is_symlink():
+        return CorpusError(f"{path}: a link that leads nowhere", hint=f"it points to {path.readlink()}")
+    lost = path
+    while lost.parent != lost and not lost.parent.is_dir():
+        lost = lost.parent
+    if lost.exists():
+        return CorpusError(f"{path} does not exist", hint=f"{lost} is a file, not a folder")
+    close = near_names(lost.name, [entry.name for entry in _entries(lost.parent)], most=3)
+    if close:
+        return CorpusError(f"{path} does not exist", hint="did you mean " + _alternatives(lost.parent, close))
+    if lost != path:
+        return CorpusError(f"{path} does not exist", hint=f"there is no folder {lost}")
+    return CorpusError(
+        f"{path} does not exist", hint=f"there is nothing of that name in {lost.parent.resolve()}"
+    )
+
+
+def _alternatives(folder: Path, names: list[str]) -> str:
+    """Paths as a question: "docs/a.txt, docs/b.txt or docs/c.txt?"."""
+    *others, last = [str(folder / name) for name in names]
+    return f"{', '.join(others)} or {last}?" if others else f"{last}?"
