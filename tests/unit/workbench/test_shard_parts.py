@@ -8,16 +8,16 @@ import os
 import shutil
 import signal
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.engines import HereEngine
+from support.shard_parts import Case
 from support.sharded import EOS, TEXTS, tokenizer
 
 import tokbench
 from tokbench.distributed.engines.open import open_engine
-from tokbench.distributed.outcomes import Ledger, run_task
 from tokbench.errors import ConfigError, CorpusError, DistributedError, ModelFormatError, StoreError
 from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
@@ -25,82 +25,10 @@ from tokbench.shards.verification import verify_shards
 from tokbench.workbench.shard_parts import NamedTokenizer, write_shard_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tokbench.core.progress import Progress
-    from tokbench.distributed.tasks import Engine, Finished, Slice
-
-
-class HereEngine:
-    """Runs tasks in this process, in the reverse order, and each of them twice; the first few fail if asked to."""
-
-    name = "here"
-    workers = 1
-
-    def __init__(self, *, breaking: int = 0) -> None:
-        self._breaking = breaking
-
-    def run(
-        self, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
-    ) -> Iterator[Finished]:
-        ledger = Ledger(slices, phase=phase, workers=1, progress=progress)
-        for number in reversed(range(len(slices))):
-            outcome: dict[str, Any] = {"error": "the worker was lost", "hint": None}
-            if self._breaking:
-                self._breaking -= 1
-            else:
-                outcome = run_task(task, slices[number].arguments)
-                assert run_task(task, slices[number].arguments) == outcome
-            if (finished := ledger.settle(number, outcome)) is not None:
-                yield finished
-        ledger.raise_failures()
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def __enter__(self) -> HereEngine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is open."""
-
-
-@dataclass
-class Case:
-    """A corpus in several files, a saved tokenizer, and a folder to write to."""
-
-    folder: Path
-    named: NamedTokenizer
-
-    @property
-    def files(self) -> list[Path]:
-        return sorted((self.folder / "corpus").iterdir())
-
-    def corpus(self) -> tokbench.Corpus:
-        return tokbench.open_corpus(self.folder / "corpus", documents="lines")
-
-    def write(
-        self, out: str | Path = "out", *, engine: Engine | None = None, part_bytes: int = 1, **options: Any
-    ) -> Any:
-        place = out if isinstance(out, str) and "://" in out else self.folder / out
-        return write_shard_parts(
-            self.named,
-            tokbench.load(self.named.name),
-            self.corpus(),
-            place,
-            engine=engine or HereEngine(),
-            part_bytes=part_bytes,
-            **options,
-        )
-
-    def bytes_of(self, out: str) -> dict[str, bytes]:
-        root = self.folder / out
-        return {
-            str(path.relative_to(root)): path.read_bytes()
-            for path in sorted(root.rglob("*"))
-            if path.is_file()
-        }
+    from tokbench.distributed.tasks import Finished
 
 
 def put(path: Path, data: bytes) -> None:

@@ -9,13 +9,13 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
 from tokbench import __version__
+from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
 from tokbench.distributed.outcomes import Ledger, run_task
 from tokbench.distributed.tasks import TaskContext
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from types import TracebackType
 
     import distributed
 
@@ -28,7 +28,7 @@ _BETWEEN_REPORTS = 1.0
 _BETWEEN_COUNTS = 5.0
 
 
-class DaskEngine:
+class DaskEngine(ClosedOnExit):
     """Runs tasks on the workers of a scheduler, one thread each.
 
     Dask runs a task again where its worker was lost, up to three times (`distributed.scheduler.allowed-failures`).
@@ -129,17 +129,6 @@ class DaskEngine:
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _outcome(self, future: distributed.Future) -> dict[str, Any]:
         """How a slice ended. Raises `DistributedError` where the scheduler was lost, and with it all that ran."""

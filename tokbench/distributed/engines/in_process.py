@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
 from tokbench.distributed.outcomes import Ledger, run_task
 from tokbench.distributed.tasks import TaskContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from tokbench.core.progress import Progress
     from tokbench.distributed.tasks import Finished, Slice
 
 
-class InProcessEngine:
+class InProcessEngine(ClosedOnExit):
     """Runs tasks here; Ctrl-C ends them where they are."""
 
     name = "in-process"
@@ -44,14 +44,3 @@ class InProcessEngine:
 
     def close(self) -> None:
         """Nothing runs."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

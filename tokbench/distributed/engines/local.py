@@ -10,15 +10,15 @@ from collections import Counter, deque
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.python_processes import module_environment
+from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
 from tokbench.distributed.outcomes import Ledger
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from tokbench.core.progress import Progress
     from tokbench.distributed.tasks import Finished, Slice
@@ -37,7 +37,7 @@ class _Told(NamedTuple):
     message: dict[str, Any] | None
 
 
-class LocalEngine:
+class LocalEngine(ClosedOnExit):
     """Runs tasks in processes of this machine, which stay for the next run.
 
     A task is run again where its process was killed, up to three times. Closing, and any exception on the way, as
@@ -101,17 +101,6 @@ class LocalEngine:
             worker.ask_to_end()
         for worker in workers:
             worker.end()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _start(self, number: int, task: str, slices: Sequence[Slice]) -> None:
         """Give a slice to a worker. One that has ended meanwhile tells so, as one does that ends later."""

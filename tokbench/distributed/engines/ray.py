@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tokbench import __version__
 from tokbench.core.python_processes import module_environment
+from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
 from tokbench.distributed.outcomes import Ledger, run_task
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from tokbench.core.progress import Progress
     from tokbench.distributed.tasks import Finished, Slice
@@ -21,7 +21,7 @@ _SECONDS_TO_WAIT = 1.0
 _MORE_ATTEMPTS = 2
 
 
-class RayEngine:
+class RayEngine(ClosedOnExit):
     """Runs tasks on the workers of a Ray cluster, one processor each.
 
     Ray runs a task again where its worker was lost, up to three times. A process has one connection to Ray, so only
@@ -96,17 +96,6 @@ class RayEngine:
         import ray
 
         ray.shutdown()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _connect(**options: Any) -> None:

@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "common/utf8.hpp"
+#include "counter_totals.hpp"
 #include "pretoken_counts.hpp"
 #include "special_tokens.hpp"
 #include "text_buffer.hpp"
@@ -29,24 +30,6 @@
 namespace tokbench {
 
 enum class DocumentMode : std::uint8_t { File, Lines };
-
-struct CounterTotals {
-  std::uint64_t documents = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t pretokens = 0;
-  void add(const CounterTotals& other) {
-    documents += other.documents;
-    bytes += other.bytes;
-    pretokens += other.pretokens;
-  }
-};
-
-// Where a source (numbered in the order in which they began) stops being UTF-8.
-struct InvalidByte {
-  std::size_t source;
-  std::uint64_t offset;
-  friend auto operator<=>(const InvalidByte&, const InvalidByte&) = default;
-};
 
 // The bytes of pre-tokens that were counted elsewhere: nothing is counted higher than the bytes of all text.
 class CountedBytes {

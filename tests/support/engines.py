@@ -1,0 +1,42 @@
+"""An engine for tests that is as unkind to tasks as the contract allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
+from tokbench.distributed.outcomes import Ledger, run_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.core.progress import Progress
+    from tokbench.distributed.tasks import Finished, Slice
+
+
+class HereEngine(ClosedOnExit):
+    """Runs tasks in this process, in the reverse order, and each of them twice; the first few fail if asked to."""
+
+    name = "here"
+    workers = 1
+
+    def __init__(self, *, breaking: int = 0) -> None:
+        self._breaking = breaking
+
+    def run(
+        self, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
+    ) -> Iterator[Finished]:
+        ledger = Ledger(slices, phase=phase, workers=1, progress=progress)
+        for number in reversed(range(len(slices))):
+            outcome: dict[str, Any] = {"error": "the worker was lost", "hint": None}
+            if self._breaking:
+                self._breaking -= 1
+            else:
+                outcome = run_task(task, slices[number].arguments)
+                assert run_task(task, slices[number].arguments) == outcome
+            if (finished := ledger.settle(number, outcome)) is not None:
+                yield finished
+        ledger.raise_failures()
+
+    def close(self) -> None:
+        """Nothing is open."""

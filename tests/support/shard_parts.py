@@ -1,0 +1,52 @@
+"""A run that writes shards in parts, for its tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import tokbench
+from support.engines import HereEngine
+from tokbench.workbench.shard_parts import NamedTokenizer, write_shard_parts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.distributed.tasks import Engine
+
+
+@dataclass
+class Case:
+    """A corpus in several files, a saved tokenizer, and a folder to write to."""
+
+    folder: Path
+    named: NamedTokenizer
+
+    @property
+    def files(self) -> list[Path]:
+        return sorted((self.folder / "corpus").iterdir())
+
+    def corpus(self) -> tokbench.Corpus:
+        return tokbench.open_corpus(self.folder / "corpus", documents="lines")
+
+    def write(
+        self, out: str | Path = "out", *, engine: Engine | None = None, part_bytes: int = 1, **options: Any
+    ) -> Any:
+        place = out if isinstance(out, str) and "://" in out else self.folder / out
+        return write_shard_parts(
+            self.named,
+            tokbench.load(self.named.name),
+            self.corpus(),
+            place,
+            engine=engine or HereEngine(),
+            part_bytes=part_bytes,
+            **options,
+        )
+
+    def bytes_of(self, out: str) -> dict[str, bytes]:
+        root = self.folder / out
+        return {
+            str(path.relative_to(root)): path.read_bytes()
+            for path in sorted(root.rglob("*"))
+            if path.is_file()
+        }
