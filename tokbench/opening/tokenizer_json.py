@@ -11,12 +11,8 @@ from tokbench.core.plurals import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.added_tokens import completed
-from tokbench.opening.character_document import (
-    CharacterBpe,
-    CharacterDocument,
-    character_bpe,
-    is_of_characters,
-)
+from tokbench.opening.character_bpe import CharacterBpe, character_bpe, is_of_characters
+from tokbench.opening.character_document import CharacterDocument
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.kernel_document import KernelDocument, kernel_document
 from tokbench.opening.native_bpe import NotNativeError, byte_level_bpe, check_bpe, merge_pairs

@@ -18,7 +18,8 @@ import tokbench
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.native.kernel_choice import is_installed
-from tokbench.opening.character_document import COMPILED, CharacterBpe, CharacterDocument, character_bpe
+from tokbench.opening.character_bpe import COMPILED, CharacterBpe, character_bpe
+from tokbench.opening.character_document import CharacterDocument
 from tokbench.opening.native_bpe import NotNativeError
 
 if TYPE_CHECKING:

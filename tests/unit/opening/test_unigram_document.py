@@ -18,7 +18,8 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.protobuf import fields
 from tokbench.native.kernel_choice import is_installed
 from tokbench.opening import unigram_document
-from tokbench.opening.unigram_document import LeftToLibraryError, UnigramDocument, unigram_description
+from tokbench.opening.unigram_description import LeftToLibraryError, unigram_description
+from tokbench.opening.unigram_document import UnigramDocument
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,325 @@
+"""A BPE over characters of a `tokenizer.json` as our kernel runs it: as Llama 2, Mistral, Gemma and Phi-3 have it.
+
+The text between added tokens is one word: spaces are written as ▁, there may be one in front, and what is no token is
+unknown or becomes bytes. What else a document asks for that could change an id is a reason to leave it to its library.
+The checks mirror models/bpe/model.rs and pre_tokenizers/metaspace.rs of Hugging Face's `tokenizers`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.libraries.huggingface.tokenizer_json import special_contents, steps
+from tokbench.native.kernel_choice import chosen_module, is_installed
+from tokbench.opening.found_tokens import FoundToken, found_tokens, rows_of
+from tokbench.opening.native_bpe import NotNativeError, merge_pairs
+from tokbench.opening.text_normalization import TextNormalization
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
+
+COMPILED = "tokbench.native._character_bpe"
+_MOST_TOKENS, _MOST_MERGES = 1 << 20, (1 << 21) - 1
+
+_NEVER_MADE = b"\0\0"
+"""Stands where an id has no token that a text becomes: no single character, and nothing is merged to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spaces:
+    """What a document does to spaces, as our kernel does it.
+
+    Attributes:
+        normalization: what is done to a text in Python, but for what added tokens are found before.
+        are_marked: whether the kernel writes them as ▁.
+        in_front: what gets one in front: "nothing", "each part" between added tokens, the "parts without" one, or the
+            "text without" one.
+        begin_words: whether the text is cut in front of each.
+        cuts: the pre-tokenizers that cut further; each looks at two neighbouring characters alone.
+    """
+
+    normalization: TextNormalization
+    are_marked: bool
+    in_front: str
+    begin_words: bool
+    cuts: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CharacterBpe:
+    """A BPE as our kernel runs it.
+
+    Attributes:
+        tokens: by their ids; `_NEVER_MADE` where no text becomes one by merging.
+        merges: two tokens and what they become, by their ids, the first one first.
+        unknown: the id of what is no token.
+        joins_unknown: whether unknown characters side by side are one token.
+        byte_ids: the ids of the 256 bytes, where unknown characters become bytes.
+        spaces: what is done to spaces.
+        added: the added tokens.
+        finds_specials: whether it may be run where special tokens are found.
+    """
+
+    tokens: tuple[bytes, ...]
+    merges: tuple[tuple[int, int, int], ...]
+    unknown: int
+    joins_unknown: bool
+    byte_ids: tuple[int, ...] | None
+    spaces: Spaces
+    added: tuple[FoundToken, ...]
+    finds_specials: bool
+
+    def encoder(self) -> CompiledEncoder:
+        """What encodes with it.
+
+        Raises:
+            ValueError: it has more merges than a table holds.
+        """
+        from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
+
+        return CompiledEncoder(
+            list(self.tokens),
+            np.array(self.merges, np.uint32).reshape(-1, 3),
+            unknown=self.unknown,
+            joins_unknown=self.joins_unknown,
+            byte_ids=None if self.byte_ids is None else np.array(self.byte_ids, np.uint32),
+            space_in_front=self.spaces.in_front,
+            escape_whitespaces=self.spaces.are_marked,
+            added=rows_of(self.added, specials=False),
+            added_with_specials=rows_of(self.added, specials=True),
+        )
+
+    def __str__(self) -> str:
+        """What it does, in words."""
+        parts = list(self.spaces.normalization.kinds)
+        if self.spaces.are_marked:
+            parts.append(f"spaces written as {SPACE}")
+        everywhere = sum(not token.is_special for token in self.added)
+        parts.extend(f"words cut by {step['type']}" for step in self.spaces.cuts)
+        if everywhere:
+            parts.append(f"{everywhere:,} added {'token' if everywhere == 1 else 'tokens'} in every text")
+        return f"it is {', '.join(parts)}{' and ' if parts else ''}merges of characters, nothing else"
+
+
+def is_of_characters(document: Mapping[str, Any]) -> bool:
+    """Whether a document is a BPE that nothing maps to bytes."""
+    parts = [*steps(document.get("normalizer")), *steps(document.get("pre_tokenizer"))]
+    return "merges" in document["model"] and not any(step.get("type") == "ByteLevel" for step in parts)
+
+
+def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> CharacterBpe:
+    """A document as our kernel runs it.
+
+    Args:
+        document: a `tokenizer.json` of BPE that its library takes.
+        ids: the id that the library gives each of its tokens.
+
+    Raises:
+        NotNativeError: it does something that our kernel does not.
+    """
+    if not is_installed(COMPILED) or chosen_module(compiled=COMPILED, fallback=__name__)[0] != "native":
+        raise NotNativeError("the kernel's Python fallback runs plain byte-level BPE alone")
+    model = document["model"]
+    for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
+        if model.get(name):
+            raise NotNativeError(f"its model asks for {name}")
+    vocab: Mapping[str, int] = model["vocab"]
+    specials = {text for text in special_contents(document) if len(text) > 1 or text not in vocab}
+    byte_ids = _byte_ids(vocab) if model.get("byte_fallback") else None
+    unknown = model.get("unk_token")
+    if unknown not in vocab and byte_ids is None:
+        raise NotNativeError("it has no unknown token")
+    spaces = _spaces(document)
+    merges, makes_specials = _merges(model, vocab, specials=specials)
+    spelled = {vocab.get(f"<0x{byte:02X}>") for byte in range(256)} if byte_ids is not None else set()
+    if not spelled.isdisjoint(id for merge in merges for id in merge[:2]):
+        raise NotNativeError("it merges the tokens of bytes")
+    if spaces.begin_words or spaces.cuts:
+        joins_unknown = bool(model.get("fuse_unk")) and byte_ids is None
+        if joins_unknown and (spaces.cuts or SPACE not in vocab):
+            raise NotNativeError("it joins unknown characters, and cuts between them")
+        merges = _inside_words(merges, vocab, spaces)
+    tokens = _tokens(vocab, specials=specials)
+    if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
+        raise NotNativeError(f"it has {_MOST_TOKENS:,} tokens or {_MOST_MERGES:,} merges, or more")
+    added, finds_specials = _added_tokens(document, ids, spaces, makes_specials=makes_specials)
+    return CharacterBpe(
+        tokens=tokens,
+        merges=merges,
+        unknown=vocab.get(unknown, 0),
+        joins_unknown=bool(model.get("fuse_unk")),
+        byte_ids=byte_ids,
+        spaces=spaces,
+        added=added,
+        finds_specials=finds_specials,
+    )
+
+
+def _tokens(vocab: Mapping[str, int], *, specials: Collection[str]) -> tuple[bytes, ...]:
+    tokens = [_NEVER_MADE] * (max(vocab.values()) + 1)
+    for token, id in vocab.items():
+        if token and token not in specials:
+            tokens[id] = token.encode()
+    return tuple(tokens)
+
+
+def _byte_ids(vocab: Mapping[str, int]) -> tuple[int, ...]:
+    """The tokens of the bytes; of one that is a character of the vocabulary, as Gemma's tab, that one."""
+    ids = []
+    for byte in range(256):
+        id = vocab.get(f"<0x{byte:02X}>")
+        if id is None and byte < 0x80:
+            id = vocab.get(chr(byte))  # never unknown, so that no byte of its own is asked for
+        if id is None:
+            raise NotNativeError(f"it has byte fallback without a token for the byte {byte:02X}")
+        ids.append(id)
+    return tuple(ids)
+
+
+def _merges(
+    model: Mapping[str, Any], vocab: Mapping[str, int], *, specials: Collection[str]
+) -> tuple[tuple[tuple[int, int, int], ...], bool]:
+    """The merges without those that take or make a special token, and whether there are such."""
+    pairs = merge_pairs(model, path="")
+    if len(set(pairs)) != len(pairs):
+        raise NotNativeError("it lists a merge twice")
+    ordinary = [
+        (left, right)
+        for left, right in pairs
+        if left not in specials and right not in specials and left + right not in specials
+    ]
+    merges = tuple((vocab[left], vocab[right], vocab[left + right]) for left, right in ordinary)
+    return merges, len(ordinary) != len(pairs)
+
+
+def _inside_words(
+    merges: tuple[tuple[int, int, int], ...], vocab: Mapping[str, int], spaces: Spaces
+) -> tuple[tuple[int, int, int], ...]:
+    """Those of some merges whose token is not cut: the others never happen, and then there is no need to cut texts."""
+    import orjson
+    import tokenizers
+
+    splitter = None
+    if spaces.cuts:
+        document = {
+            "version": "1.0",
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": list(spaces.cuts)},
+            "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
+        }
+        splitter = tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).pre_tokenizer
+    made = {id for _, _, id in merges}
+    cut = {
+        id
+        for token, id in vocab.items()
+        if id in made
+        and (
+            (spaces.begin_words and SPACE in token[1:])
+            or (splitter is not None and len(splitter.pre_tokenize_str(token)) > 1)
+        )
+    }
+    return tuple(merge for merge in merges if merge[2] not in cut)
+
+
+def _spaces(document: Mapping[str, Any]) -> Spaces:
+    normalizers = steps(document.get("normalizer"))
+    own = [_own_step(step) for step in normalizers]
+    is_own = own in ([], ["mark"], ["prepend", "mark"])
+    if any(not token.get("special") and _needs_normal_text(token, own) for token in _listed(document)):
+        is_own = False
+    normalization = TextNormalization(() if is_own else normalizers)
+    are_marked = is_own and "mark" in own
+    in_front = "each part" if is_own and "prepend" in own else "nothing"
+    has_spaces = own[-1:] != ["mark"]
+    begin_words = has_metaspace = False
+    cuts: list[Mapping[str, Any]] = []
+    for step in steps(document.get("pre_tokenizer")):
+        match step:
+            case {"type": "Split", "pattern": {"String": " "}} if not has_spaces:
+                continue  # there is none left
+            case _ if _cuts_between_two(step):
+                cuts.append(step)
+            case {"type": "Metaspace", "replacement": "▁"} if not (has_metaspace or cuts):
+                scheme, begin_words = step.get("prepend_scheme", "always"), step.get("split", True)
+                if scheme != "never" and in_front == "nothing":
+                    in_front = "parts without" if scheme == "always" else "text without"
+                has_metaspace, are_marked, has_spaces = True, True, False
+            case _:
+                raise NotNativeError(f"it splits by {step.get('type')}")
+    if in_front == "text without" and normalization:
+        raise NotNativeError(f"it puts {SPACE} in front of texts that it has normalised")
+    return Spaces(
+        normalization=normalization,
+        are_marked=are_marked,
+        in_front=in_front,
+        begin_words=begin_words,
+        cuts=tuple(cuts),
+    )
+
+
+def _cuts_between_two(step: Mapping[str, Any]) -> bool:
+    """Whether a pre-tokenizer removes nothing, and two neighbouring characters tell whether it cuts between them."""
+    match step:
+        case {"type": "Digits"}:
+            return True
+        case {"type": "Punctuation"}:
+            return bool(step.get("behavior", "Isolated") != "Removed")
+        case {"type": "Split", "pattern": {"String": str(text)}, "behavior": behavior}:
+            return (
+                len(text) == 1
+                and text not in {" ", SPACE}
+                and behavior != "Removed"
+                and not step.get("invert")
+            )
+    return False
+
+
+def _listed(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    listed: Sequence[Mapping[str, Any]] = document.get("added_tokens") or []
+    return listed
+
+
+def _needs_normal_text(token: Mapping[str, Any], own: Sequence[str]) -> bool:
+    """Whether an added token can be found in the normalised text alone, if the kernel normalises by some own steps."""
+    if not token.get("normalized") or not own:
+        return False
+    holds_spaces = " " in token["content"] or SPACE in token["content"]
+    return bool("prepend" in own or holds_spaces or token.get("lstrip") or token.get("rstrip"))
+
+
+def _own_step(step: Mapping[str, Any]) -> str:
+    """What a normaliser is to the kernel itself: "mark", "prepend" or "other"."""
+    match step:
+        case {"type": "Prepend", "prepend": "▁" | " "}:
+            return "prepend"
+        case {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}:
+            return "mark"
+    return "other"
+
+
+def _added_tokens(
+    document: Mapping[str, Any], ids: Mapping[str, int], spaces: Spaces, *, makes_specials: bool
+) -> tuple[tuple[FoundToken, ...], bool]:
+    """The added tokens, and whether special ones are among them: if they are found as the library finds them."""
+    listed = _listed(document)
+    everywhere = [token for token in listed if not token.get("special")]
+    own = [] if spaces.normalization else [_own_step(step) for step in steps(document.get("normalizer"))]
+    special = [token for token in listed if token.get("special")]
+    # Where they are looked for, their merges are there as well: nothing else may become one.
+    hidden = any(
+        token.get("normalized") or token.get("single_word") or not {" ", SPACE}.isdisjoint(token["content"])
+        for token in special
+    )
+    if (makes_specials and (hidden or spaces.normalization)) or any(
+        _needs_normal_text(token, own) for token in special
+    ):
+        return found_tokens(everywhere, ids, normalization=spaces.normalization), False
+    try:
+        return found_tokens(listed, ids, normalization=spaces.normalization), True
+    except NotNativeError:
+        return found_tokens(everywhere, ids, normalization=spaces.normalization), False

@@ -1,0 +1,174 @@
+"""What a Unigram of a `tokenizer.json` asks for, as our kernel runs it, or why its library has to.
+
+Our kernel does what SentencePiece's table of replacements, `WhitespaceSplit` with `Metaspace`, and `Unigram` do. What
+else a document asks for that could change an id is a reason to leave it to its library. The checks mirror these files
+of Hugging Face's `tokenizers`, below `tokenizers/src`: models/unigram/model.rs, normalizers/precompiled.rs,
+pre_tokenizers/metaspace.rs.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.libraries.huggingface.tokenizer_json import special_contents, steps
+from tokbench.opening.text_normalization import TextNormalization
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_UNKNOWN_PENALTY = 10.0
+_MOST_EVERYWHERE = 16
+"""Each text is searched for so many added tokens at most."""
+
+
+class LeftToLibraryError(Exception):
+    """Why a document is left to its library."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnigramDescription:
+    """A Unigram as our kernel runs it, where no text is a special token.
+
+    Attributes:
+        pieces: each piece that a text can become → its id and its score.
+        unknown: the id of what is no piece.
+        unknown_score: the score of a character that is none.
+        byte_ids: the ids of the 256 bytes, where characters that are no piece become bytes.
+        normalization: what is done to a text in Python, before the table.
+        charsmap: the table of replacements; empty for none.
+        only_spaces: whether words are what stands between spaces, other white space being as other characters.
+        trims_ends: whether a text loses the spaces that it ends in; else one that ends in any is left to the library.
+        everywhere: added tokens that the library finds in every text: one that holds any of them is left to it.
+        specials: the special tokens, which it finds where it is asked to; None where they may be spelled otherwise.
+    """
+
+    pieces: Mapping[str, tuple[int, float]]
+    unknown: int
+    unknown_score: float
+    byte_ids: tuple[int, ...] | None
+    normalization: TextNormalization
+    charsmap: bytes
+    only_spaces: bool
+    trims_ends: bool
+    everywhere: tuple[str, ...]
+    specials: tuple[str, ...] | None
+
+
+def unigram_description(document: Mapping[str, Any]) -> UnigramDescription:
+    """A document as our kernel runs it.
+
+    Args:
+        document: a `tokenizer.json` of a Unigram that its library takes.
+
+    Raises:
+        LeftToLibraryError: it does something that our kernel does not.
+    """
+    model = document["model"]
+    if any(model.get(name) is not None for name in ("alpha", "nbest_size")):
+        raise LeftToLibraryError("it draws tokens at random")
+    if model.get("unk_id") is None:
+        raise LeftToLibraryError("it has no unknown token")
+    only_spaces = _words_between_spaces(document)
+    before, charsmap, behind = _normalizers(document)
+    trims_ends = _trims_ends(behind, only_spaces=only_spaces)
+    try:
+        normalization = TextNormalization(before)
+    except NotNativeError as error:
+        raise LeftToLibraryError(str(error)) from None
+    scored = {piece: (id, float(score)) for id, (piece, score) in enumerate(model["vocab"])}
+    special = [token for token in document["added_tokens"] if token.get("special")]
+    everywhere = [token for token in document["added_tokens"] if not token.get("special")]
+    for token in everywhere:
+        if token.get("normalized", True) or not token["content"]:
+            raise LeftToLibraryError(
+                f"its added token {token['content']!r} is matched in the normalised text"
+            )
+    if len(everywhere) > _MOST_EVERYWHERE:
+        raise LeftToLibraryError(f"it finds {len(everywhere)} added tokens in every text")
+    as_spelled = not any(token.get("normalized", True) or not token["content"] for token in special)
+    spelled_otherwise = {"", *special_contents(document)}
+    return UnigramDescription(
+        pieces={piece: each for piece, each in scored.items() if piece not in spelled_otherwise},
+        unknown=model["unk_id"],
+        unknown_score=min(score for _, score in scored.values()) - _UNKNOWN_PENALTY,
+        byte_ids=_byte_ids(scored) if model.get("byte_fallback") else None,
+        normalization=normalization,
+        charsmap=charsmap,
+        only_spaces=only_spaces,
+        trims_ends=trims_ends,
+        everywhere=tuple(token["content"] for token in everywhere),
+        specials=tuple(token["content"] for token in special) if as_spelled else None,
+    )
+
+
+def _words_between_spaces(document: Mapping[str, Any]) -> bool:
+    """Whether words are what stands between spaces, and not between white space of all kinds."""
+    splitters = steps(document.get("pre_tokenizer"))
+    kinds = [step.get("type") for step in splitters]
+    if kinds not in (["WhitespaceSplit", "Metaspace"], ["Metaspace"]):
+        raise LeftToLibraryError("it does not split by WhitespaceSplit and Metaspace")
+    metaspace = splitters[-1]
+    always = metaspace.get("prepend_scheme", "always") == "always" and metaspace.get("add_prefix_space", True)
+    if metaspace.get("replacement") != SPACE or not always or metaspace.get("split", True) is not True:
+        raise LeftToLibraryError(f"its Metaspace does not put {SPACE} in front of each word")
+    return kinds == ["Metaspace"]
+
+
+def _normalizers(
+    document: Mapping[str, Any],
+) -> tuple[list[Mapping[str, Any]], bytes, list[Mapping[str, Any]]]:
+    """The steps before the table of replacements, the table, and what is done to spaces behind it."""
+    normalizers = steps(document.get("normalizer"))
+    tables = [number for number, step in enumerate(normalizers) if step.get("type") == "Precompiled"]
+    if len(tables) > 1:
+        raise LeftToLibraryError("it has two tables of replacements")
+    if not tables:
+        behind = 0
+        while behind < len(normalizers) and _is_run_of_spaces(normalizers[-1 - behind]):
+            behind += 1
+        at = len(normalizers) - behind
+        at -= bool(behind and at and normalizers[at - 1].get("type") == "Strip")
+        return normalizers[:at], b"", normalizers[at:]
+    table = normalizers[tables[0]]
+    try:
+        charsmap = base64.b64decode(table.get("precompiled_charsmap") or "", validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise LeftToLibraryError("its table of replacements is not base64") from None
+    return normalizers[: tables[0]], charsmap, normalizers[tables[0] + 1 :]
+
+
+def _is_run_of_spaces(step: Mapping[str, Any]) -> bool:
+    """Whether a step replaces several spaces by one, or by the ▁ that it becomes."""
+    match step:
+        case {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " " | "▁"}:
+            return True
+    return False
+
+
+def _trims_ends(behind: Sequence[Mapping[str, Any]], *, only_spaces: bool) -> bool:
+    """Whether a text loses the spaces that it ends in, where runs of them become one."""
+    if not only_spaces:
+        # How many spaces there are is all the same to words between white space.
+        if all(step.get("type") == "Strip" or step.get("content") == " " for step in behind) and all(
+            step.get("type") == "Strip" or _is_run_of_spaces(step) for step in behind
+        ):
+            return True
+        raise LeftToLibraryError("it normalises behind its table of replacements")
+    match behind:
+        case [{"type": "Strip", "strip_right": True}, runs] if _is_run_of_spaces(runs):
+            return True
+        case [runs] if _is_run_of_spaces(runs):
+            return False
+    raise LeftToLibraryError("it does not make one space of several, which Metaspace would cut")
+
+
+def _byte_ids(scored: Mapping[str, tuple[int, float]]) -> tuple[int, ...]:
+    spelled = [f"<0x{byte:02X}>" for byte in range(256)]
+    if any(each not in scored for each in spelled):
+        raise LeftToLibraryError("byte fallback without a piece for each byte")
+    return tuple(scored[each][0] for each in spelled)
