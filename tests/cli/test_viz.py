@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import tokbench
@@ -180,3 +182,30 @@ def test_with_colour_neighbours_differ_and_nothing_stands_between(terminal, lett
     assert "│" not in shown
     one, other = (shown.split(letter)[0].rpartition(ESCAPE)[2] for letter in ("ab"))
     assert one != other
+
+
+def test_files_are_written_beside_what_is_printed(run, letters, tmp_path):
+    page, picture = tmp_path / "new" / "page.html", tmp_path / "new" / "picture.svg"
+    plain = run("viz", "-t", letters, "--ids", "a b", "c").good()
+    done = run("viz", "-t", letters, "--ids", "a b", "c", "--html", page, "--svg", picture).good()
+    assert done.out == plain.out
+    assert page.read_text(encoding="utf-8").count('class="id"') == 4
+    assert picture.read_bytes().startswith(b"<svg ")
+    assert sorted(page.parent.iterdir()) == [page, picture]
+
+
+def test_a_picture_is_as_wide_as_columns_says(run, letters, tmp_path, monkeypatch):
+    heights = []
+    for columns in ("40", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        run("viz", "-t", letters, "x" * 150, "--svg", tmp_path / "x.svg").good()
+        heights.append(int(re.search(r'viewBox="0 0 \S+ (\d+)"', (tmp_path / "x.svg").read_text())[1]))
+    assert heights[0] > heights[1]
+
+
+@pytest.mark.parametrize("option", ["--html", "--svg"])
+def test_files_that_cannot_be_are_refused_before_any_work(run, letters, tmp_path, option):
+    run("viz", "-t", letters, "a", option, tmp_path).refused(2, "is a folder", option)
+    same = tmp_path / "same"
+    run("viz", "-t", letters, "a", "--html", same, "--svg", same).refused(2, "both name", "file of its own")
+    assert not same.exists()

@@ -20,9 +20,10 @@ from support.chat_formats_page import chat_formats_page
 from support.lint_page import lint_page
 from support.metrics_page import metrics_page
 from support.pages import DOCS, README, ROOT, Clone, blocks, check_page, rewritten, two_commands
-from support.terminal_picture import terminal_picture
 
-VIZ = """viz --color always --ids -t mine "Hello, wörld! 안녕하세요 if x == 1:" "    return fibonacci(n - 1)\""""
+VIZ = (
+    """viz --svg viz.svg --ids -t mine "Hello, wörld! 안녕하세요 if x == 1:" "    return fibonacci(n - 1)\""""
+)
 COMPARE = (
     "compare corpora/parallel --backend bpe --backend sentencepiece --backend wordpiece --vocab-size 8000"
 )
@@ -59,8 +60,8 @@ def test_the_picture_is_what_viz_shows(tmp_path):
 
 
 def picture_of_viz(clone):
-    printed = clone.shell(f"COLUMNS=84 tokbench {VIZ}")
-    return terminal_picture(printed, title="The tokens of two texts, as tokbench viz shows them")
+    clone.shell(f"COLUMNS=84 tokbench {VIZ}")
+    return (clone.folder / "viz.svg").read_text(encoding="utf-8")
 
 
 def write_pages(pages):

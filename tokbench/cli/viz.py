@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from itertools import chain, pairwise
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,9 +21,13 @@ from tokbench.cli.tokenizer_options import (
     chosen_sampling,
 )
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.files.atomic_file import write_file
 from tokbench.render.console import make_console, print_json
-from tokbench.render.viz import Layout
+from tokbench.render.viz import Layout, ShownText
 from tokbench.workbench.viz import visualise
+
+_COLUMNS = 84
 
 
 @taking_groups
@@ -39,6 +45,11 @@ def viz(
     dropout: DropoutOption = None,
     seed: SeedOption = None,
     reading: TextChoices,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"Also draw it as SVG, {_COLUMNS} columns wide or $COLUMNS."),
+    ] = None,
     json: JsonFlag = False,
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
@@ -46,13 +57,17 @@ def viz(
     """Show the tokens of a text in colour: boundaries, kinds, and characters cut in two."""
     from tokbench.render.viz import render_source, render_viz
 
+    _check_targets(html=html, svg=svg)
     opened = opening.open_all(tokenizer, progress=progress)
     console = make_console(color=color)
     sampling = chosen_sampling(dropout, seed)
     several = False
+    kept: list[ShownText] = []
     for item, following in pairwise(chain(reading.read_with_progress(inputs, progress=progress), [None])):
         assert item is not None
         result = visualise(opened, item.text, special=special_policy, sampling=sampling)
+        if html is not None or svg is not None:
+            kept.append(ShownText(item.source, result))
         if json:
             print_json(result.to_json())
             continue
@@ -61,3 +76,28 @@ def viz(
         render_viz(result, console=console, ids=ids, layout=layout)
         if following is not None:
             console.print()
+    _write_files(kept, html=html, svg=svg, ids=ids, layout=layout)
+
+
+def _check_targets(*, html: Path | None, svg: Path | None) -> None:
+    """Raise `ConfigError`, before any work, where a picture cannot be written to what was named."""
+    for option, target in (("--html", html), ("--svg", svg)):
+        if target is not None and target.is_dir():
+            raise ConfigError(f"{target} is a folder", hint=f"{option} names the file to write")
+    if html is not None and svg is not None and html.absolute() == svg.absolute():
+        raise ConfigError(f"--html and --svg both name {html}", hint="give each a file of its own")
+
+
+def _write_files(
+    shown: list[ShownText], *, html: Path | None, svg: Path | None, ids: bool, layout: Layout
+) -> None:
+    if html is not None:
+        from tokbench.render.viz_html import viz_page
+
+        write_file(html, viz_page(shown, ids=ids, beside=layout == "side-by-side"))
+    if svg is not None:
+        from tokbench.render.viz_svg import viz_picture
+
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() else _COLUMNS
+        write_file(svg, viz_picture(shown, columns=width, ids=ids, layout=layout))

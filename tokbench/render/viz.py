@@ -35,7 +35,15 @@ _BLANK = Row((), 0)
 _BOLD = Style(bold=True)
 _BATCH = 256  # rows a write
 _CUTS_LISTED = 5
+_INDENT = "  "
 _PARTS_LISTED = 8
+
+
+class ShownText(NamedTuple):
+    """One of several texts: what messages call it, and its tokens."""
+
+    source: str
+    result: VizResult
 
 
 class _Note(NamedTuple):
@@ -72,7 +80,7 @@ def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout
     _print(rows, console=console)
     notes = []
     if columns > 1:
-        notes += [_Note(Text("")), _Note(_comparison(result.views))]
+        notes += [_Note(Text("")), _Note(comparison_of(result.views))]
     if layout == "side-by-side" and columns > 1 and not beside:
         notes.append(_Note(Text(f"shown stacked: side by side takes {needed} columns, here are {width}")))
     for note in notes:
@@ -88,7 +96,8 @@ def render_source(source: str, *, console: Console) -> None:
 
 
 def _section(view: VizTokenizer, *, console: Console, width: int, ids: bool) -> _Section:
-    notes = [_Note(_statistics(view)), *_cut_notes(view.cut_clusters()), *_uncovered_note(view)]
+    lines = (*cut_lines(view.cut_clusters()), *uncovered_line(view))
+    notes = [_Note(statistics_of(view)), *map(_indented, lines)]
     return _Section(
         header=_wrapped(_Note(_header(view, width=width)), console=console, width=width)[0],
         tokens=_token_lines(view, console=console, width=width, ids=ids),
@@ -114,14 +123,14 @@ def _header(view: VizTokenizer, *, width: int) -> Text:
     return title
 
 
-def _statistics(view: VizTokenizer) -> Text:
+def statistics_of(view: VizTokenizer) -> Text:
     """What the tokens add up to.
 
     >>> from tokbench.core.interfaces import TokenizerInfo
     >>> from tokbench.workbench.viz import VizTokenizer
     >>> from tokbench.core.tokens import Segmentation
     >>> info = TokenizerInfo("mine", "bpe", 300, {}, lossless=True, kernel="native")
-    >>> _statistics(VizTokenizer(info, Segmentation("", ()))).plain
+    >>> statistics_of(VizTokenizer(info, Segmentation("", ()))).plain
     '0 characters · 0 bytes · 0 tokens'
     """
     figures = [
@@ -134,16 +143,21 @@ def _statistics(view: VizTokenizer) -> Text:
     return Text(" · ".join(figures))
 
 
-def _cut_notes(cuts: Sequence[CutCluster]) -> Iterator[_Note]:
-    """How many characters are cut, and the most frequent ones."""
+def cut_lines(cuts: Sequence[CutCluster]) -> Iterator[str]:
+    """How many characters are cut, and the most frequent ones, indented."""
     if not cuts:
         return
     kinds = Counter((cut.text, cut.parts) for cut in cuts)
-    yield _Note(Text(f"{counted(len(cuts), 'character')} {is_or_are(len(cuts))} cut:"))
+    yield f"{counted(len(cuts), 'character')} {is_or_are(len(cuts))} cut:"
     for (text, parts), times in kinds.most_common(_CUTS_LISTED):
-        yield _Note(Text(_cut_line(text, parts, times=times)), indent=2)
+        yield _INDENT + _cut_line(text, parts, times=times)
     if (more := len(kinds) - _CUTS_LISTED) > 0:
-        yield _Note(Text(f"… and {counted(more, 'other')}"), indent=2)
+        yield f"{_INDENT}… and {counted(more, 'other')}"
+
+
+def _indented(line: str) -> _Note:
+    text = line.removeprefix(_INDENT)
+    return _Note(Text(text), indent=len(line) - len(text))
 
 
 def _cut_line(text: str, parts: Sequence[bytes], *, times: int) -> str:
@@ -165,7 +179,7 @@ def _drawn(glyphs: Sequence[Glyph]) -> str:
     return _listed([glyph.text for glyph in glyphs], separator="")
 
 
-def _uncovered_note(view: VizTokenizer) -> Iterator[_Note]:
+def uncovered_line(view: VizTokenizer) -> Iterator[str]:
     """How much of the text is in no token."""
     size = view.num_bytes
     uncovered, reached = 0, 0
@@ -173,7 +187,7 @@ def _uncovered_note(view: VizTokenizer) -> Iterator[_Note]:
         uncovered += max(min(start, size) - reached, 0)
         reached = max(reached, stop)
     if uncovered:
-        yield _Note(Text(f"{counted(uncovered, 'byte')} of the text {is_or_are(uncovered)} in no token"))
+        yield f"{counted(uncovered, 'byte')} of the text {is_or_are(uncovered)} in no token"
 
 
 # --- several tokenizers -----------------------------------------------------------------------
@@ -225,7 +239,7 @@ def _beside(rows: Iterable[Row | None], *, width: int) -> Row:
     return Row(tuple(segments), total)
 
 
-def _comparison(views: Sequence[VizTokenizer]) -> Text:
+def comparison_of(views: Sequence[VizTokenizer]) -> Text:
     """The tokenizers by their tokens, fewest first.
 
     >>> from tokbench.core.interfaces import TokenizerInfo
@@ -234,7 +248,7 @@ def _comparison(views: Sequence[VizTokenizer]) -> Text:
     >>> def view(name, tokens):
     ...     made = Segmentation("", (Token(0, b"", Span(0, 0), TokenKind.NORMAL),) * tokens)
     ...     return VizTokenizer(TokenizerInfo(name, "bpe", 300, {}, lossless=True, kernel="native"), made)
-    >>> _comparison([view("wide", 5), view("tight", 4)]).plain
+    >>> comparison_of([view("wide", 5), view("tight", 4)]).plain
     'tokens: tight 4 · wide 5 (+25.0 %)'
     """
     ranked = sorted(views, key=lambda view: view.tokens)

@@ -1,0 +1,137 @@
+"""`tokbench viz --html` and `--svg`: pages and pictures that are well-formed, complete and fetch nothing."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from support.segmentations import cut_at, in_words, odd_segmentations, token, view
+
+from tokbench.core.tokens import Segmentation, TokenKind
+from tokbench.render.viz import ShownText
+from tokbench.render.viz_html import viz_page
+from tokbench.render.viz_svg import viz_picture
+from tokbench.workbench.viz import VizResult
+
+HOSTILE = "<script>alert(1)</script> & \"'\0\x1b[31m\u202e\ufffe\uffff\x85\U0001f642]]>"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def shown(*segmentations: Segmentation, source: str = "") -> ShownText:
+    views = tuple(view(each, name=f"t{number}") for number, each in enumerate(segmentations))
+    return ShownText(source, VizResult(segmentations[0].text, views))
+
+
+def drawn(picture: bytes) -> str:
+    """The text of a picture, without its title."""
+    return "".join(element.text or "" for element in ElementTree.fromstring(picture).iter(f"{SVG}text"))
+
+
+class Page(HTMLParser):
+    """The elements that a page opens, and what its tokens are labelled with."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.labels: list[str] = []
+        self.open: list[str] = []
+        self.feed(page.decode())
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.opened.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
+        self.labels += [value for name, value in attributes if name == "title" and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_a_page_labels_each_token_and_opens_what_it_closes() -> None:
+    page = viz_page([shown(in_words("Hi", " x\n", "y"))])
+    read = Page(page)
+    assert read.open == []
+    assert [label.partition(",")[2] for label in read.labels] == [
+        " its bytes 48 69, bytes 0 to 2 of the text",
+        " its bytes 20 78 0a, bytes 2 to 5 of the text",
+        " its bytes 79, bytes 5 to 6 of the text",
+    ]
+    assert page.count(b'class="break"') == 1  # a line of the text ends in one token
+    assert b"4 characters" not in page
+    assert b"6 characters \xc2\xb7 6 bytes \xc2\xb7 3 tokens" in page
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_nothing_of_a_text_is_read_as_markup(ids: bool) -> None:
+    words = in_words(*re.findall("..?", HOSTILE, re.DOTALL))
+    page = viz_page([shown(words, source=HOSTILE)], ids=ids)
+    assert {"script", "a", "img", "link", "iframe"}.isdisjoint(Page(page).opened)
+    picture = viz_picture([shown(words, source=HOSTILE)] * 2, columns=80, ids=ids)
+    for written in (page.decode(), picture.decode()):
+        assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u202e\ufffe\uffff]", written)
+    assert ElementTree.fromstring(picture).tag == f"{SVG}svg"
+
+
+def test_neither_fetches_anything() -> None:
+    one = shown(in_words("see ", "https://example.org/x.js"))
+    assert b"default-src 'none'" in viz_page([one])
+    for written in (viz_page([one]), viz_picture([one], columns=80)):
+        assert not re.search(rb"(?:src|href)=|url\(|@import|@font-face", written)
+
+
+def test_ids_stand_there_where_they_are_asked_for() -> None:
+    text = shown(Segmentation("ab", (token(0, 1, "a", id=4711), token(1, 2, "b", id=4712))))
+    assert viz_page([text], ids=True).count(b'class="id">471') == 2
+    assert b'class="id"' not in viz_page([text])
+    assert "4711 4712" in drawn(viz_picture([text], columns=80, ids=True))
+    assert "4711" not in drawn(viz_picture([text], columns=80))
+
+
+def test_kinds_and_cut_characters_stand_out() -> None:
+    special = Segmentation("<|x|>", (token(0, 5, "<|x|>", kind=TokenKind.SPECIAL),))
+    page = viz_page([shown(special)]).decode()
+    assert 'class="token special c0"' in page
+    assert ", special, its bytes" in page
+    cut = viz_page([shown(cut_at("é", 1))]).decode()
+    assert cut.count('class="cut"') == 2
+    assert "1 character is cut:" in cut
+    assert "U+00E9 LATIN SMALL LETTER E WITH ACUTE" in unescape(cut)
+
+
+def test_several_texts_and_tokenizers_are_all_there() -> None:
+    both = [shown(in_words("a", "b"), in_words("ab"), source=f"file{number}") for number in range(2)]
+    page = viz_page(both, beside=True).decode()
+    wanted = {"<h2>": 2, "<h3>": 4, "views beside": 2, "tokens: t1 1 · t0 2": 2}
+    assert {part: page.count(part) for part in wanted} == wanted
+    text = drawn(viz_picture(both, columns=90))
+    assert [text.count(part) for part in ("file0", "file1", "t0 · bpe", "t1 · bpe")] == [1, 1, 2, 2]
+
+
+@given(odd_segmentations())
+def test_whatever_the_spans_are_both_are_well_formed(segmentation: Segmentation) -> None:
+    text = shown(segmentation)
+    page = Page(viz_page([text], ids=True))
+    assert page.open == []
+    assert sum(label.startswith("id ") for label in page.labels) == len(segmentation.tokens)
+    ElementTree.fromstring(viz_picture([text], columns=40, ids=True))
+
+
+def test_a_picture_is_as_wide_as_its_columns_allow() -> None:
+    words = shown(in_words(*["word "] * 60))
+    widths, heights = zip(
+        *(
+            map(
+                float,
+                ElementTree.fromstring(viz_picture([words], columns=columns)).attrib["viewBox"].split()[2:],
+            )
+            for columns in (40, 120)
+        ),
+        strict=True,
+    )
+    assert widths[0] <= 2 * 16 + 9 * 40 < widths[1] <= 2 * 16 + 9 * 120
+    assert heights[0] > heights[1]

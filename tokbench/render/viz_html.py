@@ -1,0 +1,140 @@
+"""`tokbench viz --html`: texts with their tokens as one page, which fetches nothing and runs nothing."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME
+
+from tokbench.core.tokens import TokenKind
+from tokbench.render.glyphs import visible
+from tokbench.render.palette import CUBE
+from tokbench.render.token_view import visible_tokens
+from tokbench.render.viz import comparison_of, cut_lines, statistics_of, uncovered_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.style import Style
+
+    from tokbench.render.token_view import VisibleToken
+    from tokbench.render.viz import ShownText
+    from tokbench.workbench.viz import VizTokenizer
+
+_STYLE = """
+html{color-scheme:light dark}
+body{margin:0 auto;max-width:75rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif}
+h1{font-size:1.3rem}h2{font-size:1.1rem;margin:2rem 0 .5rem;overflow-wrap:anywhere}
+h3{font-size:1rem;margin:1rem 0 .3rem;overflow-wrap:anywhere}
+p{margin:.3rem 0;overflow-wrap:anywhere}
+.views{display:grid;gap:0 2rem}
+.beside{grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr))}
+ol{list-style:none;margin:.3rem 0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem 0;
+font:.95rem/1.5 ui-monospace,Menlo,Consolas,monospace}
+li{max-width:100%}
+li.break{flex-basis:100%;height:0}
+.token{display:block;white-space:pre-wrap;overflow-wrap:anywhere;padding:.05em .08em}
+.cut{text-decoration:underline}
+.id{display:block;font-size:.75rem;opacity:.75;padding-inline-end:.6em}
+.byte{font-style:italic}.special,.unknown{font-weight:700}.absent{opacity:.7}
+"""
+
+
+def viz_page(shown: Sequence[ShownText], *, ids: bool = False, beside: bool = False) -> bytes:
+    """Write texts with their tokens as HTML.
+
+    Pointing at a token tells its id, its bytes and where it stands; the same is in its label for screen readers.
+
+    Args:
+        shown: the texts, in order.
+        ids: whether ids stand beneath the tokens.
+        beside: whether several tokenizers stand side by side where the window is wide enough.
+
+    Returns:
+        The page: light or dark as its reader has it, and with a policy that lets it fetch nothing.
+    """
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    body = "".join(part for each in shown for part in _text(each, ids=ids, beside=beside))
+    return (
+        "<!doctype html>\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Tokens</title><style>{_STYLE}{_colours()}</style></head><body>\n"
+        f"<h1>Tokens</h1>\n{body}</body></html>\n"
+    ).encode()
+
+
+def _colours() -> str:
+    """The colours of the terminal: one rule for each look."""
+    rules = []
+    for kind, looks in CUBE.tokens.items():
+        for turn, look in enumerate(looks):
+            rules.append(f".{kind.value}.c{turn}{{{_declared(look.text)}}}")
+            rules.append(f".{kind.value}.c{turn} i{{{_declared(look.stand_in)};font-style:inherit}}")
+    return "\n".join(rules)
+
+
+def _declared(style: Style) -> str:
+    assert style.color is not None
+    assert style.bgcolor is not None
+    ink, ground = (each.get_truecolor(DEFAULT_TERMINAL_THEME).hex for each in (style.color, style.bgcolor))
+    return f"color:{ink};background:{ground}"
+
+
+def _text(shown: ShownText, *, ids: bool, beside: bool) -> Iterator[str]:
+    yield f"<h2>{_visible(shown.source)}</h2>\n" if shown.source else ""
+    yield f'<div class="views{" beside" if beside else ""}">\n'
+    for view in shown.result.views:
+        yield from _view(view, ids=ids)
+    yield "</div>\n"
+    if len(shown.result.views) > 1:
+        yield f"<p>{escape(comparison_of(shown.result.views).plain)}</p>\n"
+
+
+def _view(view: VizTokenizer, *, ids: bool) -> Iterator[str]:
+    info = view.info
+    yield f"<section><h3>{_visible(info.name)} · {_visible(info.backend)} · {info.vocab_size:,} tokens</h3>\n<ol>"
+    for each in visible_tokens(view.segmentation):
+        yield _token(each, ids=ids)
+    yield "</ol>\n"
+    for line in (statistics_of(view).plain, *cut_lines(view.cut_clusters()), *uncovered_line(view)):
+        yield f"<p>{escape(line)}</p>\n"
+    yield "</section>\n"
+
+
+def _token(each: VisibleToken, *, ids: bool) -> str:
+    glyphs = "".join(
+        f"<{name}{_classes('cut' if run.cut else '')}>{escape(run.text)}</{name}>"
+        for run in each.strip.runs
+        for name in ("i" if run.stand_in else "span",)
+    )
+    label, classes = _label(each), ["token"]
+    if each.token is not None:
+        cycle = CUBE.tokens[each.token.kind]
+        classes += [each.token.kind.value, f"c{each.turn % len(cycle)}"]
+        if not each.covers_text and each.token.kind is TokenKind.NORMAL:
+            classes.append("absent")
+    below = f'<span class="id">{each.token.id}</span>' if ids and each.token is not None else ""
+    drawn = f'<li><span{_classes(*classes)} title="{escape(label)}">{glyphs}</span>{below}</li>'
+    return drawn + ('<li class="break" aria-hidden="true"></li>' if each.strip.ends_line else "")
+
+
+def _label(each: VisibleToken) -> str:
+    """What is told of a token beside its looks."""
+    place = f"bytes {each.start:,} to {each.stop:,} of the text"
+    if each.token is None:
+        return f"in no token, {place}"
+    kind = "" if each.token.kind is TokenKind.NORMAL else f", {each.token.kind.value}"
+    piece = each.token.piece.hex(" ") or "none"
+    return f"id {each.token.id}{kind}, its bytes {piece}, {place}"
+
+
+def _classes(*names: str) -> str:
+    held = " ".join(filter(None, names))
+    return f' class="{held}"' if held else ""
+
+
+def _visible(text: str) -> str:
+    return escape(visible(text))
