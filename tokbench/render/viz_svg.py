@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
@@ -57,7 +58,7 @@ def viz_picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height}" role="img">',
         f"<title>{escape(title)}</title>",
         f'<rect width="100%" height="100%" rx="8" fill="{_GROUND}"/>',
-        f'<g font-family="{_FONT}" font-size="15" shape-rendering="crispEdges" xml:space="preserve">',
+        f'<g font-family="{_FONT}" font-size="15" shape-rendering="crispEdges">',
         *(_drawn(run) for row, line in enumerate(lines) for run in _runs(line, row=row)),
         "</g>",
         "</svg>\n",
@@ -102,8 +103,18 @@ def _drawn(run: _Run) -> str:
     if style.bgcolor:
         fill = style.bgcolor.get_truecolor(DEFAULT_TERMINAL_THEME).hex
         ground = f'<rect x="{left:g}" y="{top}" width="{width:g}" height="{_ROW_HEIGHT - 2}" fill="{fill}"/>'
-    if not run.text.strip():
-        return ground
+    return ground + "".join(map(_written, _words(run)))
+
+
+def _words(run: _Run) -> Iterator[_Run]:
+    """What stands between spaces: viewers differ in which spaces they keep, and stretch what is left."""
+    for words in re.finditer(r"[^ ]+(?: [^ ]+)*", run.text):
+        yield run._replace(text=words[0], cell=run.cell + cell_len(run.text[: words.start()]))
+
+
+def _written(run: _Run) -> str:
+    left, top = _MARGIN + _CELL_WIDTH * run.cell, _MARGIN + _ROW_HEIGHT * run.row
+    width, style = _CELL_WIDTH * cell_len(run.text), run.style
     ink = style.color.get_truecolor(DEFAULT_TERMINAL_THEME).hex if style.color else _INK
     traits = [f'fill="{ink}"']
     traits += ['font-weight="bold"'] if style.bold else []
@@ -111,4 +122,4 @@ def _drawn(run: _Run) -> str:
     traits += ['text-decoration="underline"'] if style.underline else []
     traits += ['opacity="0.6"'] if style.dim else []
     length = f'textLength="{width:g}" lengthAdjust="spacingAndGlyphs"'
-    return f'{ground}<text x="{left:g}" y="{top + 15}" {length} {" ".join(traits)}>{escape(run.text)}</text>'
+    return f'<text x="{left:g}" y="{top + 15}" {length} {" ".join(traits)}>{escape(run.text)}</text>'

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
+from rich.cells import cell_len
 from support.segmentations import cut_at, in_words, odd_segmentations, token, view
 
 from tokbench.core.tokens import Segmentation, TokenKind
@@ -88,7 +89,7 @@ def test_ids_stand_there_where_they_are_asked_for() -> None:
     text = shown(Segmentation("ab", (token(0, 1, "a", id=4711), token(1, 2, "b", id=4712))))
     assert viz_page([text], ids=True).count(b'class="id">471') == 2
     assert b'class="id"' not in viz_page([text])
-    assert "4711 4712" in drawn(viz_picture([text], columns=80, ids=True))
+    assert "47114712" in drawn(viz_picture([text], columns=80, ids=True))
     assert "4711" not in drawn(viz_picture([text], columns=80))
 
 
@@ -109,7 +110,7 @@ def test_several_texts_and_tokenizers_are_all_there() -> None:
     wanted = {"<h2>": 2, "<h3>": 4, "views beside": 2, "tokens: t1 1 · t0 2": 2}
     assert {part: page.count(part) for part in wanted} == wanted
     text = drawn(viz_picture(both, columns=90))
-    assert [text.count(part) for part in ("file0", "file1", "t0 · bpe", "t1 · bpe")] == [1, 1, 2, 2]
+    assert [text.count(part) for part in ("file0", "file1", "t0· bpe", "t1· bpe")] == [1, 1, 2, 2]
 
 
 @given(odd_segmentations())
@@ -119,6 +120,14 @@ def test_whatever_the_spans_are_both_are_well_formed(segmentation: Segmentation)
     assert page.open == []
     assert sum(label.startswith("id ") for label in page.labels) == len(segmentation.tokens)
     ElementTree.fromstring(viz_picture([text], columns=40, ids=True))
+
+
+def test_nothing_in_a_picture_begins_or_ends_in_a_space_that_viewers_may_drop() -> None:
+    words = shown(in_words("a", "    b", " ccccc", "  d  e"), source="many   spaces")
+    picture = ElementTree.fromstring(viz_picture([words] * 2, columns=60, ids=True))
+    for element in picture.iter(f"{SVG}text"):
+        assert element.text == " ".join((element.text or "").split())
+        assert float(element.attrib["textLength"]) == 9 * cell_len(element.text)
 
 
 def test_a_picture_is_as_wide_as_its_columns_allow() -> None:
