@@ -76,6 +76,7 @@ def files_below(root: Path, *, skipped: set[str]) -> Iterator[Path]:
 def expand(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
     """What matches a pattern below a folder. Hidden names match only where the pattern starts with a dot too.
 
+    >>> from pathlib import Path
     >>> sorted(str(path) for path in expand(Path(), ("no", "such", "*.txt")))
     []
     """
