@@ -157,6 +157,52 @@ def test_the_built_in_tokenizer_and_names(run, trained, tmp_path):
     run("viz", "-t", "", "text").refused(1, "the name of the tokenizer is empty")
 
 
+def test_steps_show_each_word_once_below_the_tokens(run, trained, letters):
+    done = run("viz", "-t", trained, "-t", letters, "--steps", "the the").good()
+    begin = [number for number, line in enumerate(done.lines) if line.startswith("── steps of ")]
+    assert [done.lines[number].split(" · ")[0] for number in begin] == [
+        "── steps of mine",
+        "── steps of letters",
+    ]
+    merges = done.lines[begin[0] : begin[1]]
+    assert [line.split()[1] for line in merges if re.match(" +[0-9]+  [^ ]", line)] == ["the", "·the"]
+    assert any("t + h" in line or "h + e" in line for line in merges)
+    again = run("viz", "-t", trained, "-t", letters, "--steps", "the the the").good()
+    assert again.lines[begin[0] + 1 :] == done.lines[begin[0] + 1 :]
+    assert "steps" not in run("viz", "-t", trained, "the the").good().stdout
+
+
+def test_steps_in_json_lead_to_the_tokens(run, trained):
+    [view] = run("viz", "-t", trained, "--steps", "--json", "the the").good().json["tokenizers"]
+    steps = view["steps"]
+    made = [steps["pretokens"][step["pretoken"]]["tokens"] for step in steps["steps"]]
+    assert [id for tokens in made for id in tokens] == [segment["id"] for segment in view["segments"]]
+    for word in steps["pretokens"]:
+        state = list(word["trace"]["symbols"])
+        for merge in word["trace"]["merges"]:
+            place = next(
+                at for at in range(len(state)) if state[at : at + 2] == [merge["left"], merge["right"]]
+            )
+            state[place : place + 2] = [merge["made"]]
+        assert state == word["tokens"]
+    [plain] = run("viz", "-t", trained, "--json", "the the").good().json["tokenizers"]
+    assert "steps" not in plain
+
+
+def test_steps_stand_on_the_page_and_in_the_picture(run, trained, tmp_path):
+    run("viz", "-t", trained, "--steps", "--html", "a.html", "--svg", "a.svg", "the <the").good()
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "<details open><summary>Steps: byte-level BPE</summary>" in page
+    assert "&lt;" in page.partition("<details")[2]
+    assert "<the" not in page
+    assert "steps of" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_steps_at_random_are_refused(run, trained):
+    done = run("viz", "-t", trained, "--steps", "--dropout", "0.5", "the")
+    done.refused(2, "the steps of a text that is cut at random are not known", "leave out")
+
+
 # --- colour -----------------------------------------------------------------------------------
 
 

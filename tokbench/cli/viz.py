@@ -45,6 +45,10 @@ def viz(
     dropout: DropoutOption = None,
     seed: SeedOption = None,
     reading: TextChoices,
+    steps: Annotated[
+        bool,
+        typer.Option("--steps", help="Show how each word became tokens: merges, matches, or costs."),
+    ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
     svg: Annotated[
         Path | None,
@@ -65,7 +69,7 @@ def viz(
     kept: list[ShownText] = []
     for item, following in pairwise(chain(reading.read_with_progress(inputs, progress=progress), [None])):
         assert item is not None
-        result = visualise(opened, item.text, special=special_policy, sampling=sampling)
+        result = visualise(opened, item.text, special=special_policy, sampling=sampling, steps=steps)
         if html is not None or svg is not None:
             kept.append(ShownText(item.source, result))
         if json:

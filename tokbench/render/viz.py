@@ -62,7 +62,7 @@ class _Section(NamedTuple):
 
 
 def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout: Layout = "stacked") -> None:
-    """Print the tokens of a text, and beneath them what they add up to.
+    """Print the tokens of a text, and beneath them what they add up to; then their steps where they are told.
 
     Args:
         result: the text and its tokenizers.
@@ -85,6 +85,17 @@ def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout
         notes.append(_Note(Text(f"shown stacked: side by side takes {needed} columns, here are {width}")))
     for note in notes:
         _print(_wrapped(note, console=console, width=width), console=console)
+    _render_steps(result.views, console=console)
+
+
+def _render_steps(views: Sequence[VizTokenizer], *, console: Console) -> None:
+    """Print the steps of each tokenizer that has them, beneath all tokens."""
+    explained = [(view, view.explanation) for view in views if view.explanation is not None]
+    if explained:
+        from tokbench.render.viz_steps import render_steps
+
+        for view, explanation in explained:
+            render_steps(explanation, name=view.info.name, console=console)
 
 
 def render_source(source: str, *, console: Console) -> None:

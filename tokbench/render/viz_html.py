@@ -37,6 +37,8 @@ li.break{flex-basis:100%;height:0}
 .token{display:block;white-space:pre-wrap;overflow-wrap:anywhere;padding:.05em .08em}
 .cut{text-decoration:underline}
 .id{display:block;font-size:.75rem;opacity:.75;padding-inline-end:.6em}
+details{margin:.5rem 0}summary{cursor:pointer}
+pre{margin:.3rem 0;overflow-x:auto;font:.9rem/1.6 ui-monospace,Menlo,Consolas,monospace}
 .byte{font-style:italic}.special,.unknown{font-weight:700}.absent{opacity:.7}
 """
 
@@ -101,6 +103,10 @@ def _view(view: VizTokenizer, *, ids: bool) -> Iterator[str]:
     yield "</ol>\n"
     for line in (statistics_of(view).plain, *cut_lines(view.cut_clusters()), *uncovered_line(view)):
         yield f"<p>{escape(line)}</p>\n"
+    if view.explanation is not None:
+        from tokbench.render.viz_steps import steps_html
+
+        yield steps_html(view.explanation)
     yield "</section>\n"
 
 

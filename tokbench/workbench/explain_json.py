@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import token_fields
@@ -9,7 +10,7 @@ from tokbench.explain.sentences import cause_in_words, cause_name
 from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tokbench.core.tokens import Token
     from tokbench.explain.causes import Cause
@@ -53,6 +54,15 @@ def explanation_fields(
         "causes": writer.causes(),
         "alternatives": writer.alternatives(),
         "pieces": writer.pieces,
+    }
+
+
+def steps_fields(found: Explanation) -> dict[str, Any]:
+    """What was done with each pre-token of an explanation as plain data, without the causes of boundaries."""
+    fields = explanation_fields(found, steps=found.steps, boundaries=())
+    named = ("algorithm", "normalized", "changes", "splitter", "steps", "pretokens", "alternatives", "pieces")
+    return {
+        name: list(fields[name]) if isinstance(fields[name], Iterator) else fields[name] for name in named
     }
 
 

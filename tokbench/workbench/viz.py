@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core import graphemes
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.explain.assembling import explain
 from tokbench.workbench.encode import segment
+from tokbench.workbench.explain_json import steps_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,14 +20,22 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.sampling import Sampling
     from tokbench.core.tokens import Segmentation
+    from tokbench.explain.derivation import Explanation
 
 
 @dataclass(frozen=True, slots=True)
 class VizTokenizer:
-    """One tokenizer and what it makes of the text."""
+    """One tokenizer and what it makes of the text.
+
+    Attributes:
+        info: the tokenizer.
+        segmentation: the tokens.
+        explanation: how they were made, step by step; None where that was not asked for.
+    """
 
     info: TokenizerInfo
     segmentation: Segmentation
+    explanation: Explanation | None = None
 
     @property
     def characters(self) -> int:
@@ -52,6 +63,7 @@ class VizTokenizer:
 
     def to_json(self) -> dict[str, Any]:
         """As a part of `--json`."""
+        steps = {} if self.explanation is None else {"steps": steps_fields(self.explanation)}
         return {
             **tokenizer_fields(self.info),
             "characters": self.characters,
@@ -76,6 +88,7 @@ class VizTokenizer:
                 }
                 for cut in self.cut_clusters()
             ],
+            **steps,
         }
 
 
@@ -101,12 +114,36 @@ def visualise(
     *,
     special: SpecialPolicy = SpecialPolicy.TEXT,
     sampling: Sampling | None = None,
+    steps: bool = False,
 ) -> VizResult:
-    """A text as each tokenizer sees it, at random where a `sampling` says how; raises as `encode_texts`."""
+    """A text as each tokenizer sees it.
+
+    Args:
+        tokenizers: any; for steps, those that can tell.
+        text: the text.
+        special: what the text of a special token becomes.
+        sampling: how to cut at random; None for the one way that `encode` cuts.
+        steps: whether to keep how each word became tokens.
+
+    Raises:
+        ConfigError: a tokenizer cannot sample or cannot tell its steps; or both are asked for.
+        SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
+        TextError: the text holds a lone surrogate.
+
+    >>> from tokbench.workbench.open import load
+    >>> result = visualise([load("default")], "the end", steps=True)
+    >>> [step.pretoken.text for step in result.views[0].explanation.steps]
+    ['the', ' end']
+    """
+    if steps and sampling is not None:
+        raise ConfigError(
+            "the steps of a text that is cut at random are not known", hint="leave out dropout or the steps"
+        )
     views = (
         VizTokenizer(
             info=tokenizer.info,
             segmentation=segment(tokenizer, text, special=special, sampling=sampling),
+            explanation=explain(tokenizer, text, special=special) if steps else None,
         )
         for tokenizer in tokenizers
     )

@@ -37,7 +37,9 @@ Frame = list[Line]
 """Lines that appear together."""
 
 
-def step_frames(step: ExplainedStep, painter: Painter, *, number: int, again: int) -> Iterator[Frame]:
+def step_frames(
+    step: ExplainedStep, painter: Painter, *, number: int, again: int, causes: bool = True
+) -> Iterator[Frame]:
     """A pre-token and what became of it.
 
     Args:
@@ -45,6 +47,7 @@ def step_frames(step: ExplainedStep, painter: Painter, *, number: int, again: in
         painter: draws its tokens.
         number: of the step, from 1.
         again: the number of the first step with the same trace, which alone is shown in full.
+        causes: whether to say why each boundary is there.
     """
     pretoken, trace = step.pretoken, step.trace
     made_by = "" if pretoken.alternative is None else f"  {alternative_in_words(pretoken.alternative)}"
@@ -64,7 +67,8 @@ def step_frames(step: ExplainedStep, painter: Painter, *, number: int, again: in
         case LookupTrace():
             yield [Line(Text.assemble(tokens, (f"  {trace.rule}", FAINT)), _STEP)]
             return
-    yield from _cause_frames(trace, painter)
+    if causes:
+        yield from _cause_frames(trace, painter)
 
 
 def _cause_frames(trace: MergeTrace | LongestMatchTrace | LatticeTrace, painter: Painter) -> Iterator[Frame]:
