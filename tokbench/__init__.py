@@ -33,6 +33,7 @@ _HOMES = {
     "TokbenchError": "tokbench.errors",
     "Tokenizer": "tokbench.core.interfaces",
     "TokenizerInfo": "tokbench.core.interfaces",
+    "as_html": "tokbench.render.notebook",
     "bundled_corpus": "tokbench.corpus",
     "compare": "tokbench.workbench.compare",
     "load": "tokbench.workbench.open",
@@ -42,6 +43,7 @@ _HOMES = {
     "sweep": "tokbench.workbench.sweep",
     "train": "tokbench.workbench.train",
     "verify_shards": "tokbench.shards.verification",
+    "visualise": "tokbench.workbench.viz",
     "write_shards": "tokbench.shards.writing",
 }
 
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
     from tokbench.corpus import Corpus, Document, bundled_corpus, open_corpus
     from tokbench.errors import TokbenchError
+    from tokbench.render.notebook import as_html
     from tokbench.shards.reading import Shards, open_shards
     from tokbench.shards.verification import verify_shards
     from tokbench.shards.writing import write_shards
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
     from tokbench.workbench.report import report
     from tokbench.workbench.sweep import sweep
     from tokbench.workbench.train import train
+    from tokbench.workbench.viz import visualise
 
 __all__ = [
     "ChatTemplate",
@@ -78,6 +82,7 @@ __all__ = [
     "Tokenizer",
     "TokenizerInfo",
     "__version__",
+    "as_html",
     "bundled_corpus",
     "compare",
     "load",
@@ -87,6 +92,7 @@ __all__ = [
     "sweep",
     "train",
     "verify_shards",
+    "visualise",
     "write_shards",
 ]
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tokbench.core.chunking import Chunk
     from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.workbench.viz import VizResult
 
 
 class PlainUse(ChecksArguments):
@@ -73,6 +74,19 @@ class PlainUse(ChecksArguments):
 
         chosen = tokbench.ChatTemplate.of(self, template) if isinstance(template, str) else template
         return chosen.encode(self, messages, **options)
+
+    def viz(
+        self: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT, steps: bool = False
+    ) -> VizResult:
+        """The tokens of a text, which a notebook shows in colour; arguments and errors are those of `visualise`.
+
+        >>> from tokbench.backends.baseline import ByteBackend
+        >>> ByteBackend().train([], ByteBackend.config_type()).viz("naïve")
+        <5 characters: byte 6 tokens>
+        """
+        import tokbench  # its public names: what shows tokens stands above the tokenizers
+
+        return tokbench.visualise([self], text, special=special, steps=steps)
 
     def batch(
         self: Tokenizer,

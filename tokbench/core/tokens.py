@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
+from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.plurals import counted
 
 _SHOWN = 8
@@ -63,7 +64,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Segmentation:
+class Segmentation(ShownInNotebooks):
     """A text and its tokens, in order."""
 
     text: str

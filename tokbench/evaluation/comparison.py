@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.capabilities import KnowsLoadingTime
 from tokbench.core.near_names import meant
+from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.plurals import counted
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
@@ -75,7 +76,7 @@ def training_setup_of(holdout: Holdout, vocab_size: int, left_out: Mapping[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(ShownInNotebooks):
     """The result of a comparison.
 
     Attributes:

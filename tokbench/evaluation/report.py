@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.plurals import counted
 from tokbench.core.progress import no_progress
 from tokbench.evaluation.robustness import Robustness, robustness_of
@@ -66,7 +67,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(ShownInNotebooks):
     """The report on one tokenizer.
 
     Attributes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, NestsVocabularies
+from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
@@ -40,7 +41,7 @@ _COMPRESSION = METRICS["bytes_per_token"]
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(ShownInNotebooks):
     """The result of a sweep: the curve, its knee and the recommended size.
 
     Attributes:

@@ -69,11 +69,12 @@ def render_sweep(sweep: Sweep, *, console: Console) -> None:
 def sweep_forms(sweep: Sweep) -> Forms:
     """A sweep in the forms that other programs read."""
     return result_forms(
-        json=lambda: sweep_document(sweep), csv=lambda: csv_rows(sweep), parts=lambda: _parts(sweep)
+        json=lambda: sweep_document(sweep), csv=lambda: csv_rows(sweep), parts=lambda: sweep_parts(sweep)
     )
 
 
-def _parts(sweep: Sweep) -> Iterator[Table | str]:
+def sweep_parts(sweep: Sweep) -> Iterator[Table | str]:
+    """The tables of a sweep, then its sentences."""
     yield sizes_table(sweep)
     by_group = sizes_by_group(sweep)
     if by_group is not None:

@@ -11,16 +11,16 @@ from tokbench.core.tokens import TokenKind
 from tokbench.render.glyphs import visible
 from tokbench.render.palette import CUBE
 from tokbench.render.token_view import visible_tokens
-from tokbench.render.viz import comparison_of, cut_lines, statistics_of, uncovered_line
+from tokbench.render.viz import ShownText, comparison_of, cut_lines, statistics_of, uncovered_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.style import Style
 
+    from tokbench.core.tokens import Segmentation
     from tokbench.render.token_view import VisibleToken
-    from tokbench.render.viz import ShownText
-    from tokbench.workbench.viz import VizTokenizer
+    from tokbench.workbench.viz import VizResult, VizTokenizer
 
 _STYLE = """
 html{color-scheme:light dark}
@@ -30,6 +30,8 @@ h3{font-size:1rem;margin:1rem 0 .3rem;overflow-wrap:anywhere}
 p{margin:.3rem 0;overflow-wrap:anywhere}
 .views{display:grid;gap:0 2rem}
 .beside{grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr))}
+"""
+_TOKENS = """
 ol{list-style:none;margin:.3rem 0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem 0;
 font:.95rem/1.5 ui-monospace,Menlo,Consolas,monospace}
 li{max-width:100%}
@@ -41,6 +43,27 @@ details{margin:.5rem 0}summary{cursor:pointer}
 pre{margin:.3rem 0;overflow-x:auto;font:.9rem/1.6 ui-monospace,Menlo,Consolas,monospace}
 .byte{font-style:italic}.special,.unknown{font-weight:700}.absent{opacity:.7}
 """
+
+
+def _colours() -> str:
+    """The colours of the terminal: one rule for each look."""
+    rules = []
+    for kind, looks in CUBE.tokens.items():
+        for turn, look in enumerate(looks):
+            rules.append(f".{kind.value}.c{turn}{{{_declared(look.text)}}}")
+            rules.append(f".{kind.value}.c{turn} i{{{_declared(look.stand_in)};font-style:inherit}}")
+    return "\n".join(rules)
+
+
+def _declared(style: Style) -> str:
+    assert style.color is not None
+    assert style.bgcolor is not None
+    ink, ground = (each.get_truecolor(DEFAULT_TERMINAL_THEME).hex for each in (style.color, style.bgcolor))
+    return f"color:{ink};background:{ground}"
+
+
+TOKEN_STYLE = _TOKENS + _colours()
+"""The rules for tokens and steps, which may stand inside those of another element."""
 
 
 def viz_page(shown: Sequence[ShownText], *, ids: bool = False, beside: bool = False) -> bytes:
@@ -63,26 +86,19 @@ def viz_page(shown: Sequence[ShownText], *, ids: bool = False, beside: bool = Fa
         '<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>Tokens</title><style>{_STYLE}{_colours()}</style></head><body>\n"
+        f"<title>Tokens</title><style>{_STYLE}{TOKEN_STYLE}</style></head><body>\n"
         f"<h1>Tokens</h1>\n{body}</body></html>\n"
     ).encode()
 
 
-def _colours() -> str:
-    """The colours of the terminal: one rule for each look."""
-    rules = []
-    for kind, looks in CUBE.tokens.items():
-        for turn, look in enumerate(looks):
-            rules.append(f".{kind.value}.c{turn}{{{_declared(look.text)}}}")
-            rules.append(f".{kind.value}.c{turn} i{{{_declared(look.stand_in)};font-style:inherit}}")
-    return "\n".join(rules)
+def shown_result(result: VizResult) -> Iterator[str]:
+    """The tokens of a text and what they add up to, for another page that has `TOKEN_STYLE`."""
+    return _text(ShownText("", result), ids=False, beside=False)
 
 
-def _declared(style: Style) -> str:
-    assert style.color is not None
-    assert style.bgcolor is not None
-    ink, ground = (each.get_truecolor(DEFAULT_TERMINAL_THEME).hex for each in (style.color, style.bgcolor))
-    return f"color:{ink};background:{ground}"
+def token_list(segmentation: Segmentation, *, ids: bool = False) -> str:
+    """The tokens of a text alone, likewise."""
+    return f"<ol>{''.join(_token(each, ids=ids) for each in visible_tokens(segmentation))}</ol>\n"
 
 
 def _text(shown: ShownText, *, ids: bool, beside: bool) -> Iterator[str]:
@@ -97,10 +113,8 @@ def _text(shown: ShownText, *, ids: bool, beside: bool) -> Iterator[str]:
 
 def _view(view: VizTokenizer, *, ids: bool) -> Iterator[str]:
     info = view.info
-    yield f"<section><h3>{_visible(info.name)} · {_visible(info.backend)} · {info.vocab_size:,} tokens</h3>\n<ol>"
-    for each in visible_tokens(view.segmentation):
-        yield _token(each, ids=ids)
-    yield "</ol>\n"
+    yield f"<section><h3>{_visible(info.name)} · {_visible(info.backend)} · {info.vocab_size:,} tokens</h3>\n"
+    yield token_list(view.segmentation, ids=ids)
     for line in (statistics_of(view).plain, *cut_lines(view.cut_clusters()), *uncovered_line(view)):
         yield f"<p>{escape(line)}</p>\n"
     if view.explanation is not None:

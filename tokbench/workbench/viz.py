@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core import graphemes
+from tokbench.core.notebook import ShownInNotebooks
+from tokbench.core.plurals import counted
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
@@ -93,11 +95,16 @@ class VizTokenizer:
 
 
 @dataclass(frozen=True, slots=True)
-class VizResult:
+class VizResult(ShownInNotebooks):
     """One text as one or several tokenizers see it, in the order in which they were asked for."""
 
     text: str
     views: tuple[VizTokenizer, ...]
+
+    def __repr__(self) -> str:
+        """Short: the size of the text, and how many tokens it is to each tokenizer."""
+        tokens = ", ".join(f"{view.info.name} {counted(view.tokens, 'token')}" for view in self.views)
+        return f"<{counted(len(self.text), 'character')}: {tokens}>"
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it: schema tokbench.viz/1."""

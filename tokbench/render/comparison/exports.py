@@ -54,11 +54,14 @@ def comparison_forms(comparison: Comparison, *, metrics: Sequence[Metric] | None
     return result_forms(
         json=lambda: comparison_document(comparison, metrics=metrics),
         csv=lambda: (CSV_COLUMNS, *csv_rows(comparison, metrics=metrics)),
-        parts=lambda: _parts(comparison, metrics),
+        parts=lambda: comparison_parts(comparison, metrics=metrics),
     )
 
 
-def _parts(comparison: Comparison, metrics: Sequence[Metric] | None) -> Iterator[Table | str]:
+def comparison_parts(
+    comparison: Comparison, *, metrics: Sequence[Metric] | None = None
+) -> Iterator[Table | str]:
+    """The tables of a comparison, then its sentences; `metrics` as for `comparison_forms`."""
     several_groups = len(comparison.tokenizers[0].groups) > 1
     yield replace(summary_table(comparison, metrics=metrics), caption="")
     if several_groups:

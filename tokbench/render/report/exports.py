@@ -32,7 +32,7 @@ def reports_forms(reports: Sequence[Report], *, metrics: Sequence[Metric] | None
     return result_forms(
         json=lambda: _document(reports, metrics),
         csv=lambda: (CSV_COLUMNS, *(row for report in reports for row in _csv_rows(report, metrics))),
-        parts=lambda: (part for report in reports for part in _parts(report, metrics)),
+        parts=lambda: (part for report in reports for part in report_parts(report, metrics=metrics)),
     )
 
 
@@ -43,7 +43,8 @@ def _document(reports: Sequence[Report], metrics: Sequence[Metric] | None) -> di
     return {"schema": documents[0]["schema"], "reports": documents}
 
 
-def _parts(report: Report, metrics: Sequence[Metric] | None) -> Iterator[Table | str]:
+def report_parts(report: Report, *, metrics: Sequence[Metric] | None = None) -> Iterator[Table | str]:
+    """The tables of a report, then its sentences; `metrics` as for `report_forms`."""
     yield from tables.figure_tables(report, metrics)
     groups = tables.groups_table(report, metrics)
     if groups is not None:
