@@ -146,6 +146,8 @@ def _result(
     message: Mapping[str, Any], index: int, called: Mapping[str | None, str], builtin_tools: Sequence[str]
 ) -> Said:
     id, name, field = message.get("tool_call_id"), message.get("name"), "name"
+    if not isinstance(id, str | None):
+        raise refuse(f"messages[{index}].tool_call_id", f"expected a text, found {kind_of(id)}")
     if name is None and called.get(id):
         name, field = called[id], "tool_call_id"
     elif name is None and called.get(None):

@@ -175,6 +175,11 @@ def test_types(schema, text):
     ("messages", "variables", "problem"),
     [
         (said(("user", "Hi"), ("tool", "2")), {}, "answers that nobody called"),
+        (
+            [{"role": "tool", "tool_call_id": [], "content": "2"}],
+            {},
+            "tool_call_id: expected a text, found a list",
+        ),
         (said(("user", None)), {}, "found null"),
         (said(("ipython", "2")), {}, "no role 'ipython'"),
         (said(("user", [{"type": "image"}])), {}, r"content\[0\]: expected"),
