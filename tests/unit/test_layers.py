@@ -24,7 +24,7 @@ PACKAGE = Path(tokbench.__file__).parent
 ORDER = [
     "errors", "files", "native", "core", "registry", "config", "corpus", "distributed", "words", "metrics", "formats",
     "store", "explain", "libraries", "backends", "counting", "opening", "inspection", "evaluation", "shards", "chat",
-    "convert", "lint", "workbench", "bench", "render", "cli",
+    "convert", "lint", "workbench", "bench", "render", "play", "cli",
 ]  # fmt: skip
 
 RENDER_IMPORTS = {"chat", "core", "errors", "evaluation", "explain", "metrics", "workbench"}
@@ -132,11 +132,15 @@ def test_only_the_command_line_imports_typer() -> None:
 
 
 def test_only_what_is_shown_imports_rich() -> None:
-    assert importers_of("rich") <= {"render", "cli"}
+    assert importers_of("rich") <= {"render", "play", "cli"}
 
 
-def test_only_the_command_line_imports_what_shows_results() -> None:
-    assert importers_of("tokbench.render") - {"render"} <= {"cli"}
+def test_only_the_session_imports_textual() -> None:
+    assert importers_of("textual") == {"play", "cli"}
+
+
+def test_only_the_command_line_and_the_session_import_what_shows_results() -> None:
+    assert importers_of("tokbench.render") - {"render"} <= {"play", "cli"}
 
 
 def test_what_shows_results_knows_nothing_but_results() -> None:

@@ -147,6 +147,16 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "viz --special-policy encode '<|endoftext|>'",
         ],
     ),
+    "play": Entry(
+        "tokbench.cli.play",
+        "play",
+        summary="Try tokenizers in a full-screen session.",
+        examples=[
+            "play",
+            'play "Hello, wörld!" -t default -t mine',
+            "play notes.txt -t tokenizer.json --theme light",
+        ],
+    ),
     "chat": Entry(
         "tokbench.cli.chat",
         "chat",

@@ -29,13 +29,18 @@ class Line(NamedTuple):
 
 
 def folded(line: Line, console: Console) -> list[Text]:
+    """The rows of a line in the width of a console."""
+    return folded_to(line, console.width)
+
+
+def folded_to(line: Line, width: int) -> list[Text]:
     """The rows of a line; those behind the first begin where its text does."""
     before = Text(" " * line.indent) + line.text[: line.label]
     indent = before.cell_len
     rest = line.text[line.label :]
-    if indent + rest.cell_len <= console.width:
+    if indent + rest.cell_len <= width:
         return [before + rest]
-    rows = _wrapped(rest, max(console.width - indent, _NARROWEST))
+    rows = _wrapped(rest, max(width - indent, _NARROWEST))
     return [before + rows[0], *(Text(" " * indent) + row for row in rows[1:])]
 
 

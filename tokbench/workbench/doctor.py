@@ -61,6 +61,7 @@ _OPTIONAL = {
     "fsspec": "cluster",
     "pyarrow": "parquet",
     "ray": "ray",
+    "textual": "play",
     "transformers": "transformers",
     "zstandard": "zstd",
 }

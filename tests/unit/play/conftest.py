@@ -1,0 +1,38 @@
+"""Tokenizers of a few merges, opened as the session opens them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.lint import byte_level
+from support.model_folders import put
+
+from tokbench.core.progress import no_progress
+from tokbench.opening.request import OpenRequest
+from tokbench.play.columns import OpenTokenizer
+from tokbench.workbench.open import find_and_open
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MERGES = [("l", "o"), ("lo", "w"), (" ", "low"), ("e", "r"), ("n", "e"), ("ne", "w"), (" ", "new")]
+
+
+def opened(folder: Path, name: str, *merges: tuple[str, str]) -> OpenTokenizer:
+    """A byte-level BPE of these merges, in a folder of that name."""
+    put(folder / name, {"tokenizer.json": byte_level(*merges)})
+    path = str(folder / name / "tokenizer.json")
+    return OpenTokenizer(path, find_and_open(path, OpenRequest(), progress=no_progress))
+
+
+@pytest.fixture(scope="session")
+def lower(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
+    """Merges ` low`, `er` and ` new`."""
+    return opened(tmp_path_factory.mktemp("lower"), "lower", *MERGES)
+
+
+@pytest.fixture(scope="session")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
+    """Merges `er` alone."""
+    return opened(tmp_path_factory.mktemp("letters"), "letters", ("e", "r"))

@@ -1,0 +1,135 @@
+"""The session, driven by Textual's pilot."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.play.app import PlayApp
+from tokbench.play.help_screen import HelpScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from textual.pilot import Pilot
+
+    from tokbench.play.columns import OpenTokenizer
+
+
+def session(
+    drive: Callable[[PlayApp, Pilot[None]], Awaitable[None]],
+    *tokenizers: OpenTokenizer,
+    text: str = "",
+    size: tuple[int, int] = (80, 24),
+) -> None:
+    """Run a session and drive it."""
+
+    async def run() -> None:
+        app = PlayApp(tokenizers, text, special=SpecialPolicy.TEXT, dark=True)
+        async with app.run_test(size=size) as pilot:
+            await settled(app, pilot)
+            await drive(app, pilot)
+
+    asyncio.run(run())
+
+
+async def settled(app: PlayApp, pilot: Pilot[None]) -> None:
+    """Wait until nothing is on its way."""
+    await pilot.pause()
+    while app.is_busy:
+        await pilot.pause(0.01)
+    await pilot.pause()
+
+
+def screen_of(app: PlayApp) -> str:
+    """What stands on the screen."""
+    lines = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in line) for line in lines)
+
+
+def test_tokens_appear_as_one_types(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        await pilot.press(*"low", "space", *"lower")
+        await settled(app, pilot)
+        assert app.editor.buffer.text == "low lower"
+        for pane, tokenizer in zip(app.panes, (lower, letters), strict=True):
+            assert pane.column is not None
+            assert pane.column.ids.tolist() == tokenizer.tokenizer.encode("low lower")
+        shown = screen_of(app)
+        assert "3 tokens · 2 differ" in shown
+        assert "8 tokens +166.7 % · 7 differ" in shown
+        assert "low·lower" in shown
+
+    session(drive, lower, letters)
+
+
+def test_arrows_go_from_token_to_token_and_tell_of_each(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        first, second = app.panes
+        await pilot.press("tab", "right")
+        await settled(app, pilot)
+        assert (first.selected, second.selected) == (1, 3)
+        assert app.editor.buffer.cursor == 3
+        shown = screen_of(app)
+        assert "·low  id 258 · rank 2  token 2 of 3, bytes 3-7" in shown
+        assert "bytes   20 6c 6f 77" in shown
+        assert "merges  ·  l  o  w" in shown
+        assert "ends    no merge joins" in shown
+        await pilot.press("end")
+        assert first.selected == 2
+        await pilot.press("p")
+        assert first.selected == 1
+        await pilot.press("tab", "n")
+        assert (first.selected, second.selected) == (1, 4)
+
+    session(drive, lower, letters, text="low lower")
+
+
+def test_what_is_pasted_is_encoded_as_it_stands(lower: OpenTokenizer) -> None:
+    from textual.events import Paste
+
+    pasted = "日本 \x1b[31m עברית\u202e\x0c\u2028 low\rnew"
+
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        app.editor.post_message(Paste(pasted))
+        await settled(app, pilot)
+        text = pasted.replace("\r", "\n")
+        assert app.editor.buffer.text == text
+        [pane] = app.panes
+        assert pane.column is not None
+        assert pane.column.ids.tolist() == lower.tokenizer.encode(text)
+        shown = screen_of(app)
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+        assert "␛[31m" in shown
+
+    session(drive, lower)
+
+
+def test_help_is_one_key_away_and_the_colours_turn(lower: OpenTokenizer) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        await pilot.press("f1")
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        assert not isinstance(app.screen, HelpScreen)
+        assert app.current_theme.dark
+        await pilot.press("f8")
+        assert not app.current_theme.dark
+
+    session(drive, lower, text="low")
+
+
+def test_a_long_text_is_drawn_by_its_rows_alone(lower: OpenTokenizer) -> None:
+    """Of half a million tokens, those of a few blocks are laid out; the last one is found at once."""
+
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        [pane] = app.panes
+        await pilot.press("tab", "end")
+        await settled(app, pilot)
+        assert pane.column is not None
+        assert pane.selected == len(pane.column) - 1
+        assert app.editor.buffer.cursor >= len(app.editor.buffer.text) - 5
+        assert "token 400,000 of 400,000" in screen_of(app)
+
+    session(drive, lower, text="low newer\n" * 100_000, size=(200, 50))

@@ -1,0 +1,153 @@
+"""The text that is edited, and the place of the cursor in it."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tokbench.core.graphemes import clusters
+
+_LONGEST_CLUSTER = 64
+"""Characters that are looked at to find the one beside the cursor."""
+_EDITS_KEPT = 1_000
+_WORD_BEFORE = re.compile(r"\w+\W*$|\W+$")
+_WORD_BEHIND = re.compile(r"\W*\w+|\W+")
+_WORD_REACH = 256
+
+
+class Edit(NamedTuple):
+    """One change of a text, to be undone.
+
+    Attributes:
+        start: the character at which it begins.
+        removed: what stood there.
+        inserted: what stands there now.
+    """
+
+    start: int
+    removed: str
+    inserted: str
+
+
+class TextBuffer:
+    r"""A text with a cursor. Every method that edits keeps what it takes to undo it.
+
+    Attributes:
+        text: the text, exactly as it is encoded: no line end or control character is changed.
+        cursor: the place of the cursor, in characters from the start.
+
+    >>> buffer = TextBuffer("one two")
+    >>> buffer.move_to_end(); buffer.delete_word(); buffer.insert("2"); buffer.text
+    'one 2'
+    >>> buffer.undo(); buffer.undo(); buffer.text
+    'one two'
+    """
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+        self.cursor = 0
+        self._done: list[Edit] = []
+        self._undone: list[Edit] = []
+
+    # --- moving -------------------------------------------------------------------------------
+
+    def move_to(self, offset: int) -> None:
+        """Put the cursor at a character, or at the nearest end."""
+        self.cursor = min(max(offset, 0), len(self.text))
+
+    def move_left(self) -> None:
+        """One character as a reader sees it: a grapheme cluster."""
+        self.cursor -= self._size_before()
+
+    def move_right(self) -> None:
+        """One grapheme cluster."""
+        self.cursor += self._size_behind()
+
+    def move_word_left(self) -> None:
+        """To the beginning of the word before the cursor."""
+        self.cursor = self._word_start()
+
+    def move_word_right(self) -> None:
+        """To the end of the word behind the cursor."""
+        found = _WORD_BEHIND.match(self.text, self.cursor, self.cursor + _WORD_REACH)
+        self.cursor = self.cursor if found is None else found.end()
+
+    def move_to_end(self) -> None:
+        """To the end of the text."""
+        self.cursor = len(self.text)
+
+    # --- editing ------------------------------------------------------------------------------
+
+    def insert(self, text: str) -> None:
+        """Put a text where the cursor is; half of a surrogate pair, which has no UTF-8, becomes U+FFFD."""
+        whole = text.encode("utf-16-le", errors="surrogatepass").decode("utf-16-le", errors="replace")
+        self._replace(self.cursor, self.cursor, whole)
+
+    def delete_left(self) -> None:
+        """Delete the grapheme cluster before the cursor."""
+        self._replace(self.cursor - self._size_before(), self.cursor, "")
+
+    def delete_right(self) -> None:
+        """Delete the grapheme cluster behind the cursor."""
+        self._replace(self.cursor, self.cursor + self._size_behind(), "")
+
+    def delete_word(self) -> None:
+        """Delete back to the beginning of a word."""
+        self._replace(self._word_start(), self.cursor, "")
+
+    def delete_to_line_start(self) -> None:
+        """Delete back to the beginning of the line."""
+        self._replace(self.text.rfind("\n", 0, self.cursor) + 1, self.cursor, "")
+
+    def delete_to_line_end(self) -> None:
+        """Delete up to the end of the line; at its end, the line end."""
+        stop = self.text.find("\n", self.cursor)
+        stop = len(self.text) if stop < 0 else max(stop, self.cursor + 1)
+        self._replace(self.cursor, stop, "")
+
+    def replace_all(self, text: str) -> None:
+        """Put another text in the place of this one; the cursor is at its start."""
+        self._replace(0, len(self.text), "")
+        self.insert(text)
+        self.cursor = 0
+
+    def undo(self) -> None:
+        """Take back the last edit."""
+        if self._done:
+            edit = self._done.pop()
+            self._undone.append(edit)
+            self._put(edit.start, edit.start + len(edit.inserted), edit.removed)
+
+    def redo(self) -> None:
+        """Make the edit again that was taken back last."""
+        if self._undone:
+            edit = self._undone.pop()
+            self._done.append(edit)
+            self._put(edit.start, edit.start + len(edit.removed), edit.inserted)
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _replace(self, start: int, stop: int, text: str) -> None:
+        if start == stop and not text:
+            return
+        self._done.append(Edit(start, self.text[start:stop], text))
+        del self._done[:-_EDITS_KEPT]
+        self._undone.clear()
+        self._put(start, stop, text)
+
+    def _put(self, start: int, stop: int, text: str) -> None:
+        self.text = self.text[:start] + text + self.text[stop:]
+        self.cursor = start + len(text)
+
+    def _size_before(self) -> int:
+        before = clusters(self.text[max(self.cursor - _LONGEST_CLUSTER, 0) : self.cursor])
+        return len(before[-1]) if before else 0
+
+    def _size_behind(self) -> int:
+        behind = clusters(self.text[self.cursor : self.cursor + _LONGEST_CLUSTER])
+        return len(behind[0]) if behind else 0
+
+    def _word_start(self) -> int:
+        first = max(self.cursor - _WORD_REACH, 0)
+        found = _WORD_BEFORE.search(self.text[first : self.cursor])
+        return self.cursor if found is None else first + found.start()

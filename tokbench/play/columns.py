@@ -1,0 +1,143 @@
+"""The tokens of the text in one column for each tokenizer, and which of them differ between the columns."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.core.token_arrays import KIND_NUMBERS, encode_spans
+from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
+from tokbench.inspection.contents import TokenizerContents
+from tokbench.inspection.entries import Entries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.opening.request import Opened
+
+_KINDS = tuple(TokenKind)
+
+
+class OpenTokenizer:
+    """A tokenizer of the session.
+
+    Attributes:
+        request: what it was opened by, as -t takes it.
+        opened: it, and what was found in its files.
+    """
+
+    def __init__(self, request: str, opened: Opened) -> None:
+        self.request = request
+        self.opened = opened
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer itself."""
+        return self.opened.tokenizer
+
+    @property
+    def name(self) -> str:
+        """What it is called above its column."""
+        return self.tokenizer.info.name
+
+    @cached_property
+    def entries(self) -> Entries:
+        """Its vocabulary; takes some time when it is first asked for."""
+        return Entries(TokenizerContents(self.opened))
+
+
+@dataclass(frozen=True)
+class Column:
+    """The tokens of a text.
+
+    Attributes:
+        source: the tokenizer.
+        data: the text as UTF-8.
+        ids: uint32[N].
+        starts: int64[N], where each token begins in the text, in bytes.
+        stops: int64[N], where it ends.
+        kinds: uint8[N], the number of its kind.
+        differs: bool[N], whether some other column has no token that covers the same bytes.
+        seconds: what encoding took.
+    """
+
+    source: OpenTokenizer
+    data: bytes
+    ids: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    differs: NDArray[np.bool_]
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def token(self, index: int, *, origin: int = 0) -> Token:
+        """A token, its span counted from a byte of the text."""
+        id = int(self.ids[index])
+        span = Span(int(self.starts[index]) - origin, int(self.stops[index]) - origin)
+        return Token(id, self.source.tokenizer.token_bytes(id), span, _KINDS[self.kinds[index]])
+
+    def index_at(self, offset: int) -> int:
+        """The token that covers a byte of the text, or the last one before it; 0 where there is none."""
+        found = int(np.searchsorted(self.stops, offset, side="right"))
+        return max(min(found, len(self) - 1), 0)
+
+
+def encode_columns(tokenizers: Sequence[OpenTokenizer], text: str, *, special: SpecialPolicy) -> list[Column]:
+    """A text in a column for each tokenizer; its ids are those of `Tokenizer.encode`.
+
+    Args:
+        tokenizers: which.
+        text: the text.
+        special: what the text of a special token becomes.
+
+    Raises:
+        SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
+    """
+    return with_differences([_encoded(each, text, special=special) for each in tokenizers])
+
+
+def with_differences(columns: Sequence[Column]) -> list[Column]:
+    """Columns of one text with the tokens marked that some other column does not have in the same place."""
+    places = [_places(column) for column in columns]
+    return [
+        replace(column, differs=~_in_all(places[number], places[:number] + places[number + 1 :]))
+        for number, column in enumerate(columns)
+    ]
+
+
+def _in_all(places: NDArray[np.int64], others: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    found = np.ones(len(places), np.bool_)
+    for other in others:
+        found &= np.isin(places, other)
+    return found
+
+
+def _places(column: Column) -> NDArray[np.int64]:
+    """A number for each span; that of two spans is the same where they are."""
+    return column.starts * (len(column.data) + 1) + column.stops
+
+
+def _encoded(source: OpenTokenizer, text: str, *, special: SpecialPolicy) -> Column:
+    started = time.perf_counter()
+    data = text.encode()
+    if special is SpecialPolicy.TEXT:
+        spans = encode_spans(source.tokenizer, [text])
+        ids, starts, stops, kinds = spans.encoded.ids, spans.starts, spans.stops, spans.kinds
+    else:
+        tokens = source.tokenizer.segment(text, special=special).tokens
+        ids = np.array([token.id for token in tokens], np.uint32)
+        starts = np.array([token.span.start for token in tokens], np.int64)
+        stops = np.array([token.span.stop for token in tokens], np.int64)
+        kinds = np.array([KIND_NUMBERS[token.kind] for token in tokens], np.uint8)
+    took = time.perf_counter() - started
+    return Column(source, data, ids, starts, stops, kinds, np.zeros(len(ids), np.bool_), took)

@@ -1,0 +1,39 @@
+"""A line above a part of the screen, with its title."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+_BOLD = Style(bold=True)
+_FAINT = Style(dim=True)
+
+
+class Rule(Widget):
+    """A title and what is said beside it, above a part of the screen.
+
+    Args:
+        title: the title.
+    """
+
+    def __init__(self, title: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self._title = title
+        self._note = ""
+
+    def say(self, note: str, *, title: str | None = None) -> None:
+        """Say something beside the title, or change the title too."""
+        self._note = note
+        self._title = self._title if title is None else title
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:  # noqa: ARG002 -- there is one
+        """The line."""
+        width = self.size.width
+        note = f"  {self._note} " if self._note else " "
+        text = Strip([Segment(" "), Segment(self._title, _BOLD), Segment(note)])
+        rest = max(width - text.cell_length - 1, 0)
+        strip = Strip([*text, Segment("─" * rest, _FAINT)]).apply_style(self.rich_style)
+        return strip.adjust_cell_length(width, self.rich_style)

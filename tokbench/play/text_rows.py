@@ -1,0 +1,139 @@
+"""A text in rows of a width, worked out only round the place that is shown.
+
+A line is folded in sections of `SECTION` characters, each by itself: however long a line is, a row is found by folding
+the section that it is in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tokbench.core.graphemes import clusters
+from tokbench.render.glyphs import glyphs_of
+
+SECTION = 4_096
+"""Characters after which a line begins a new row in any case."""
+_TAB = 4
+
+
+class Piece(NamedTuple):
+    """A grapheme cluster as it is drawn.
+
+    Attributes:
+        start: its first character in the text.
+        stop: the character behind it.
+        text: what is drawn.
+        width: its columns.
+        stand_in: whether something is drawn in its place.
+    """
+
+    start: int
+    stop: int
+    text: str
+    width: int
+    stand_in: bool
+
+
+class TextRow(NamedTuple):
+    """One row.
+
+    Attributes:
+        start: its first character in the text.
+        stop: the character behind it, which is where the next row begins; a line end belongs to no row.
+        pieces: what is drawn.
+        ends_line: whether a line of the text, or the text, ends behind it.
+    """
+
+    start: int
+    stop: int
+    pieces: tuple[Piece, ...]
+    ends_line: bool
+
+    def column_of(self, offset: int) -> int:
+        """The column at which a character of the row begins."""
+        return sum(piece.width for piece in self.pieces if piece.start < offset)
+
+    def offset_at(self, column: int) -> int:
+        """The character at a column, or the last place of the row where there is none."""
+        reached = 0
+        for piece in self.pieces:
+            reached += piece.width
+            if reached > column:
+                return piece.start
+        return self.stop if self.ends_line or not self.pieces else self.pieces[-1].start
+
+
+def rows_round(text: str, offset: int, *, width: int) -> list[TextRow]:
+    r"""The rows of the section that a character, or the end of the text, is in.
+
+    >>> [text[row.start : row.stop] for text in ["to be or not"] for row in rows_round(text, 0, width=6)]
+    ['to be ', 'or not']
+    """
+    line = text.rfind("\n", 0, offset) + 1
+    is_end = offset == len(text) or text[offset] == "\n"
+    before = offset - 1 if is_end and offset > line else offset
+    start = line + (before - line) // SECTION * SECTION
+    end = text.find("\n", start, start + SECTION)
+    stop = min(start + SECTION, len(text)) if end < 0 else end
+    ends_line = stop == len(text) or text[stop] == "\n"
+    return _folded(_pieces(text, start, stop), start, stop, width=width, ends_line=ends_line)
+
+
+def row_at(text: str, offset: int, *, width: int) -> TextRow:
+    """The row that a character is in, or the cursor before it."""
+    rows = rows_round(text, offset, width=width)
+    return next((row for row in reversed(rows) if row.start <= offset), rows[0])
+
+
+def row_behind(text: str, row: TextRow, *, width: int) -> TextRow | None:
+    """The row below; None below the last one."""
+    start = row.stop + row.ends_line
+    return row_at(text, start, width=width) if start <= len(text) else None
+
+
+def row_before(text: str, row: TextRow, *, width: int) -> TextRow | None:
+    """The row above; None above the first one."""
+    return row_at(text, row.start - 1, width=width) if row.start else None
+
+
+def _pieces(text: str, start: int, stop: int) -> list[Piece]:
+    made: list[Piece] = []
+    place = start
+    for cluster in clusters(text[start:stop]):
+        made.append(_piece(place, cluster))
+        place += len(cluster)
+    return made
+
+
+def _piece(start: int, cluster: str) -> Piece:
+    stop = start + len(cluster)
+    if cluster == " ":
+        return Piece(start, stop, " ", 1, stand_in=False)
+    if cluster == "\t":
+        return Piece(start, stop, "→".ljust(_TAB), _TAB, stand_in=True)
+    glyphs = glyphs_of(cluster.encode())
+    drawn = "".join(glyph.text for glyph in glyphs)
+    return Piece(
+        start, stop, drawn, sum(glyph.width for glyph in glyphs), stand_in=any(g.stand_in for g in glyphs)
+    )
+
+
+def _folded(pieces: list[Piece], start: int, stop: int, *, width: int, ends_line: bool) -> list[TextRow]:
+    """Rows that end behind a space where there is one."""
+    rows: list[TextRow] = []
+    first = used = 0
+    last_space = -1
+    for number, piece in enumerate(pieces):
+        if used + piece.width > width and number > first:
+            cut = last_space + 1 if last_space >= first else number
+            rows.append(
+                TextRow(pieces[first].start, pieces[cut].start, tuple(pieces[first:cut]), ends_line=False)
+            )
+            first = cut
+            used = sum(each.width for each in pieces[first:number])
+        used += piece.width
+        if piece.text == " ":
+            last_space = number
+    rest = tuple(pieces[first:])
+    rows.append(TextRow(rest[0].start if rest else start, stop, rest, ends_line=ends_line))
+    return rows

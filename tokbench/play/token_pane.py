@@ -1,0 +1,237 @@
+"""The tokens of one tokenizer, of which one is selected; only the rows on the screen are laid out and drawn."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tokbench.play.token_rows import Place, TokenLayout
+from tokbench.render.glyphs import visible
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.binding import BindingType
+
+    from tokbench.play.columns import Column
+    from tokbench.play.looks import Looks
+    from tokbench.play.token_rows import Cell, TokenRow
+
+_FAINT = Style(dim=True)
+_FIRST = Place(0, 0)
+
+
+class TokenPane(Widget, can_focus=True):
+    """A column of tokens with its title.
+
+    Args:
+        name: what its tokenizer is called, shown until there are tokens.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "step(-1)", show=False),
+        Binding("right", "step(1)", show=False),
+        Binding("up", "rows(-1)", show=False),
+        Binding("down", "rows(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("home", "end(-1)", show=False),
+        Binding("end", "end(1)", show=False),
+        Binding("n", "next_difference(1)", show=False),
+        Binding("p", "next_difference(-1)", show=False),
+    ]
+
+    class Selected(Message):
+        """Another token is selected.
+
+        Attributes:
+            pane: in which column.
+        """
+
+        def __init__(self, pane: TokenPane) -> None:
+            super().__init__()
+            self.pane = pane
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._title = name
+        self.column: Column | None = None
+        self.selected = 0
+        self._looks: Looks | None = None
+        self._layout_of_tokens: TokenLayout | None = None
+        self._top = _FIRST
+        self._has_others = False
+        self._fewest = 0
+
+    # --- what is shown ------------------------------------------------------------------------
+
+    def show(self, column: Column, *, looks: Looks, fewest: int, has_others: bool) -> None:
+        """Show tokens.
+
+        Args:
+            column: the tokens.
+            looks: their styles.
+            fewest: the fewest tokens of any column, to which the number is held.
+            has_others: whether there are other columns, from which tokens may differ.
+        """
+        self.column, self._looks = column, looks
+        self._fewest, self._has_others = fewest, has_others
+        self._title = column.source.name
+        self.selected = max(min(self.selected, len(column) - 1), 0)
+        self._lay_out()
+
+    def select(self, token: int) -> None:
+        """Select a token, without a message."""
+        self.selected = token
+        self._scroll()
+
+    def on_resize(self) -> None:
+        """Lay the tokens out anew."""
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        if self.column is None or self._looks is None or not self.size.width:
+            return
+        has_separators = self._looks.palette is None
+        self._layout_of_tokens = TokenLayout(
+            self.column, width=self.size.width, has_separators=has_separators
+        )
+        self._top = self._layout_of_tokens.place_of(self.selected)
+        self._top = self._layout_of_tokens.moved(self._top, -self._rows_shown // 2)
+        self._scroll()
+
+    def _scroll(self) -> None:
+        """Move the first row so that the selected token is on the screen."""
+        layout = self._layout_of_tokens
+        if layout is None:
+            return
+        place = layout.place_of(self.selected)
+        if place < self._top:
+            self._top = place
+        elif place > layout.moved(self._top, self._rows_shown - 1):
+            self._top = layout.moved(place, 1 - self._rows_shown)
+        self.refresh()
+
+    @property
+    def _rows_shown(self) -> int:
+        return max(self.size.height - 1, 1)
+
+    def render_line(self, y: int) -> Strip:
+        """A row of the screen."""
+        width = self.size.width
+        if y == 0:
+            return self._title_strip(width)
+        layout = self._layout_of_tokens
+        segments: list[Segment] = []
+        if layout is not None:
+            place = layout.moved(self._top, y - 1)
+            if y == 1 or place != layout.moved(self._top, y - 2):
+                segments = list(self._segments(layout.row(place)))
+        strip = Strip(segments).apply_style(self.rich_style)
+        return strip.adjust_cell_length(width, self.rich_style)
+
+    def _segments(self, row: TokenRow) -> list[Segment]:
+        assert self._looks is not None
+        segments = []
+        for cell in row:
+            is_selected = cell.token is not None and cell.token == self.selected
+            is_shared = self._has_others and not self._differs(cell)
+            for glyph in cell.glyphs:
+                style = self._looks.of(cell, glyph, is_selected=is_selected, is_shared=is_shared)
+                segments.append(Segment(glyph.text, style))
+            if cell.separator:
+                segments.append(Segment(cell.separator, _FAINT))
+        return segments
+
+    def _differs(self, cell: Cell) -> bool:
+        return self.column is not None and cell.token is not None and bool(self.column.differs[cell.token])
+
+    def _title_strip(self, width: int) -> Strip:
+        name = visible(self._title)
+        title = Strip(
+            [Segment(f"{name} ", Style(bold=True, reverse=self.has_focus)), Segment(self._figures())]
+        )
+        rule = Segment(" " + "─" * max(width - title.cell_length - 2, 0) + " ", _FAINT)
+        return Strip([*title, rule]).apply_style(self.rich_style).adjust_cell_length(width, self.rich_style)
+
+    def _figures(self) -> str:
+        if self.column is None:
+            return " …"
+        count = len(self.column)
+        figures = f" {count:,} {'token' if count == 1 else 'tokens'}"
+        if self._has_others:
+            if 0 < self._fewest < count:
+                figures += f" +{100 * (count / self._fewest - 1):.1f} %"
+            return f"{figures} · {int(self.column.differs.sum()):,} differ"
+        return f"{figures} · {len(self.column.data) / count:.2f} bytes/token" if count else figures
+
+    # --- keys ---------------------------------------------------------------------------------
+
+    def action_step(self, count: int) -> None:
+        """Select the token before or behind."""
+        self._choose(self.selected + count)
+
+    def action_rows(self, count: int) -> None:
+        """Select a token of a row above or below, in the same columns of the screen."""
+        layout = self._layout_of_tokens
+        if layout is None:
+            return
+        place = layout.place_of(self.selected)
+        before = takewhile(lambda cell: cell.token != self.selected, layout.row(place))
+        left = sum(cell.width for cell in before)
+        self._choose(self._token_at(layout.row(layout.moved(place, count)), left))
+
+    def action_page(self, direction: int) -> None:
+        """Select a token on the next screen."""
+        self.action_rows(direction * max(self._rows_shown - 1, 1))
+
+    def action_end(self, direction: int) -> None:
+        """Select the first token or the last one."""
+        self._choose(0 if direction < 0 or self.column is None else len(self.column) - 1)
+
+    def action_next_difference(self, direction: int) -> None:
+        """Select the next token, or the one before, that some other column does not have."""
+        if self.column is None:
+            return
+        places = self.column.differs.nonzero()[0]
+        beyond = places[places > self.selected] if direction > 0 else places[places < self.selected][::-1]
+        if len(beyond):
+            self._choose(int(beyond[0]))
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the token under the mouse."""
+        layout = self._layout_of_tokens
+        if layout is not None and event.y:
+            self._choose(self._token_at(layout.row(layout.moved(self._top, event.y - 1)), event.x))
+
+    def on_mouse_scroll_down(self) -> None:
+        """Move down."""
+        self.action_rows(3)
+
+    def on_mouse_scroll_up(self) -> None:
+        """Move up."""
+        self.action_rows(-3)
+
+    def _token_at(self, row: TokenRow, column: int) -> int:
+        reached = 0
+        found = self.selected
+        for cell in row:
+            if cell.token is not None:
+                found = cell.token
+            reached += cell.width
+            if reached > column:
+                break
+        return found
+
+    def _choose(self, token: int) -> None:
+        count = 0 if self.column is None else len(self.column)
+        token = max(min(token, count - 1), 0)
+        if token != self.selected:
+            self.select(token)
+            self.post_message(self.Selected(self))

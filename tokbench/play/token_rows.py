@@ -1,0 +1,200 @@
+"""The tokens of a column in rows of a width, worked out only round the place that is shown.
+
+Tokens are laid out in blocks, each by itself and beginning a row: a block ends behind a line end, or where it has grown
+long. So any of a million tokens is found by laying out the few hundred round it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tokbench.core.tokens import Segmentation, TokenKind
+from tokbench.render.token_view import separators_for, visible_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tokbench.play.columns import Column
+    from tokbench.render.glyphs import Glyph
+
+SHORTEST_BLOCK, LONGEST_BLOCK = 256, 512
+"""Tokens of a block: behind so many it ends at the next line end, and behind so many in any case."""
+_BLOCKS_KEPT = 64
+
+
+class Cell(NamedTuple):
+    """A token, or the part of one that stands in a row; or text that no token covers.
+
+    Attributes:
+        token: its position in the column; None for text that no token covers.
+        kind: what it is.
+        covers_text: whether it stands for some of the text.
+        glyphs: what is drawn.
+        separator: what stands behind it where colours do not tell tokens apart.
+    """
+
+    token: int | None
+    kind: TokenKind
+    covers_text: bool
+    glyphs: tuple[Glyph, ...]
+    separator: str
+
+    @property
+    def width(self) -> int:
+        """Its columns."""
+        return sum(glyph.width for glyph in self.glyphs) + len(self.separator)
+
+
+class Place(NamedTuple):
+    """Where a row is: its block, and its number there."""
+
+    block: int
+    row: int
+
+
+TokenRow = tuple[Cell, ...]
+
+
+class TokenLayout:
+    """The rows of a column.
+
+    Args:
+        column: the tokens.
+        width: columns of a row.
+        has_separators: whether a character stands between tokens, as colours do not tell them apart.
+    """
+
+    def __init__(self, column: Column, *, width: int, has_separators: bool) -> None:
+        self.column = column
+        self._width = width
+        self._has_separators = has_separators
+        self._edges = block_edges(column)
+        self.rows = lru_cache(maxsize=_BLOCKS_KEPT)(self._rows)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are, at least one."""
+        return len(self._edges) - 1
+
+    def place_of(self, token: int) -> Place:
+        """The row in which a token begins."""
+        block = min(max(bisect_right(self._edges, token) - 1, 0), self.blocks - 1)
+        for number, row in enumerate(self.rows(block)):
+            if any(cell.token == token for cell in row):
+                return Place(block, number)
+        return Place(block, 0)
+
+    def row(self, place: Place) -> TokenRow:
+        """The cells of a row."""
+        return self.rows(place.block)[place.row]
+
+    def moved(self, place: Place, rows: int) -> Place:
+        """The place so many rows below, above where it is negative; the first or the last row at the ends."""
+        block, row = place.block, place.row + rows
+        while row < 0 and block > 0:
+            block -= 1
+            row += len(self.rows(block))
+        while row >= len(self.rows(block)) and block < self.blocks - 1:
+            row -= len(self.rows(block))
+            block += 1
+        return Place(block, min(max(row, 0), len(self.rows(block)) - 1))
+
+    def _rows(self, block: int) -> list[TokenRow]:
+        return list(_in_rows(self._cells(block), self._width)) or [()]
+
+    def _cells(self, block: int) -> Iterator[Cell]:
+        column = self.column
+        first, last = self._edges[block], self._edges[block + 1]
+        if first == last:
+            return
+        origin = 0 if first == 0 else int(column.starts[first])
+        stop = len(column.data) if last == len(column) else int(column.starts[last])
+        text = column.data[origin:stop].decode(errors="replace")
+        tokens = tuple(column.token(index, origin=origin) for index in range(first, last))
+        separators = separators_for(text) if self._has_separators else None
+        for each in visible_tokens(Segmentation(text, tokens)):
+            between = ""
+            if separators is not None:
+                between = separators.cut if each.cuts_behind else separators.whole
+            kind = TokenKind.NORMAL if each.token is None else each.token.kind
+            token = None if each.token is None else first + each.turn
+            yield Cell(token, kind, each.covers_text, each.strip.glyphs, between)
+
+
+def block_edges(column: Column) -> list[int]:
+    """The first token of each block, and the number of tokens.
+
+    A block begins with a whole character that no token before it reaches into.
+    """
+    count = len(column)
+    if count <= LONGEST_BLOCK:
+        return [0, count]
+    may_begin = _where_blocks_may_begin(column)
+    data = np.frombuffer(column.data, np.uint8)
+    at_line_start = data[np.maximum(column.starts[may_begin], 1) - 1] == ord("\n")
+    lines = may_begin[at_line_start]
+    edges = [0]
+    while count - edges[-1] > LONGEST_BLOCK:
+        edge = _next(lines, edges[-1] + SHORTEST_BLOCK)
+        if edge is None or edge - edges[-1] > LONGEST_BLOCK:
+            edge = _next(may_begin, edges[-1] + LONGEST_BLOCK)
+        if edge is None:
+            break
+        edges.append(edge)
+    return [*edges, count]
+
+
+def _where_blocks_may_begin(column: Column) -> NDArray[np.intp]:
+    data = np.frombuffer(column.data, np.uint8)
+    starts = np.minimum(column.starts, len(data) - 1)
+    begins_character = (data[starts] & 0xC0) != 0x80
+    reached = np.maximum.accumulate(np.concatenate([[0], column.stops[:-1]]))
+    return np.flatnonzero(begins_character & (column.starts >= reached) & (column.starts < len(data)))
+
+
+def _next(sorted_places: NDArray[np.intp], least: int) -> int | None:
+    found = int(np.searchsorted(sorted_places, least))
+    return int(sorted_places[found]) if found < len(sorted_places) else None
+
+
+def _in_rows(cells: Iterator[Cell], width: int) -> Iterator[TokenRow]:
+    row: list[Cell] = []
+    used = 0
+    for cell in cells:
+        for part in _parts(cell, width):
+            if row and used + _room(part) > width:
+                yield tuple(row)
+                row, used = [], 0
+            row.append(part)
+            used += _room(part)
+            if part.glyphs and part.glyphs[-1].ends_line:
+                yield tuple(row)
+                row, used = [], 0
+    if row:
+        yield tuple(row)
+
+
+def _parts(cell: Cell, width: int) -> Iterator[Cell]:
+    """A cell in parts that fit a row each; cut behind line ends too."""
+    if _room(cell) <= width and not any(glyph.ends_line for glyph in cell.glyphs[:-1]):
+        yield cell
+        return
+    glyphs: list[Glyph] = []
+    used = 0
+    for glyph in cell.glyphs:
+        if glyphs and (glyphs[-1].ends_line or used + glyph.room >= width):
+            yield cell._replace(glyphs=tuple(glyphs), separator="")
+            glyphs, used = [], 0
+        glyphs.append(glyph)
+        used += glyph.room
+    yield cell._replace(glyphs=tuple(glyphs))
+
+
+def _room(cell: Cell) -> int:
+    return sum(glyph.room for glyph in cell.glyphs) + len(cell.separator)
