@@ -16,6 +16,7 @@ PAGES = [
     "misbehaving",
     "shards",
     "special_tokens",
+    "surgery",
     "terabyte",
     "train",
 ]

@@ -203,6 +203,17 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "convert --check mine tokenizer.json",
         ],
     ),
+    "prune": Entry(
+        "tokbench.cli.prune",
+        "prune",
+        summary="Remove tokens from a vocabulary, with a map of the ids.",
+        examples=[
+            "prune mine --corpus docs/ --size 16k --out smaller",
+            "prune ranks.tiktoken --pattern gpt4 --script Thai,Han --out fewer",
+            "prune tokenizer.json --corpus 'data/*.txt' --min-count 5 --out used",
+            "prune mine --list rare.tsv --out without --json",
+        ],
+    ),
     "compare": Entry(
         "tokbench.cli.compare",
         "compare",

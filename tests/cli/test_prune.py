@@ -1,0 +1,127 @@
+"""`tokbench prune`: what is written, what is told, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.huggingface import added
+from support.lint import byte_level
+
+import tokbench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cli.conftest import Done
+
+TEXT = "the the the abc ab да\n"
+
+
+@pytest.fixture
+def tokenizer(tmp_path: Path) -> Path:
+    """256 th, 257 the, 258 " the", 259 ab, 260 abc, 261 д, 262 а, 263 да, 264 <eos>."""
+    cyrillic = [(b"\xd0", b"\xb4"), (b"\xd0", b"\xb0"), ("д", "а")]
+    merges = [("t", "h"), ("th", "e"), (" ", "the"), ("a", "b"), ("ab", "c"), *cyrillic]
+    path = tmp_path / "old" / "tokenizer.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(byte_level(*merges, added_tokens=[added("<eos>", 264)])))
+    (path.parent / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<eos>"}))
+    (tmp_path / "text.txt").write_text(TEXT * 40)
+    return path.parent
+
+
+def written(folder: Path, name: str) -> Any:
+    return json.loads((folder / name).read_bytes())
+
+
+def test_the_rarest_leaves_go_and_the_ids_close_up(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    """да, а, д and abc are as frequent as each other, and ab has one more when abc has gone."""
+    done = run("prune", tokenizer, "--corpus", "text.txt", "--size", "261", "--out", "new", "--json").good()
+    assert done.json["schema"] == "tokbench.prune/1"
+    assert (done.json["old_vocab_size"], done.json["new_vocab_size"], done.json["removed"]) == (265, 261, 4)
+    found = written(tmp_path / "new", "id_map.json")
+    assert found["old_to_new"][255:] == [255, 256, 257, 258, 259, -1, -1, -1, -1, 260]
+    assert found["new_to_old"][255:] == [255, 256, 257, 258, 259, 264]
+    new = tokbench.load(tmp_path / "new")
+    assert new.info.special_tokens == {"<eos>": 260}
+    assert new.encode("the abc") == [257, 32, 259, 99]
+    figures = done.json["comparison"]["tokenizers"]
+    assert figures[1]["metrics"]["bytes_per_token"]["difference"] < 0
+    assert figures[1]["counts"]["bytes"] == figures[0]["counts"]["bytes"]
+    assert done.json["proofs"]["segmentations"]["changed_pretokens"] == 2
+    assert [proof["agrees"] for proof in done.json["proofs"]["encodings"]] == [True]
+
+
+def test_scripts_go_without_a_corpus(run: Callable[..., Done], tokenizer: Path, tmp_path: Path) -> None:
+    done = run("prune", tokenizer, "--script", "cyrillic", "--out", "new").good()
+    assert any(line.startswith("to       262 tokens: 3 went") for line in done.lines)
+    assert any("bytes/token" in line for line in done.lines)
+    inspected = run("inspect", "new", "--json").good().json
+    assert inspected["vocab_size"] == 262
+    assert run("lint", "-t", "new", "--select", "reachability,bytes,roles").good().code == 0
+    assert written(tmp_path / "new", "tokenizer_config.json")["eos_token"] == "<eos>"
+
+
+def test_a_list_goes_as_far_as_nothing_needs_it(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "list.tsv").write_text("id\tbytes\n260\t616263\n256\t7468\n97\t61\n")
+    done = run("prune", tokenizer, "--list", "list.tsv", "--out", "new", "--json").good()
+    assert (done.json["removed"], done.json["needed"], done.json["fixed"]) == (1, [256], [97])
+
+
+def test_ranks_are_written_and_proved_with_tiktoken(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    ranks = tmp_path / "ranks.tiktoken"
+    run("convert", "-t", tokenizer, "--to", "tiktoken", "--out", ranks).good()
+    done = run(
+        "prune", ranks, "--pattern", "gpt2", "--special-token", "<eos>=300", "--script", "Latin", "--out", "new",
+        "--json",
+    )  # fmt: skip
+    names = [proof["second"].split()[0] for proof in done.good().json["proofs"]["encodings"]]
+    assert names == ["tokenizers", "tiktoken"]
+    new = tokbench.load(tmp_path / "new" / "ranks.tiktoken", pattern="gpt2", special_tokens={"<eos>": 259})
+    assert new.encode("abc да") == tokbench.load(tmp_path / "new").encode("abc да") == [97, 98, 99, 32, 258]
+    assert tokbench.load(tmp_path / "new").info.special_tokens == {"<eos>": 259}
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ([], ["nothing says which tokens are to go"]),
+        (["--size", "260"], ["nothing says on which text", "--corpus"]),
+        (["--size", "20", "--corpus", "text.txt"], ["alone are 257 tokens, more than 20"]),
+        (["--size", "300", "--corpus", "text.txt"], ["no token would go"]),
+        (["--script", "Klingon"], ["no script 'Klingon'"]),
+        (["--list", "text.txt"], ["text.txt, line 1", "is no id"]),
+        (["--list", "ids"], ["there is no ordinary token 264"]),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path, options: list[str], parts: list[str]
+) -> None:
+    (tmp_path / "ids").write_text("264\n")
+    run("prune", tokenizer, *options, "--out", "new").refused(2, *parts)
+    assert not (tmp_path / "new").exists()
+
+
+def test_other_folders_are_left_alone(run: Callable[..., Done], tokenizer: Path, tmp_path: Path) -> None:
+    options = ("prune", tokenizer, "--script", "Latin", "--out", "new")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "notes.txt").write_text("mine")
+    run(*options).refused(1, "new exists")
+    run(*options, "--force").refused(1, "it holds 'notes.txt'")
+    (tmp_path / "new" / "notes.txt").rename(tmp_path / "new" / "tokenizer.json")
+    run(*options, "--force").good()
+    run(*options[:-1], "text.txt").refused(1, "text.txt is a file")
+
+
+def test_a_tokenizer_that_is_no_byte_level_bpe_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("[UNK]\na\nb\n##b\n")
+    run("prune", "vocab.txt", "--script", "Latin", "--out", "new").refused(1, "WordPiece")

@@ -1,0 +1,109 @@
+"""The leaves that go are those of the textbook, and what stays is segmented as it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.surgery import reference
+from tokbench.surgery.leaves import choose_leaves
+from tokbench.surgery.merge_parts import merge_parts, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LETTERS = "abc"
+
+
+class Vocabulary(NamedTuple):
+    """Pieces with their ids, and merges as pieces and as ids."""
+
+    vocab: dict[str, int]
+    pairs: list[tuple[str, str]]
+
+    @property
+    def merges(self) -> list[tuple[int, int, int]]:
+        return [(self.vocab[one], self.vocab[other], self.vocab[one + other]) for one, other in self.pairs]
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn) -> Vocabulary:
+    """Merges of any two pieces there are, each piece made once."""
+    pieces, pairs = list(LETTERS), []
+    for _ in range(draw(st.integers(0, 14))):
+        pair = (draw(st.sampled_from(pieces)), draw(st.sampled_from(pieces)))
+        if pair[0] + pair[1] not in pieces:
+            pieces.append(pair[0] + pair[1])
+            pairs.append(pair)
+    return Vocabulary({piece: id for id, piece in enumerate(pieces)}, pairs)
+
+
+def frequencies_of(draw: st.DrawFn, vocabulary: Vocabulary) -> dict[int, int]:
+    return {id: draw(st.integers(0, 5)) for id in vocabulary.vocab.values()}
+
+
+def symbols(vocabulary: Vocabulary, text: str) -> list[int]:
+    return [vocabulary.vocab[letter] for letter in text]
+
+
+@given(vocabularies(), st.data())
+def test_leaves_go_as_in_the_textbook(vocabulary: Vocabulary, data: st.DataObject) -> None:
+    frequencies = frequencies_of(data.draw, vocabulary)
+    ids = st.sets(st.sampled_from(sorted(vocabulary.vocab.values())))
+    kept, selected = data.draw(ids), data.draw(ids)
+    size = data.draw(st.none() | st.integers(len(LETTERS), len(vocabulary.vocab)))
+    min_count = data.draw(st.none() | st.integers(0, 9))
+    stay = kept | set(range(len(LETTERS)))
+    expected = reference.prune(
+        vocabulary.merges,
+        frequencies,
+        kept=kept,
+        selected=selected,
+        most=len(vocabulary.pairs) if size is None else max(size, len(stay)) - len(LETTERS),
+        min_count=min_count,
+    )
+    found = choose_leaves(
+        merge_parts(vocabulary.vocab, vocabulary.pairs, kept=kept),
+        frequencies=frequencies,
+        selected=selected,
+        size=None if size is None else max(size, len(stay)),
+        min_count=min_count,
+    )
+    assert list(found.ids) == expected.removed
+    assert found.frequencies == expected.frequencies
+
+
+@given(vocabularies(), st.text(LETTERS, max_size=24))
+def test_merging_is_that_of_the_textbook(vocabulary: Vocabulary, text: str) -> None:
+    ranks = {pair: rank for rank, pair in enumerate(vocabulary.pairs)}
+    expected = reference.segment(symbols(vocabulary, text), vocabulary.merges)
+    assert [vocabulary.vocab[part] for part in merged(text, ranks)] == expected
+
+
+@given(vocabularies(), st.lists(st.text(LETTERS, max_size=16), max_size=8), st.data())
+def test_a_pretoken_of_which_every_token_stays_keeps_them(
+    vocabulary: Vocabulary, texts: Sequence[str], data: st.DataObject
+) -> None:
+    frequencies = frequencies_of(data.draw, vocabulary)
+    left = reference.prune(
+        vocabulary.merges, frequencies, most=data.draw(st.integers(0, len(vocabulary.pairs)))
+    )
+    for text in texts:
+        before = reference.segment(symbols(vocabulary, text), vocabulary.merges)
+        if not set(before) & set(left.removed):
+            assert reference.segment(symbols(vocabulary, text), left.merges) == before
+
+
+@given(vocabularies(), st.data())
+def test_every_merge_that_stays_has_its_parts(vocabulary: Vocabulary, data: st.DataObject) -> None:
+    tokens = merge_parts(vocabulary.vocab, vocabulary.pairs)
+    removal = choose_leaves(
+        tokens,
+        frequencies=frequencies_of(data.draw, vocabulary),
+        size=data.draw(st.integers(len(LETTERS), len(vocabulary.vocab))),
+    )
+    left = removal.frequencies.keys()
+    assert left | set(removal.ids) == tokens.ids
+    assert all(set(tokens.parts[id]) <= left for id in left if id in tokens.parts)

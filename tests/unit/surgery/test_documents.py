@@ -1,0 +1,83 @@
+"""A tokenizer.json with fewer tokens: everything that names an id names the new one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.huggingface import added
+from support.lint import byte_level
+
+from tokbench.errors import ConversionError
+from tokbench.surgery.bpe_document import read_bpe
+from tokbench.surgery.documents import pruned_document
+from tokbench.surgery.id_map import IdMap
+
+PATH = "tokenizer.json"
+# 256 ab, 257 abc, 258 bc, 259 <s> (of the vocabulary), 260 </s> (added behind it)
+SPECIALS = [added("<s>", 259), added("</s>", 260)]
+
+
+def small(**parts: Any) -> dict[str, Any]:
+    merges = (("a", "b"), ("ab", "c"), ("b", "c"))
+    return byte_level(*merges, tokens=["<s>"], added_tokens=SPECIALS, **parts)
+
+
+def without(document: dict[str, Any], *ids: int) -> dict[str, Any]:
+    kept = [id for id in range(261) if id not in ids]
+    return pruned_document(document, IdMap.closing_up(kept, size=261), path=PATH)
+
+
+def test_pieces_merges_and_added_tokens_close_up() -> None:
+    changed = without(small(), 257)
+    model = changed["model"]
+    assert [model["vocab"][piece] for piece in ("ab", "bc", "<s>")] == [256, 257, 258]
+    assert "abc" not in model["vocab"]
+    assert model["merges"] == [["a", "b"], ["b", "c"]]
+    assert [token["id"] for token in changed["added_tokens"]] == [258, 259]
+
+
+def test_merges_keep_the_form_that_they_have() -> None:
+    assert without(small(model={"merges": ["a b", "ab c", "b c"]}), 258)["model"]["merges"] == ["a b", "ab c"]
+
+
+def test_templates_and_padding_have_the_new_ids() -> None:
+    template = {
+        "type": "TemplateProcessing",
+        "special_tokens": {"<s>": {"id": "<s>", "ids": [259], "tokens": ["<s>"]}},
+    }
+    roberta = {"type": "RobertaProcessing", "sep": ["</s>", 260], "cls": ["<s>", 259]}
+    padding = {"strategy": "BatchLongest", "pad_id": 260, "pad_token": "</s>"}
+    both = {"type": "Sequence", "processors": [template, roberta]}
+    changed = without(small(post_processor=both, padding=padding), 257, 258)
+    done = changed["post_processor"]["processors"]
+    assert done[0]["special_tokens"]["<s>"]["ids"] == [257]
+    assert (done[1]["sep"], done[1]["cls"]) == (["</s>", 258], ["<s>", 257])
+    assert changed["padding"]["pad_id"] == 258
+
+
+def test_an_id_that_settings_name_must_stay() -> None:
+    padding = {"strategy": "BatchLongest", "pad_id": 257, "pad_token": "abc"}
+    with pytest.raises(ConversionError, match="the id 257 is used by the file's settings"):
+        without(small(padding=padding), 257)
+
+
+def test_bytes_and_added_tokens_are_kept() -> None:
+    read = read_bpe(small(), path=PATH)
+    assert read.parts.kept == {*range(256), 259, 260}
+    assert read.added == {"<s>": 259, "</s>": 260}
+    assert read.parts.parts == {256: (97, 98), 257: (256, 99), 258: (98, 99)}
+    assert read.segment("abc") == [257]
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ({"type": "WordPiece", "vocab": {}}, "tokens are made of others in BPE, and this is WordPiece"),
+        ({"type": "BPE", "vocab": {"▁a": 0}, "merges": []}, "it is no byte-level BPE"),
+        ({"type": "BPE", "vocab": {}, "merges": [], "end_of_word_suffix": "</w>"}, "a prefix or a suffix"),
+    ],
+)
+def test_other_models_are_refused(model: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConversionError, match=why):
+        read_bpe({"model": model}, path=PATH)

@@ -1,0 +1,157 @@
+"""The command that removes tokens from a vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tokbench.cli import completion
+from tokbench.cli.corpus_options import (
+    MAX_DOCUMENT,
+    DocumentsOption,
+    ErrorsOption,
+    GroupByOption,
+    TextFieldOption,
+    chosen_corpus,
+    tell_problems,
+)
+from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.render.console import make_console, print_json
+from tokbench.render.progress import showing_progress
+
+if TYPE_CHECKING:
+    from tokbench.corpus import Corpus
+    from tokbench.workbench.prune import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalChoices:
+    """Which tokens go."""
+
+    size: Annotated[
+        int | None,
+        tokens_option(help="Remove the least frequent tokens until N are left, e.g. 32000 or 32k."),
+    ] = None
+    min_count: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Remove tokens that occur less than N times."),
+    ] = None
+    script: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME,…", help="Remove tokens with a letter of these scripts, e.g. Thai; repeatable."
+        ),
+    ] = None
+    keep_script: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME,…", help="Remove tokens with a letter of any other script; repeatable."),
+    ] = None
+    list_: Annotated[
+        Path | None,
+        typer.Option(
+            "--list", metavar="FILE", help="Remove these tokens: a file with an id at the start of each line."
+        ),
+    ] = None
+
+    def choice(self) -> Choice:
+        """The same for the work. Raises `ConfigError`."""
+        from tokbench.surgery.selection import parse_scripts, read_ids
+        from tokbench.workbench.prune import Choice
+
+        return Choice(
+            size=self.size,
+            min_count=self.min_count,
+            drop_scripts=parse_scripts(self.script) if self.script else (),
+            keep_scripts=parse_scripts(self.keep_script) if self.keep_script else None,
+            ids=() if self.list_ is None else read_ids(self.list_),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CountedText:
+    """The text on which tokens are counted."""
+
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Text on which tokens are counted, and both tokenizers compared: a file, folder or pattern; "
+            "repeatable.",
+        ),
+    ] = None
+    documents: DocumentsOption = "file"
+    text_field: TextFieldOption = None
+    errors: ErrorsOption = "strict"
+    group_by: GroupByOption = "auto"
+
+    def open(self) -> Corpus | None:
+        """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
+        if not self.corpus:
+            return None
+        return chosen_corpus(
+            self.corpus,
+            documents=self.documents,
+            text_field=self.text_field,
+            errors=self.errors,
+            max_document_bytes=MAX_DOCUMENT,
+            group_by=self.group_by,
+        )
+
+
+@taking_groups
+def prune(
+    *,
+    name: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion.tokenizers,
+            metavar="TOKENIZER",
+            help="A byte-level BPE, named as for -t.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The folder to write: the tokenizer and id_map.json.")
+    ],
+    removed: RemovalChoices,
+    counted: CountedText,
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that prune wrote.")] = False,
+    threads: ThreadsOption = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="The seed of the resamples, and of the proof's texts.")
+    ] = 0,
+    opening: OpeningChoices,
+    json: JsonFlag = False,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
+) -> None:
+    """Remove tokens from a vocabulary, prove what is left, and write it with a map of the ids.
+
+    A token goes only when no merge that stays needs it; bytes and special tokens always stay.
+    """
+    from tokbench.render.prune import render_prune
+    from tokbench.workbench.prune import prune as prune_tokens
+
+    choice, corpus = removed.choice(), counted.open()
+    with showing_progress(progress) as report:
+        result = prune_tokens(
+            name,
+            out,
+            choice,
+            corpus=corpus,
+            request=opening.request(),
+            overwrite=force,
+            threads=threads,
+            seed=seed,
+            progress=report,
+        )
+    if corpus is not None:
+        tell_problems(corpus)
+    if json:
+        print_json(result.to_json())
+    else:
+        render_prune(result, console=make_console(color=color))

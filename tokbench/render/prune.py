@@ -1,0 +1,60 @@
+"""What pruning did, for the terminal: how many tokens went, what was proved, and what it costs on text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.core.plurals import counted
+from tokbench.metrics.catalogue import metrics_named
+from tokbench.render.comparison.terminal import render_comparison
+from tokbench.render.glyphs import visible
+from tokbench.render.terminal import print_rows
+from tokbench.workbench.prune import FIGURES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from tokbench.workbench.prune import PruneResult
+
+
+def render_prune(result: PruneResult, *, console: Console) -> None:
+    """What went, what was proved, and the figures before and after."""
+    print_rows(_rows(result), console=console)
+    render_comparison(result.comparison, metrics=metrics_named(FIGURES), console=console)
+    for note in result.notes:
+        console.print(Text(f"note: {visible(note)}", style="yellow"))
+
+
+def _rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
+    removal, proofs = result.removal, result.proofs
+    yield "from", Text(f"{visible(result.old.name)} ({result.old.vocab_size:,} ids)")
+    yield "to", Text(f"{result.new.vocab_size:,} tokens: {len(removal.ids):,} went")
+    if removal.needed:
+        yield "kept", Text(f"{counted(len(removal.needed), 'selected token')} that merges still need")
+    if removal.fixed:
+        yield "kept", Text(f"{counted(len(removal.fixed), 'selected token')}: bytes and added tokens stay")
+    yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.made:,} their merges")
+    found = proofs.segmentations
+    yield (
+        "proved",
+        Text(
+            f"{counted(found.texts, 'text')} of the corpus: {counted(found.unchanged, 'distinct pre-token')} "
+            f"as before, {found.changed:,} as the surviving merges say"
+        ),
+    )
+    for proof in proofs.encodings:
+        yield (
+            "proved",
+            Text(
+                f"{visible(proof.second)} gives the same: {counted(proof.texts, 'text')}, "
+                f"{counted(proof.characters, 'character')}"
+            ),
+        )
+    for name, size in result.files.items():
+        yield "written", Text(f"{visible(name)}  {counted(size, 'byte')}")
+    yield "in", Text(visible(str(result.out)), style="bold")
+    yield "time", Text(", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in result.seconds.items()))

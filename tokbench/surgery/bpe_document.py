@@ -1,0 +1,105 @@
+"""The vocabulary of a byte-level BPE as its `tokenizer.json` has it, and what it makes of a pre-token by definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConversionError
+from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.opening.native_bpe import merge_pairs
+from tokbench.surgery.merge_parts import last_parts, merge_parts, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tokbench.surgery.merge_parts import MergeParts
+
+_AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
+
+
+@dataclass(frozen=True)
+class BpeDocument:
+    """A byte-level BPE.
+
+    Attributes:
+        vocab: piece, in byte-level characters, → id; added tokens by their text.
+        added: text → id of the added tokens, special or not.
+        ranks: the merges: pair of pieces → rank.
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
+    """
+
+    vocab: Mapping[str, int]
+    added: Mapping[str, int]
+    ranks: Mapping[tuple[str, str], int]
+    whole_tokens_first: bool
+
+    @cached_property
+    def parts(self) -> MergeParts:
+        """What each token is made of; bytes and added tokens are kept."""
+        return merge_parts(
+            self.vocab,
+            list(self.ranks),
+            kept=self.added.values(),
+            whole_tokens_first=self.whole_tokens_first,
+        )
+
+    @cached_property
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """The bytes of each token that is not added, by id."""
+        return {id: from_byte_level(piece) for piece, id in self.vocab.items() if piece not in self.added}
+
+    def segment(self, pretoken: str) -> list[int]:
+        """The ids of a pre-token in byte-level characters, by definition: slow."""
+        if self.whole_tokens_first and pretoken in self.vocab:
+            return [self.vocab[pretoken]]
+        return [self.vocab[part] for part in merged(pretoken, self.ranks)]
+
+    def last_parts(self, piece: str) -> list[str]:
+        """What merging makes of a piece, before its last merge."""
+        return last_parts(piece, self.ranks)
+
+
+def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
+    """The byte-level BPE of a `tokenizer.json`.
+
+    Args:
+        document: parsed.
+        path: what error messages call it.
+
+    Raises:
+        ConversionError: it is another model, or pieces of it are not written in byte-level characters.
+        ModelFormatError: its merges are no list of pairs.
+    """
+    model = document["model"]
+    if "merges" not in model or model.get("type", "BPE") != "BPE":
+        raise ConversionError(f"tokens are made of others in BPE, and this is {model.get('type')}")
+    if any(model.get(affix) for affix in _AFFIXES):
+        raise ConversionError("its pieces have a prefix or a suffix, as CLIP's have, and are not plain bytes")
+    added = {token["content"]: token["id"] for token in document.get("added_tokens") or []}
+    _check_bytes(model["vocab"], added)
+    ranks = {
+        pair: rank
+        for rank, pair in enumerate(merge_pairs(model, path=path))
+        if {*pair, pair[0] + pair[1]} <= model["vocab"].keys()
+    }
+    return BpeDocument(
+        vocab={**added, **model["vocab"]},
+        added={text: model["vocab"].get(text, id) for text, id in added.items()},
+        ranks=ranks,
+        whole_tokens_first=bool(model.get("ignore_merges")),
+    )
+
+
+def _check_bytes(vocab: Mapping[str, int], added: Mapping[str, int]) -> None:
+    for piece in vocab:
+        if piece in added:
+            continue
+        try:
+            from_byte_level(piece)
+        except ValueError:
+            raise ConversionError(
+                f"it is no byte-level BPE: its piece {piece!r:.40} is not of bytes"
+            ) from None

@@ -1,0 +1,103 @@
+"""What each token of a BPE is made of, as far as it matters to a token that goes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class MergeParts:
+    """The tokens of a BPE with their parts.
+
+    Attributes:
+        ids: every id that has a token.
+        parts: id → the two tokens that its merge joins. Where several merges are listed for a token, only the last
+            one of the token's own bytes is ever made (`formats.ranked_merges` has the proof), so it alone counts.
+        spelled: id → what merging makes of its bytes, for a token that no merge leads to and that is taken only where
+            it is a whole pre-token.
+        kept: the ids that never go: bytes, special tokens and other added ones.
+    """
+
+    ids: frozenset[int]
+    parts: Mapping[int, tuple[int, int]]
+    spelled: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    kept: frozenset[int] = frozenset()
+
+
+def merge_parts(
+    vocab: Mapping[str, int],
+    merges: Sequence[tuple[str, str]],
+    *,
+    kept: Iterable[int] = (),
+    whole_tokens_first: bool = False,
+) -> MergeParts:
+    """The parts of each token of a vocabulary.
+
+    Args:
+        vocab: piece → id; a piece of one character is a symbol that merging begins with, and is kept.
+        merges: pairs of pieces in the order of their ranks.
+        kept: ids that never go, besides.
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
+
+    >>> found = merge_parts({"a": 0, "b": 1, "ab": 2, "abab": 3, "x": 4}, [("a", "b"), ("ab", "ab")])
+    >>> dict(found.parts), sorted(found.kept)
+    ({2: (0, 1), 3: (2, 2)}, [0, 1, 4])
+    """
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    makers: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for pair in ranks:
+        makers[pair[0] + pair[1]].append(pair)
+    parts: dict[int, tuple[int, int]] = {}
+    spelled: dict[int, tuple[int, ...]] = {}
+    fixed = {*kept, *(id for piece, id in vocab.items() if len(piece) == 1)}
+    for piece, id in vocab.items():
+        known = makers.get(piece, [])
+        if len(known) > 1:
+            last = last_parts(piece, ranks)
+            known = [(last[0], last[1])] if len(last) == 2 and tuple(last) in ranks else known[:1]
+        if known:
+            parts[id] = vocab[known[0][0]], vocab[known[0][1]]
+        elif whole_tokens_first and id not in fixed:
+            spelled[id] = tuple(vocab[part] for part in last_parts(piece, ranks) if part in vocab)
+    return MergeParts(frozenset(vocab.values()), parts, spelled, frozenset(fixed))
+
+
+def merged(piece: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
+    """What merging makes of a piece by itself.
+
+    >>> merged("bab", {("a", "b"): 0}), merged("abab", {("a", "b"): 0, ("ab", "ab"): 1})
+    (['b', 'ab'], ['abab'])
+    """
+    parts = last_parts(piece, ranks)
+    return ["".join(parts)] if len(parts) == 2 and (parts[0], parts[1]) in ranks else parts
+
+
+def last_parts(piece: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
+    """What merging makes of a piece by itself, before the merge that joins the last two parts.
+
+    Args:
+        piece: of one symbol a character.
+        ranks: pair of pieces → rank.
+
+    >>> last_parts("abab", {("a", "b"): 0, ("ab", "ab"): 1}), last_parts("bab", {("a", "b"): 0})
+    (['ab', 'ab'], ['b', 'ab'])
+    """
+    parts = list(piece)
+    found = [ranks.get(pair, inf) for pair in pairwise(parts)]
+    while len(parts) > 2 and (best := min(found)) != inf:
+        place = found.index(best)
+        made = parts[place] + parts[place + 1]
+        parts[place : place + 2] = [made]
+        del found[place]
+        if place > 0:
+            found[place - 1] = ranks.get((parts[place - 1], made), inf)
+        if place < len(found):
+            found[place] = ranks.get((made, parts[place + 1]), inf)
+    return parts

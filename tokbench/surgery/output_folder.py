@@ -1,0 +1,42 @@
+"""The folder that surgery writes: which files it may have, and so what may be replaced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.errors import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENT_NAME = "tokenizer.json"
+RANKS_NAME = "ranks.tiktoken"
+MAP_NAME = "id_map.json"
+_NAMES = {
+    *(DOCUMENT_NAME, RANKS_NAME, MAP_NAME),
+    *("tokenizer_config.json", "generation_config.json", "chat_template.jinja"),
+}
+
+
+def check_place(out: Path, *, overwrite: bool) -> None:
+    """Refuse, before any work, a place where something would be lost that surgery did not write.
+
+    Args:
+        out: the folder to write.
+        overwrite: whether a folder that holds nothing else is replaced.
+
+    Raises:
+        StoreError: a file is there, or a folder with other files, or any folder with files without `overwrite`.
+    """
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise StoreError(f"{out} is a file", hint="--out names the folder to write")
+    entries = sorted(path.name for path in out.iterdir())
+    if entries and not overwrite:
+        raise StoreError(f"{out} exists", hint="--force replaces it; --out names another folder")
+    if strangers := [name for name in entries if name not in _NAMES]:
+        raise StoreError(
+            f"{out} will not be replaced: it holds {strangers[0]!r}, which would not be written",
+            hint="move that away, or name another folder with --out",
+        )

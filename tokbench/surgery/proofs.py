@@ -1,0 +1,173 @@
+"""What must hold of a pruned tokenizer before anything is written: its tokens, its merges, its segmentations.
+
+Two facts make pruning safe, and both are checked here rather than believed. A token whose parts all stay is made as
+before: fewer merges compete with those that make it. And so a pre-token of which all tokens stay keeps them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.quoting import quoted
+from tokbench.errors import ConversionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.surgery.bpe_document import BpeDocument
+    from tokbench.surgery.id_map import IdMap
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentationProof:
+    """On how much text segmentations were compared with the definition.
+
+    Attributes:
+        texts: how many, of which no part is an added token.
+        unchanged: distinct pre-tokens of which every token stays; they have the same tokens.
+        changed: the others; they have what merging with the surviving merges gives.
+    """
+
+    texts: int
+    unchanged: int
+    changed: int
+
+    def to_json(self) -> dict[str, int]:
+        """As a part of `--json`."""
+        return {
+            "texts": self.texts,
+            "unchanged_pretokens": self.unchanged,
+            "changed_pretokens": self.changed,
+        }
+
+
+def check_tokens(old: Tokenizer, new: Tokenizer, id_map: IdMap) -> int:
+    """How many tokens stay: each has the bytes that it had, and every byte that was a token is one.
+
+    Raises:
+        ConversionError: one does not.
+    """
+    for new_id, old_id in enumerate(id_map.new_to_old):
+        before, after = old.token_bytes(old_id), new.token_bytes(new_id)
+        if before != after:
+            raise _wrong(f"token {old_id}, {before!r}, would be {after!r} with the id {new_id}")
+    for byte in range(256):
+        if old.token_id(bytes([byte])) is not None and new.token_id(bytes([byte])) is None:
+            raise _wrong(f"byte 0x{byte:02X} would have no token")
+    return len(id_map.new_to_old)
+
+
+def check_reachable(old: BpeDocument, new: BpeDocument) -> int:
+    """How many tokens merging makes: its last step makes each of the same two tokens as before.
+
+    Raises:
+        ConversionError: a token that could be made is made no more, or of others.
+    """
+    made = 0
+    for piece, id in new.vocab.items():
+        if piece in new.added or id not in new.parts.parts:
+            continue
+        parts = new.last_parts(piece)
+        # What could not be made before need not be made now; that is asked of few, as it takes its time.
+        if (parts[0], parts[-1]) not in new.ranks or len(parts) != 2:
+            if _is_made(old.last_parts(piece), old):
+                raise _wrong(f"merging would no longer make the token {piece!r}")
+            continue
+        if old.vocab[parts[0]] not in old.parts.parts.get(old.vocab[piece], ()):
+            raise _wrong(f"merging would make the token {piece!r} of others than before")
+        made += 1
+    return made
+
+
+def check_segmentations(
+    texts: Iterable[str],
+    *,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    documents: tuple[BpeDocument, BpeDocument],
+    new_document: Mapping[str, Any],
+    id_map: IdMap,
+) -> SegmentationProof:
+    """Compare the segmentation of texts with what the definition says.
+
+    Args:
+        texts: some of a corpus.
+        tokenizers: the old and the new one, as they run.
+        documents: what they are made of.
+        new_document: the new `tokenizer.json`, whose steps before merging split the texts, in their library.
+        id_map: from the old ids to the new.
+
+    Raises:
+        ConversionError: the new tokenizer, or the old one, has other ids; or a pre-token has others though all of its
+            tokens stay.
+    """
+    split = _splitting(new_document)
+    known = _Segmented(*documents, id_map)
+    old, new = tokenizers
+    compared = 0
+    for text in texts:
+        if any(added in text for added in documents[0].added):
+            continue
+        pretokens = split(text)
+        before = [id for pretoken in pretokens for id in known.old(pretoken)]
+        after = [id for pretoken in pretokens for id in known.new(pretoken)]
+        if old.encode(text) != before:
+            raise _wrong(f"merging by definition gives other ids than the tokenizer has for {quoted(text)}")
+        if new.encode(text) != after:
+            raise _wrong(f"the surviving merges give other ids for {quoted(text)}")
+        compared += 1
+    return SegmentationProof(compared, unchanged=known.unchanged, changed=known.changed)
+
+
+@dataclass
+class _Segmented:
+    """Pre-tokens with their old and new ids, each worked out once."""
+
+    before: BpeDocument
+    after: BpeDocument
+    id_map: IdMap
+    unchanged: int = 0
+    changed: int = 0
+    _known: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
+
+    def old(self, pretoken: str) -> list[int]:
+        return self._both(pretoken)[0]
+
+    def new(self, pretoken: str) -> list[int]:
+        return self._both(pretoken)[1]
+
+    def _both(self, pretoken: str) -> tuple[list[int], list[int]]:
+        if pretoken not in self._known:
+            before, after = self.before.segment(pretoken), self.after.segment(pretoken)
+            mapped = [self.id_map.new(id) for id in before]
+            if None in mapped:
+                self.changed += 1
+            elif mapped == after:
+                self.unchanged += 1
+            else:
+                raise _wrong(f"the pre-token {pretoken!r} has other tokens, though all that it had stay")
+            self._known[pretoken] = before, after
+        return self._known[pretoken]
+
+
+def _splitting(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    """A text → its pre-tokens in byte-level characters, as the library of a `tokenizer.json` splits it."""
+    import orjson
+    import tokenizers
+
+    opened = tokenizers.Tokenizer.from_buffer(orjson.dumps(document))
+
+    def split(text: str) -> list[str]:
+        normalised = text if opened.normalizer is None else opened.normalizer.normalize_str(text)
+        return [piece for piece, _ in opened.pre_tokenizer.pre_tokenize_str(normalised)]
+
+    return split
+
+
+def _is_made(parts: list[str], document: BpeDocument) -> bool:
+    return len(parts) == 2 and (parts[0], parts[1]) in document.ranks
+
+
+def _wrong(reason: str) -> ConversionError:
+    return ConversionError(reason, hint="nothing was written; this is a fault of tokbench, please report it")

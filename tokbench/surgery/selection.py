@@ -1,0 +1,106 @@
+"""Which tokens a user names: by the script of their letters, or by a list of ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.core.near_names import meant
+from tokbench.corpus.scripts import COMMON, SCRIPTS, script_of_letter
+from tokbench.errors import ConfigError, ModelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+_LINE_SHOWN = 40
+_MAX_LIST_BYTES = 1 << 28
+_LIST_HINT = "it has an id at the start of each line, as `tokbench inspect --vocab-out FILE.tsv` writes it"
+
+
+def parse_scripts(names: Sequence[str]) -> frozenset[str]:
+    """The scripts of lists with commas, as `--script` takes them.
+
+    Raises:
+        ConfigError: Unicode has no script of a name.
+
+    >>> sorted(parse_scripts(["thai, Han"]))
+    ['Han', 'Thai']
+    """
+    known = {script.lower(): script for script in SCRIPTS}
+    found = set()
+    for name in filter(None, (part.strip() for part in ",".join(names).split(","))):
+        script = known.get(name.lower().replace(" ", "_"))
+        if script is None:
+            raise ConfigError(f"Unicode has no script {name!r:.40}", hint=meant(name, SCRIPTS))
+        found.add(script)
+    if not found:
+        raise ConfigError("no script is named", hint="as in --script Thai,Han")
+    return frozenset(found)
+
+
+def of_scripts(
+    tokens: Mapping[int, bytes],
+    *,
+    drop: Collection[str] = (),
+    keep: Collection[str] | None = None,
+) -> frozenset[int]:
+    """The tokens with a letter of a script to drop, or of one that is not to keep.
+
+    Letters that scripts share have no say, nor have tokens that are no whole characters.
+
+    Args:
+        tokens: id → bytes.
+        drop: names of scripts.
+        keep: names of scripts; None keeps all but those.
+
+    >>> tokens = {0: b"a", 1: " б".encode(), 2: "aб".encode(), 3: b"1", 4: "б".encode()[:1]}
+    >>> sorted(of_scripts(tokens, drop=["Cyrillic"])), sorted(of_scripts(tokens, keep=["Cyrillic"]))
+    ([1, 2], [0, 2])
+    """
+    found = set()
+    for id, data in tokens.items():
+        try:
+            scripts = {script_of_letter(character) for character in data.decode()} - {COMMON}
+        except UnicodeDecodeError:
+            continue
+        if scripts & set(drop) or (keep is not None and scripts - set(keep)):
+            found.add(id)
+    return frozenset(found)
+
+
+def read_ids(path: Path) -> frozenset[int]:
+    """The ids of a file, as `parse_ids` reads its lines. Raises `ConfigError`."""
+    from tokbench.files.untrusted import read_named
+
+    try:
+        text = read_named(path, limit=_MAX_LIST_BYTES).decode()
+    except (OSError, ModelFormatError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the list {path} cannot be read: {error}", hint=_LIST_HINT) from None
+    return parse_ids(text.splitlines(), name=str(path))
+
+
+def parse_ids(lines: Sequence[str], *, name: str) -> frozenset[int]:
+    r"""The ids of a list: one a line, or the first column of a table, as `tokbench inspect --vocab-out` writes one.
+
+    Args:
+        lines: of the file; empty ones and those that begin with # say nothing, nor does a head `id`.
+        name: what error messages call the file.
+
+    Raises:
+        ConfigError: a line that begins with no id.
+
+    >>> sorted(parse_ids(["id\ttext", "7\tab", "# rare", "", "3"], name="list.tsv"))
+    [3, 7]
+    """
+    found = set()
+    for number, line in enumerate(lines, start=1):
+        cell = line.partition("\t")[0].strip()
+        if not cell or cell.startswith("#") or (cell == "id" and number == 1):
+            continue
+        if not (cell.isascii() and cell.isdigit()):
+            raise ConfigError(
+                f"{name}, line {number}: {cell[:_LINE_SHOWN]!r} is no id",
+                hint=_LIST_HINT,
+            )
+        found.add(int(cell))
+    return frozenset(found)

@@ -1,0 +1,267 @@
+"""Remove tokens from a vocabulary: which, what takes their place, and what that costs on text."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.progress import no_progress
+from tokbench.corpus import bundled_corpus
+from tokbench.errors import ConfigError
+from tokbench.evaluation.candidates import Candidate
+from tokbench.evaluation.comparison import compare_candidates
+from tokbench.evaluation.corpus_scan import CorpusScan
+from tokbench.evaluation.holdout import Documents
+from tokbench.files.atomic_folder import write_folder
+from tokbench.lint.corpus_counts import count_corpus
+from tokbench.surgery.bpe_document import read_bpe
+from tokbench.surgery.id_map import IdMap
+from tokbench.surgery.leaves import NO_FREQUENCIES, choose_leaves
+from tokbench.surgery.output_folder import MAP_NAME, check_place
+from tokbench.surgery.pruned_tokenizer import document_of, prune_tokenizer
+from tokbench.surgery.selection import of_scripts
+from tokbench.workbench.compare import alignment_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from tokbench.core.interfaces import TokenizerInfo
+    from tokbench.core.progress import Progress
+    from tokbench.corpus import Corpus
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.opening.request import OpenRequest
+    from tokbench.surgery.leaves import Removal
+    from tokbench.surgery.merge_parts import MergeParts
+from tokbench.surgery.pruned_tokenizer import PruningProofs
+
+FIGURES = ("bytes_per_token", "tokens_per_word", "vocab_utilization", "renyi_efficiency")
+_PROVED_DOCUMENTS = 64
+_PROVED_CHARACTERS = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which tokens are to go; what is selected goes first.
+
+    Attributes:
+        size: how many tokens stay, special tokens included.
+        min_count: tokens that occur less often go.
+        drop_scripts: tokens with a letter of these scripts go.
+        keep_scripts: tokens with a letter of another script go.
+        ids: these go.
+
+    Raises:
+        ConfigError: nothing is chosen.
+    """
+
+    size: int | None = None
+    min_count: int | None = None
+    drop_scripts: Collection[str] = ()
+    keep_scripts: Collection[str] | None = None
+    ids: Collection[int] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.by_frequency or self.drop_scripts or self.keep_scripts is not None or self.ids):
+            raise ConfigError(
+                "nothing says which tokens are to go",
+                hint="--size or --min-count with --corpus, --script, --keep-script or --list",
+            )
+
+    @property
+    def by_frequency(self) -> bool:
+        """Whether it needs to be known how often each token occurs."""
+        return self.size is not None or self.min_count is not None
+
+    def selected(self, tokens: Mapping[int, bytes]) -> frozenset[int]:
+        """The tokens that it names, whatever their frequency. Raises `ConfigError` for an id that there is not."""
+        for id in self.ids:
+            if id not in tokens:
+                raise ConfigError(
+                    f"there is no ordinary token {id}", hint="--list names ids of the vocabulary"
+                )
+        by_script = of_scripts(tokens, drop=self.drop_scripts, keep=self.keep_scripts)
+        return by_script | frozenset(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    """A vocabulary that was pruned, proved and written.
+
+    Attributes:
+        old: the tokenizer.
+        new: the one that was written.
+        out: its folder.
+        files: name → bytes.
+        removal: what went, and what was selected and stays.
+        comparison: figures before and after.
+        proofs: what was checked before anything was written.
+        notes: what its user has to know, a sentence each.
+        seconds: phase → wall seconds.
+    """
+
+    old: TokenizerInfo
+    new: TokenizerInfo
+    out: Path
+    files: Mapping[str, int]
+    removal: Removal
+    comparison: Comparison
+    proofs: PruningProofs
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        from tokbench.evaluation.comparison_json import comparison_document
+        from tokbench.metrics.catalogue import metrics_named
+
+        return {
+            "schema": "tokbench.prune/1",
+            "name": self.old.name,
+            "out": str(self.out),
+            "files": dict(self.files),
+            "old_vocab_size": self.old.vocab_size,
+            "new_vocab_size": self.new.vocab_size,
+            "removed": len(self.removal.ids),
+            "needed": list(self.removal.needed),
+            "fixed": list(self.removal.fixed),
+            "comparison": comparison_document(self.comparison, metrics=metrics_named(FIGURES)),
+            "proofs": self.proofs.to_json(),
+            "notes": list(self.notes),
+            "seconds": dict(self.seconds),
+        }
+
+
+def prune(
+    name: str | Path,
+    out: Path,
+    choice: Choice,
+    *,
+    corpus: Corpus | None = None,
+    request: OpenRequest | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> PruneResult:
+    """Remove tokens from a byte-level BPE leaf by leaf, prove what is left, and write it with a map of the ids.
+
+    Args:
+        name: what `-t` takes.
+        out: the folder to write.
+        choice: which tokens go.
+        corpus: on which tokens are counted, and both tokenizers evaluated; by default the bundled texts, and for
+            those nothing is counted.
+        request: how the tokenizer is opened.
+        overwrite: whether to replace a folder that this wrote.
+        threads: for encoding; None takes every processor.
+        seed: draws resamples and the generated texts of the proof.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError: nothing to go by, or fewer tokens than must stay.
+        ConversionError: it is no byte-level BPE, or a proof does not hold.
+        CorpusError, TextError: the corpus cannot be read or encoded.
+        StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
+    """
+    from tokbench.opening.request import OpenRequest
+    from tokbench.workbench.open import find_and_open
+
+    if choice.by_frequency and corpus is None:
+        raise ConfigError(
+            "--size and --min-count remove what is rare, and nothing says on which text",
+            hint="add --corpus PATH",
+        )
+    check_place(out, overwrite=overwrite)
+    clock = _Clock()
+    opened = find_and_open(name, request or OpenRequest(), progress=progress)
+    document = document_of(opened)
+    vocabulary = read_bpe(document, path=opened.source.path)
+    selected = choice.selected(vocabulary.token_bytes)
+    clock.lap("opening")
+    text = corpus or bundled_corpus()
+    with text.in_memory():
+        frequencies = NO_FREQUENCIES
+        if choice.by_frequency:
+            progress("counting", 0, None, "bytes")
+            counts = count_corpus(opened.tokenizer, text, threads=threads)
+            frequencies = dict(enumerate(counts.frequencies.tolist()))
+            clock.lap("counting")
+        removal = choose_leaves(
+            vocabulary.parts,
+            frequencies=frequencies,
+            selected=selected,
+            size=choice.size,
+            min_count=choice.min_count,
+        )
+        if not removal.ids:
+            raise ConfigError("no token would go", hint=_why_none(removal, vocabulary.parts))
+        id_map = IdMap.closing_up(removal.frequencies.keys(), size=opened.tokenizer.info.vocab_size)
+        clock.lap("choosing")
+        pruned = prune_tokenizer(
+            opened,
+            document,
+            id_map,
+            name=out.name,
+            texts=_beginnings(text),
+            seed=seed,
+            progress=progress,
+        )
+        clock.lap("proving")
+        scan = CorpusScan(Documents(text))
+        comparison = compare_candidates(
+            [Candidate(opened.tokenizer), Candidate(pruned.tokenizer)],
+            scan,
+            alignment=alignment_of(text, scan, progress=progress),
+            times=False,
+            threads=threads,
+            seed=seed,
+            progress=progress,
+        )
+        clock.lap("evaluating")
+    files = {**pruned.files, MAP_NAME: _dumped(id_map.to_json())}
+    write_folder(out, files, replace=overwrite)
+    return PruneResult(
+        old=opened.tokenizer.info,
+        new=pruned.tokenizer.info,
+        out=out,
+        files={name: len(data) for name, data in files.items()},
+        removal=removal,
+        comparison=comparison,
+        proofs=pruned.proofs,
+        notes=pruned.notes,
+        seconds=clock.laps,
+    )
+
+
+class _Clock:
+    """Wall seconds by phase."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._since = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        """End a phase."""
+        now = time.perf_counter()
+        self.laps[phase], self._since = now - self._since, now
+
+
+def _beginnings(corpus: Corpus) -> Iterator[str]:
+    """The beginnings of some documents: definitions are slow."""
+    for text in islice(corpus, _PROVED_DOCUMENTS):
+        yield text[:_PROVED_CHARACTERS]
+
+
+def _why_none(removal: Removal, tokens: MergeParts) -> str:
+    if removal.needed:
+        return f"surviving merges need the {len(removal.needed):,} tokens that were selected"
+    return f"of {len(tokens.ids):,} tokens none is chosen by what was given"
+
+
+def _dumped(document: Mapping[str, Any]) -> bytes:
+    import orjson
+
+    return orjson.dumps(document) + b"\n"
