@@ -37,6 +37,20 @@ def test_counting_and_training(run: Callable[..., Done], text: Path, columns: in
         assert (text.parent / "t" / name).read_bytes() == (text.parent / "u" / name).read_bytes()
 
 
+def test_training_within_a_bound_on_memory(run: Callable[..., Done], text: Path) -> None:
+    pytest.importorskip("tokbench.native._bpe")
+    for name, options in (("t", ["--memory", "1GB"]), ("u", [])):
+        assert run("train", text, "--vocab-size", "270", "--out", f"{name}/it", *options).code == 0
+    one, other = text.parent / "t" / "it", text.parent / "u" / "it"
+    assert {path.name: path.read_bytes() for path in one.iterdir()} == {
+        path.name: path.read_bytes() for path in other.iterdir()
+    }
+    shown = run(
+        "train", text, "--vocab-size", "270", "--out", "v", "--memory", "1GB", "--min-count", "50", "--json"
+    )
+    assert shown.json["distinct_pretokens"] < 9
+
+
 def test_json(run: Callable[..., Done], text: Path) -> None:
     found = run("count-words", text, "--out", "words", "--json", "--min-count", "41").json
     assert found["schema"] == "tokbench.count-words/1"
@@ -78,6 +92,10 @@ def test_shares(run: Callable[..., Done], text: Path) -> None:
         (["train", "--counts", "none"], 1, "no counted words"),
         (["train", "--counts", "none", "a.txt"], 2, "takes the place of the text"),
         (["train", "a.txt", "--min-count", "2"], 2, "--counts"),
+        (["train", "a.txt", "--memory", "9MB"], 2, "400MB or more"),
+        (["train", "a.txt", "--memory", "much"], 2, "--memory"),
+        (["train", "--counts", "none", "--memory", "1GB"], 2, "--memory is for counting"),
+        (["train", "a.txt", "--memory", "1GB", "--backend", "wordpiece"], 2, "for the backend bpe"),
         (["merge-words", "a.txt", "--out", "w"], 1, "a word, a tab and a count"),
     ],
 )

@@ -17,7 +17,7 @@ from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tokbench.backends.bpe.kernel import Kernel, PretokenCounter
+    from tokbench.backends.bpe.kernel import CountedPretokens, Kernel, PretokenCounter
 
 KERNEL_NAMES = ("native", "python")
 
@@ -93,14 +93,14 @@ def counted_by_definition(
 
 def learn(
     kernel: Kernel,
-    counter: PretokenCounter,
+    counter: CountedPretokens,
     *,
     num_merges: int,
     min_frequency: int = 1,
     max_token_length: int | None = None,
     seed: int = 0,
 ) -> tuple[list[Merge], int]:
-    """The merges that a kernel learns from a finished counter, and the tokens that the text becomes."""
+    """The merges that a kernel learns from counted pre-tokens, and the tokens that the text becomes."""
     pairs, counts, num_tokens = kernel.train(
         counter,
         num_merges=num_merges,

@@ -9,7 +9,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.options import taking_groups, tokens_option
+from tokbench.cli.options import parse_bytes, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.role_options import parsed_roles, read_template
 from tokbench.errors import ConfigError
@@ -128,7 +128,16 @@ def train(
         typer.Option(
             min=1,
             metavar="N",
-            help="With --counts, leave out words that occur fewer times; by default none. Changes what is learned.",
+            help="With --counts or --memory, leave out words that occur fewer times; by default none. Changes what "
+            "is learned.",
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="The memory that training may take, e.g. 2GB (bpe); words that do not fit wait in a temporary "
+            "file. Never changes the merges.",
         ),
     ] = None,
     out: Annotated[
@@ -160,7 +169,7 @@ def train(
     """Train a tokenizer on the bundled texts or on yours, and save it."""
     from tokbench.render.train import render_train
 
-    _refuse_contradictions(documents, counts=counts, min_count=min_count)
+    _refuse_contradictions(documents, counts=counts, min_count=min_count, memory=memory)
     directory = _directory(name, out)
     options: dict[str, Any] = {
         "vocab_size": vocab_size,
@@ -194,6 +203,8 @@ def train(
             roles=parsed_roles(role or []),
             special_preset=special_preset,
             chat_template=read_template(chat_template),
+            memory=None if memory is None else parse_bytes(memory, option="--memory"),
+            min_count=min_count or 1,
             progress=report,
         )
     if not isinstance(text, TrainingWords):
@@ -204,10 +215,16 @@ def train(
         render_train(result, console=make_console(color=color))
 
 
-def _refuse_contradictions(documents: DocumentChoices, *, counts: str | None, min_count: int | None) -> None:
+def _refuse_contradictions(
+    documents: DocumentChoices, *, counts: str | None, min_count: int | None, memory: str | None
+) -> None:
     """Raise `ConfigError` for options that have nothing to act on."""
-    if counts is None and min_count is not None:
-        raise ConfigError("--min-count is for counted words", hint="name them with --counts")
+    if counts is None and memory is None and min_count is not None:
+        raise ConfigError(
+            "--min-count is for counted words", hint="name them with --counts, or count within --memory"
+        )
+    if counts is not None and memory is not None:
+        raise ConfigError("--memory is for counting, and --counts are counted", hint="leave one of them out")
     if counts is not None and documents != DocumentChoices():
         raise ConfigError(
             "--counts takes the place of the text: neither files nor options of reading them belong beside it",

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from tokbench.core.documents import TextIdentity
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
 
@@ -193,8 +194,23 @@ class CountedWords(Protocol):
         """What they were counted from."""
 
     @property
-    def record(self) -> Mapping[str, Any]:
-        """Which words these are, and which of them were left out, as JSON for the record of a training."""
+    def record(self) -> Mapping[str, Any] | None:
+        """Which words these are, and which of them were left out, as JSON for the record of a training.
+
+        None for all words of a text that is known.
+        """
+
+    @property
+    def identify_text(self) -> Callable[[], TextIdentity] | None:
+        """Tells which text they are from; None where that is not known."""
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes that learning from them may take; None for no bound."""
+
+    @property
+    def seconds(self) -> float:
+        """That this process has taken to count them."""
 
     def arrays(self) -> Iterator[WordArrays]:
         """All of them, in batches."""
@@ -224,6 +240,10 @@ class WordCounting(Protocol):
 @runtime_checkable
 class TrainsOnWords(Protocol):
     """A backend that can learn from counted words as it learns from documents."""
+
+    @property
+    def bounds_memory(self) -> bool:
+        """Whether learning keeps to the memory that words allow."""
 
     def word_counting(self, config: Any) -> WordCounting:
         """How it counts. Raises `ConfigError` for a configuration that learns from more than counts."""

@@ -10,6 +10,7 @@ from tokbench.core.counted_words import PARTS, WordArrays, part_of
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -67,25 +68,28 @@ class PythonWords(ABC):
     ) -> None:
         """Words that were counted elsewhere, but for those of other parts."""
         _check_parts(first, last)
-        places = offsets.tolist()
-        if (
-            len(places) != len(counts) + 1
-            or places[0] < 0
-            or places != sorted(places)
-            or places[-1] > len(data)
-        ):
-            raise ValueError("there must be one offset more than counts, each where a word can end")
-        for number, (word, count) in enumerate(WordArrays(data, offsets, counts).items()):
-            try:
-                text = word.decode()
-            except UnicodeDecodeError:
-                raise ValueError(f"word {number} is not UTF-8") from None
-            if not text:
-                raise ValueError(f"word {number} is empty")
-            if count < 1:
-                raise ValueError(f"word {number} has a count below 1")
+        for word, count in checked_words(data, offsets, counts):
             if first <= part_of(word) < last:
-                self.add_counted(text, count)
+                self.add_counted(word.decode(), count)
+
+
+def checked_words(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64]
+) -> Iterator[tuple[bytes, int]]:
+    """The words of arrays that came from elsewhere. Raises ValueError for what are none."""
+    places = offsets.tolist()
+    if len(places) != len(counts) + 1 or places[0] < 0 or places != sorted(places) or places[-1] > len(data):
+        raise ValueError("there must be one offset more than counts, each where a word can end")
+    for number, (word, count) in enumerate(WordArrays(data, offsets, counts).items()):
+        try:
+            word.decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"word {number} is not UTF-8") from None
+        if not word:
+            raise ValueError(f"word {number} is empty")
+        if count < 1:
+            raise ValueError(f"word {number} has a count below 1")
+        yield word, count
 
 
 def _check_parts(first: int, last: int) -> None:

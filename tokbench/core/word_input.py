@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from tokbench.core.counted_words import PARTS, WordArrays
 from tokbench.core.counting import limits_told
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.core.counted_words import CountedWords, WordArrays, WordCounter
+    from tokbench.core.counted_words import CountedWords, WordCounter
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.progress import Progress
 
@@ -20,53 +23,121 @@ MOST_UNITS = 1 << 31
 """Of the merger's list of short words: their bytes, and a header for each (`native/training/short_words.hpp`)."""
 
 _HEADER_UNITS = 3
-_SHORT_BYTES = 255
+_SHORT_BYTES = 100
 _COUNTS_TOLD = 64
 """The largest --min-count that an error proposes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much there is of something that words take.
+
+    Attributes:
+        most: what all words together may take.
+        cost_of: what words of some sizes in bytes take, each.
+        told: says in an error what is wrong where they take so much.
+        more: what its hint says besides, of another way out.
+    """
+
+    most: int
+    cost_of: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    told: Callable[[float], str]
+    more: str = ""
+
+
+def merger_room(most_units: int = MOST_UNITS) -> Room:
+    """What the merger numbers: a word takes its bytes and three units more.
+
+    >>> import numpy as np
+    >>> merger_room().cost_of(np.array([1, 2, 100, 101])).tolist()
+    [0, 5, 103, 0]
+    """
+    return Room(
+        most_units,
+        lambda sizes: is_short(sizes) * (sizes + _HEADER_UNITS),
+        lambda units: f"the distinct words take {units / most_units:.1f} times of what can be merged at once",
+    )
+
+
+def is_short(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether words of these sizes are in the list of short words; others are kept apart, or are never merged.
+
+    >>> import numpy as np
+    >>> is_short(np.array([1, 2, 100, 101])).tolist()
+    [False, True, True, False]
+    """
+    found: NDArray[np.bool_] = (sizes > 1) & (sizes <= _SHORT_BYTES)
+    return found
 
 
 class _Trained(Protocol):
     training: TrainingRecord | None
 
 
+class _TakesWords(Protocol):
+    """A counter, or a list of words."""
+
+    def add_arrays(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> None: ...
+
+    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None: ...
+
+
 def add_words(
-    counter: WordCounter, words: CountedWords, *, progress: Progress, most_units: int | None = MOST_UNITS
+    counter: _TakesWords, words: CountedWords, *, progress: Progress, rooms: Sequence[Room] = ()
 ) -> None:
-    """Put counted words into a new counter.
+    """Put counted words into what a backend learns from.
 
     Args:
         counter: takes them.
         words: each of them once.
         progress: told how many are read.
-        most_units: what the merger holds, in units of which a word takes its bytes and three more; None for no bound.
+        rooms: what learning has room for.
 
     Raises:
-        TrainingError: they are more than the kernel can merge, which is found out before it is tried.
+        TrainingError: they are more than there is room for, which is found out before anything is learned.
         ModelFormatError: their files are damaged.
     """
-    import numpy as np
-
-    units = np.zeros(_COUNTS_TOLD + 1)
+    taken = [_Taken(room) for room in rooms]
     done = 0
     for arrays in words.arrays():
-        units += _units_by_count(arrays)
-        if most_units is not None and units.sum() >= most_units:
+        for one in taken:
+            one.add(arrays)
+        if any(one.is_too_much for one in taken):
             continue  # the rest is only counted
         with limits_told():
             counter.add_arrays(arrays.data, arrays.offsets, arrays.counts)
         done += len(arrays.counts)
         progress("reading words", done, None, "words")
-    if most_units is not None and units.sum() >= most_units:
-        raise _too_many(units, most_units)
+    for one in taken:
+        one.check()
     totals = words.totals
     counter.add_totals(
         documents=totals.documents or 0, num_bytes=totals.num_bytes, pretokens=totals.words + totals.too_long
     )
 
 
+def check_counted(counter: WordCounter, *, room: Room | None = None, hint: str) -> None:
+    """Raise `TrainingError` for a counter whose words are more than can be merged.
+
+    Args:
+        counter: has counted everything.
+        room: what the merger has room for; by default `merger_room()`.
+        hint: where the error names a --min-count, how it is given.
+    """
+    room = room or merger_room()
+    if counter.memory < room.most:  # its tables take more bytes for a word than the merger takes units
+        return
+    taken = _Taken(room)
+    for part in range(PARTS):
+        taken.add(WordArrays(*counter.arrays(part, part + 1)))
+    taken.check(hint)
+
+
 def with_words(tokenizer: _Trained, words: CountedWords) -> None:
-    """Tell in the record of a training which counted words it learned from."""
-    if tokenizer.training is not None:
+    """Tell in the record of a training which counted words it learned from, where they have a record."""
+    if tokenizer.training is not None and words.record is not None:
         whole = words.record.get("dropped") is None and words.record.get("min_count", 1) == 1
         tokenizer.training = replace(
             tokenizer.training,
@@ -76,20 +147,34 @@ def with_words(tokenizer: _Trained, words: CountedWords) -> None:
         )
 
 
-def _units_by_count(arrays: WordArrays) -> NDArray[np.float64]:
-    """The units that words take, by their counts; all of larger counts together."""
-    import numpy as np
+class _Taken:
+    """What words take of a room."""
 
-    sizes = np.diff(arrays.offsets)
-    units = np.where((sizes > 1) & (sizes <= _SHORT_BYTES), sizes + _HEADER_UNITS, 0)
-    by_count = np.bincount(np.minimum(arrays.counts, _COUNTS_TOLD), weights=units, minlength=_COUNTS_TOLD + 1)
-    return by_count.astype(np.float64)
+    def __init__(self, room: Room) -> None:
+        import numpy as np
 
+        self._room = room
+        self._by_count = np.zeros(_COUNTS_TOLD + 1)
+        """By their counts; all of larger counts together."""
 
-def _too_many(units: NDArray[np.float64], most_units: int) -> TrainingError:
-    fitting = [k for k in range(2, _COUNTS_TOLD + 1) if units[k:].sum() < most_units]
-    few = f"--min-count {fitting[0]}" if fitting else f"a --min-count above {_COUNTS_TOLD}"
-    return TrainingError(
-        f"the distinct words take {units.sum() / most_units:.1f} times of what can be merged at once",
-        hint=f"{few} leaves out the rarest of them, and is the smallest that works",
-    )
+    def add(self, arrays: WordArrays) -> None:
+        import numpy as np
+
+        costs = self._room.cost_of(np.diff(arrays.offsets))
+        counts = np.minimum(arrays.counts, _COUNTS_TOLD)
+        self._by_count += np.bincount(counts, weights=costs, minlength=_COUNTS_TOLD + 1)
+
+    @property
+    def is_too_much(self) -> bool:
+        return bool(self._by_count.sum() >= self._room.most)
+
+    def check(self, given_as: str = "") -> None:
+        """Raise `TrainingError` where it is too much."""
+        if not self.is_too_much:
+            return
+        fitting = [k for k in range(2, _COUNTS_TOLD + 1) if self._by_count[k:].sum() < self._room.most]
+        few = f"{given_as}--min-count {fitting[0]}" if fitting else f"a --min-count above {_COUNTS_TOLD}"
+        raise TrainingError(
+            self._room.told(float(self._by_count.sum())),
+            hint=f"{few} leaves out the rarest words, and is the smallest that works{self._room.more}",
+        )

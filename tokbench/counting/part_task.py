@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import build_config
-from tokbench.core.counted_words import PART_SEED, PARTS, TrainsOnWords, WordArrays, WordTotals
+from tokbench.core.counted_words import PART_SEED, TrainsOnWords, WordTotals
 from tokbench.corpus.bytes import bounds_in
 from tokbench.counting.plan import Plan, read_plan
+from tokbench.counting.spill import Spill
 from tokbench.errors import ConfigError, CorpusError
 from tokbench.files.storage.open import place_of
 from tokbench.registry import get_backend
@@ -19,15 +19,12 @@ from tokbench.words.opening import PLAN_NAME
 from tokbench.words.parquet import open_writer
 
 if TYPE_CHECKING:
-    from tokbench.core.counted_words import WordCounter, WordCounting
+    from tokbench.core.counted_words import WordCounting
     from tokbench.corpus.corpus import Corpus
     from tokbench.distributed.tasks import TaskContext
-    from tokbench.words.parquet import WordsWriter
 
 PART_MEMORY = 1 << 30
 """That the table of a part may take before it is written out and begun anew."""
-
-_SECONDS_BETWEEN_LOOKS = 0.05
 
 
 def part_name(part: int) -> str:
@@ -59,7 +56,13 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     with tempfile.TemporaryDirectory(prefix="tokbench-part-") as temporary:
         path = Path(temporary) / "part.parquet"
         with open_writer(path) as writer:
-            spill = _Spill(counting, counter, writer, memory=int(arguments["memory"]), context=context)
+            spill = Spill(
+                counting,
+                counter,
+                writer,
+                memory=int(arguments["memory"]),
+                progress=lambda _phase, done, _total, _unit: context.tell(done),
+            )
             try:
                 counting.count(counter, corpus, progress=spill)
             except CorpusError:
@@ -95,48 +98,6 @@ def counting_of(plan: Plan) -> WordCounting:
     return backend.word_counting(
         build_config(backend.config_type, plan.options, where=f"the backend {plan.backend!r}")
     )
-
-
-class _Spill:
-    """Progress of a counting, which empties the counter's table into the file of the part when it has grown too large.
-
-    Attributes:
-        words: occurrences of what is written.
-        parts: the part by hash of each row group that is written.
-    """
-
-    def __init__(
-        self,
-        counting: WordCounting,
-        counter: WordCounter,
-        writer: WordsWriter,
-        *,
-        memory: int,
-        context: TaskContext,
-    ) -> None:
-        self.words = 0
-        self.parts: list[int] = []
-        self._counting, self._counter, self._writer = counting, counter, writer
-        self._memory, self._context = memory, context
-        self._looked = time.monotonic()
-
-    def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
-        """See `tokbench.core.progress.Progress`."""
-        del phase, total, unit
-        self._context.tell(done)
-        if time.monotonic() - self._looked >= _SECONDS_BETWEEN_LOOKS:
-            if self._counter.memory > self._memory:
-                self.write()
-            self._looked = time.monotonic()
-
-    def write(self) -> None:
-        """Write out what is counted, and forget it."""
-        self._counting.drain(self._counter)
-        for part in range(PARTS):
-            words = WordArrays(*self._counter.arrays(part, part + 1))
-            self.words += int(words.counts.sum())
-            self.parts += [part] * self._writer.write(words)
-        self._counter.clear_counts()
 
 
 def _is_without_text(corpus: Corpus) -> bool:

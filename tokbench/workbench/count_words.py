@@ -200,6 +200,9 @@ class TrainingWords:
         settings: how they were counted; None where that is not known.
         totals: what they were counted from.
         min_count: rarer ones are left out.
+        identify_text: nothing tells which text they are from.
+        memory: nothing bounds what learning from them takes.
+        seconds: they were counted before.
     """
 
     name: str
@@ -208,6 +211,9 @@ class TrainingWords:
     min_count: int
     _record: Mapping[str, Any]
     _whole: WordsFolder | _Summed
+    identify_text: None = None
+    memory: None = None
+    seconds: float = 0.0
 
     @property
     def backend(self) -> str | None:

@@ -145,6 +145,8 @@ def train_and_save(
     roles: Mapping[str, str] | None = None,
     special_preset: str | None = None,
     chat_template: str | None = None,
+    memory: int | None = None,
+    min_count: int = 1,
     progress: Progress = no_progress,
 ) -> TrainResult:
     """Learn a tokenizer from a corpus and save it, by default as `tokenizers/<backend>-<size>`.
@@ -159,6 +161,8 @@ def train_and_save(
         roles: what a special token is to a model ("bos", "eos", …) → its text; saved with the tokenizer.
         special_preset: as for `train`.
         chat_template: a Jinja template, saved with it too.
+        memory: bytes that this process may take (bpe): words of the text that do not fit wait in a temporary file.
+        min_count: with `memory`, words that occur fewer times are left out, which changes what is learned.
         progress: told how far it is.
 
     Raises:
@@ -167,6 +171,7 @@ def train_and_save(
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
     from tokbench.corpus.identified import IdentifiedDocuments
+    from tokbench.workbench.bounded_training import learn_within
     from tokbench.workbench.count_words import TrainingWords
 
     learn: Callable[..., Tokenizer]
@@ -178,6 +183,10 @@ def train_and_save(
     else:
         chosen, config = _configured(backend, preset, options, special_preset=special_preset)
         learn = partial(chosen.train, IdentifiedDocuments(corpus))
+        if memory is not None:
+            learn = partial(
+                learn_within, chosen, IdentifiedDocuments(corpus), memory=memory, min_count=min_count
+            )
     check_roles(roles or {}, config)
     if directory is not None:
         store.check_place(directory, overwrite=overwrite)

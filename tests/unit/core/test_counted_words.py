@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kernels import new_counter
+from support.kernels import counted_words, learn, new_counter
 from support.texts import texts, words
 
 from tokbench.core.counted_words import PART_SEED, PARTS, WordArrays, WordTotals, part_of
-from tokbench.core.word_input import add_words
+from tokbench.core.word_input import add_words, check_counted, merger_room
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -187,6 +187,9 @@ def test_rare_words_are_left_out() -> None:
 class Given:
     """Words that were counted elsewhere."""
 
+    identify_text = memory = None
+    seconds = 0.0
+
     def __init__(self, words: list[tuple[bytes, int]]) -> None:
         self.record = {"fingerprint": "…"}
         self.totals = WordTotals(None, 10, sum(count for _, count in words))
@@ -197,13 +200,50 @@ class Given:
         yield WordArrays.of(self._words[2:])
 
 
+FOUR = [(b"ab", 1), (b"cd", 3), (b"ef", 5), (b"gh", 70)]  # five units each
+
+
 def test_too_many_words_are_told_before_they_are_merged(kernel: Kernel) -> None:
-    words = Given([(b"ab", 1), (b"cd", 3), (b"ef", 5), (b"gh", 70)])  # five units each
-    counter = new_counter(kernel, pattern=None)
+    counted = kernel.new_word_list()
     with pytest.raises(TrainingError, match=r"take 1\.8 times") as error:
-        add_words(counter, words, progress=lambda *_: None, most_units=11)
-    assert "--min-count 4 " in str(error.value.hint)
+        add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(11)])
+    assert str(error.value.hint).startswith("--min-count 4 ")
     with pytest.raises(TrainingError, match="take") as error:
-        add_words(counter, words, progress=lambda *_: None, most_units=4)
+        add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(99), merger_room(4)])
     assert "above 64" in str(error.value.hint)
-    add_words(new_counter(kernel, pattern=None), words, progress=lambda *_: None, most_units=21)
+    counted = kernel.new_word_list()
+    add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(21)])
+    assert (counted.items(), counted.pretokens, counted.num_bytes) == (FOUR, 79, 10)
+
+
+def test_too_many_words_of_a_text_are_told_too(kernel: Kernel) -> None:
+    counter = counter_of(kernel, {word.decode(): count for word, count in FOUR})
+    check_counted(counter, hint="--memory SIZE with ", room=merger_room(21))
+    with pytest.raises(TrainingError, match=r"take 1\.8 times") as error:
+        check_counted(counter, hint="--memory SIZE with ", room=merger_room(11))
+    assert str(error.value.hint).startswith("--memory SIZE with --min-count 4 leaves out")
+
+
+@given(counts=counted)
+def test_a_list_of_words_holds_what_it_is_given(kernel: Kernel, counts: dict[str, int]) -> None:
+    items = [(word.encode(), count) for word, count in counts.items()]
+    words = kernel.new_word_list()
+    for first in range(0, len(items), 3):
+        arrays = WordArrays.of(items[first : first + 3])
+        words.add_arrays(arrays.data, arrays.offsets, arrays.counts)
+    words.finish()
+    assert words.items() == items
+    assert words.distinct_pretokens == len(items)
+    assert learn(kernel, words, num_merges=20) == learn(kernel, counted_words(kernel, counts), num_merges=20)
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [([(b"a\xff", 1)], "not UTF-8"), ([(b"", 1)], "empty"), ([(b"a", 0)], "below 1")],
+)
+def test_a_list_refuses_what_are_no_words(
+    kernel: Kernel, items: list[tuple[bytes, int]], message: str
+) -> None:
+    arrays = WordArrays.of(items)
+    with pytest.raises(ValueError, match=message):
+        kernel.new_word_list().add_arrays(arrays.data, arrays.offsets, arrays.counts)

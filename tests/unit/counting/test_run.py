@@ -61,13 +61,12 @@ def test_parts_change_nothing(texts: list[Path], tmp_path: Path, part_bytes: int
 def test_little_memory_changes_nothing(
     texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tokbench.counting import part_task
+    from tokbench.counting import spill
 
     counted(texts, tmp_path / "whole")
-    monkeypatch.setattr(part_task, "_SECONDS_BETWEEN_LOOKS", 0.0)
     written: list[int] = []
-    write = part_task._Spill.write
-    monkeypatch.setattr(part_task._Spill, "write", lambda self: (written.append(1), write(self)))
+    write = spill.Spill.write
+    monkeypatch.setattr(spill.Spill, "write", lambda self: (written.append(1), write(self)))
     from tokbench.counting import run
 
     arguments = run._arguments

@@ -47,6 +47,11 @@ class BpeBackend:
 
         return train(documents, config, progress=progress)
 
+    @property
+    def bounds_memory(self) -> bool:
+        """Whether learning keeps to the memory that words allow: the native kernel does."""
+        return self.kernel == "native"
+
     def word_counting(self, config: BpeConfig) -> PretokenCounting:
         """How pre-tokens are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
         from tokbench.backends.bpe.counting import PretokenCounting

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _COMPILED = "tokbench.native._bpe"
 
 
-class PretokenCounter(DocumentCounter, WordCounter, Protocol):
-    """Counts pre-tokens."""
+class CountedPretokens(Protocol):
+    """Distinct pre-tokens and their counts, as merges are learned from them."""
 
-    def add_counted(self, pretoken: str, count: int) -> None:
-        """Occurrences of a pre-token that was split off elsewhere."""
+    def finish(self) -> None:
+        """Everything has been added."""
 
     def items(self) -> list[tuple[bytes, int]]:
         """Each distinct pre-token and its count, in no order."""
@@ -45,6 +45,33 @@ class PretokenCounter(DocumentCounter, WordCounter, Protocol):
     @property
     def distinct_pretokens(self) -> int:
         """Different ones among them."""
+
+    @property
+    def documents(self) -> int:
+        """Documents that were not empty."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Their bytes."""
+
+
+class PretokenCounter(CountedPretokens, DocumentCounter, WordCounter, Protocol):
+    """Counts pre-tokens."""
+
+    def add_counted(self, pretoken: str, count: int) -> None:
+        """Occurrences of a pre-token that was split off elsewhere."""
+
+
+class WordList(CountedPretokens, Protocol):
+    """Words that were counted elsewhere, in little more memory than their bytes."""
+
+    def add_arrays(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> None:
+        """Words, each of them once. Raises ValueError for what are none."""
+
+    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
+        """What `add_arrays` does not know."""
 
 
 class Encoder(KernelEncoder, Protocol):
@@ -78,7 +105,9 @@ class Kernel:
         name: "native" or "python".
         new_counter: keyword arguments pattern (a name, or None where pre-tokens come from elsewhere),
             special_tokens, threads, seed.
-        train: a finished counter and keyword arguments → (uint32[n, 2] merges, int64[n] counts, tokens).
+        new_word_list: makes a list for words that were counted elsewhere.
+        train: a finished counter, or such a list, and keyword arguments → (uint32[n, 2] merges, int64[n] counts,
+            tokens).
         encoder_from_merges: uint32[n, 2] merges (an array, or a view of one) and a pattern name (or None)
             → an encoder.
         encoder_from_ranks: token bytes by rank and a pattern name (or None) → an encoder that merges as
@@ -96,6 +125,7 @@ class Kernel:
 
     name: str
     new_counter: Callable[..., PretokenCounter]
+    new_word_list: Callable[[], WordList]
     train: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]]
     encoder_from_merges: Callable[[NDArray[np.uint32] | memoryview, str | None], Encoder]
     encoder_from_ranks: Callable[[list[bytes], str | None], Encoder]
@@ -138,6 +168,7 @@ def _kernel(name: str, module: ModuleType) -> Kernel:
     return Kernel(
         name=name,
         new_counter=module.PretokenCounter,
+        new_word_list=module.WordList,
         train=module.train,
         encoder_from_merges=module.Encoder,
         encoder_from_ranks=module.Encoder.from_ranks,

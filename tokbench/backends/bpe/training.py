@@ -24,6 +24,7 @@ from tokbench.backends.bpe.config import config_as_saved
 from tokbench.backends.bpe.counting import PretokenCounting, threads_of
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.merge_trace import displaced_pairs
+from tokbench.backends.bpe.merging_memory import merging_rooms
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
@@ -31,18 +32,21 @@ from tokbench.core.counting import limits_told
 from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.training import early_end, identity_of
-from tokbench.core.word_input import add_words, with_words
+from tokbench.core.word_input import add_words, check_counted, with_words
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tokbench.backends.bpe.config import BpeConfig
-    from tokbench.backends.bpe.kernel import PretokenCounter
+    from tokbench.backends.bpe.kernel import CountedPretokens
     from tokbench.backends.bpe.merge_trace import DisplacedPairs
     from tokbench.core.counted_words import CountedWords
     from tokbench.core.documents import TextIdentity
     from tokbench.core.progress import Progress
+
+_FEWER_WORDS = "--memory SIZE with "
+"""Before the --min-count that an error proposes."""
 
 
 def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
@@ -56,6 +60,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     started = time.perf_counter()
     counter = counting.new_counter(threads=threads_of(config), seed=config.seed)
     counting.count(counter, documents, progress=progress)
+    check_counted(counter, hint=_FEWER_WORDS)
     return _merged(
         counter,
         config,
@@ -69,17 +74,16 @@ def train_on_words(words: CountedWords, config: BpeConfig, *, progress: Progress
     """Learn a tokenizer from counted pre-tokens: what `train` learns from their text.
 
     Raises:
-        TrainingError: there are none, or too many for the kernel.
+        TrainingError: there are none, too many for the kernel, or more than the memory is for that they allow.
     """
-    counting = PretokenCounting(config)
     started = time.perf_counter()
-    counter = counting.new_counter(threads=1, seed=config.seed)
-    add_words(counter, words, progress=progress)
+    counted = current_kernel().new_word_list()
+    add_words(counted, words, progress=progress, rooms=merging_rooms(words, config))
     tokenizer = _merged(
-        counter,
+        counted,
         config,
-        identify_text=None,
-        counting_seconds=time.perf_counter() - started,
+        identify_text=words.identify_text,
+        counting_seconds=words.seconds + time.perf_counter() - started,
         progress=progress,
     )
     with_words(tokenizer, words)
@@ -87,7 +91,7 @@ def train_on_words(words: CountedWords, config: BpeConfig, *, progress: Progress
 
 
 def _merged(
-    counter: PretokenCounter,
+    counter: CountedPretokens,
     config: BpeConfig,
     *,
     identify_text: Callable[[], TextIdentity] | None,
@@ -160,7 +164,7 @@ def _merged(
 
 
 def _traced(
-    counter: PretokenCounter, merges: tuple[Merge, ...], *, progress: Progress
+    counter: CountedPretokens, merges: tuple[Merge, ...], *, progress: Progress
 ) -> list[DisplacedPairs]:
     """What each merge displaced, from the counted pre-tokens."""
     total = counter.distinct_pretokens

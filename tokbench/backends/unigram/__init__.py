@@ -55,6 +55,11 @@ class UnigramBackend:
 
         return train(documents, config, backend=self.name, progress=progress)
 
+    @property
+    def bounds_memory(self) -> bool:
+        """Learning does not keep to the memory that words allow."""
+        return False
+
     def word_counting(self, config: UnigramConfig) -> LineWordCounting:
         """How words of lines are counted; see `tokbench.core.counted_words.TrainsOnWords`.
 

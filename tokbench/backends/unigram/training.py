@@ -86,7 +86,7 @@ def train_on_words(
     """
     started = time.perf_counter()
     counter = LineWordCounting(config).new_counter(threads=1)
-    add_words(counter, words, progress=progress, most_units=None)
+    add_words(counter, words, progress=progress)
     counter.finish()
     tokenizer = _learned(
         counter,

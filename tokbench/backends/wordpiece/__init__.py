@@ -45,6 +45,11 @@ class WordPieceBackend:
 
         return train(documents, config, progress=progress)
 
+    @property
+    def bounds_memory(self) -> bool:
+        """Learning does not keep to the memory that words allow."""
+        return False
+
     def word_counting(self, config: WordPieceConfig) -> NormalWordCounting:
         """How words are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
         from tokbench.backends.wordpiece.words import NormalWordCounting

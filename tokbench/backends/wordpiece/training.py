@@ -57,7 +57,7 @@ def train_on_words(words: CountedWords, config: WordPieceConfig, *, progress: Pr
     """
     started = time.perf_counter()
     counter = NormalWordCounting(config).new_counter(threads=1, seed=config.seed)
-    add_words(counter, words, progress=progress, most_units=None)
+    add_words(counter, words, progress=progress)
     counter.finish()
     tokenizer = _learned(
         counter,

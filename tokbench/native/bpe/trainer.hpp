@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "training/frequency_trainer.hpp"
-#include "training/pretoken_counts.hpp"
 
 namespace tokbench {
 
@@ -25,7 +24,8 @@ struct TrainerOptions {
 template <class Symbol>
 class TrainerOf {
  public:
-  TrainerOf(const PretokenCounts& pretokens, const TrainerOptions& options)
+  template <class Pretokens>
+  TrainerOf(const Pretokens& pretokens, const TrainerOptions& options)
       : num_merges_(options.num_merges),
         trainer_([&](const auto& sink) { pretokens.for_each(sink); },
                  {kNumBytes, options.num_merges, options.min_frequency, options.max_token_length, options.seed}) {}
@@ -55,7 +55,9 @@ class TrainerOf {
 // With symbols of 16 bits as long as they hold every id: half the memory, and more words in a cache line.
 class Trainer {
  public:
-  Trainer(const PretokenCounts& pretokens, const TrainerOptions& options) {
+  // Pretokens has for_each(sink), which calls sink(bytes, count) for each pre-token.
+  template <class Pretokens>
+  Trainer(const Pretokens& pretokens, const TrainerOptions& options) {
     if (options.num_merges <= kMostSmallMerges) {
       trainer_.emplace<Small>(pretokens, options);
     } else {

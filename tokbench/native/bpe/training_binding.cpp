@@ -3,6 +3,7 @@
 #include "pretoken_counter.hpp"
 #include "trainer.hpp"
 #include "training/python_words.hpp"
+#include "training/word_list.hpp"
 
 namespace tokbench {
 
@@ -16,7 +17,10 @@ const PretokenCounts& counts_of(const PretokenCounter& counter) {
   return counter.counts();
 }
 
-nb::list counted_items(const PretokenCounter& counter) {
+const WordList& counts_of(const WordList& words) { return words; }
+
+template <class C>
+nb::list counted_items(const C& counter) {
   nb::list items;
   counts_of(counter).for_each([&](Bytes text, std::int64_t count) {
     items.append(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(text.data()), text.size()), count));
@@ -24,10 +28,11 @@ nb::list counted_items(const PretokenCounter& counter) {
   return items;
 }
 
-nb::tuple train(const PretokenCounter& counter, std::size_t num_merges, std::int64_t min_frequency,
+template <class C>
+nb::tuple train(const C& counter, std::size_t num_merges, std::int64_t min_frequency,
                 std::size_t max_token_length, std::uint64_t seed, nb::object progress) {
   if (min_frequency < 1) throw std::invalid_argument("min_frequency must be at least 1");
-  const PretokenCounts& pretokens = counts_of(counter);
+  const auto& pretokens = counts_of(counter);
   std::vector<Id> pairs;
   std::vector<std::int64_t> counts;
   std::int64_t num_tokens = 0;
@@ -47,16 +52,51 @@ nb::tuple train(const PretokenCounter& counter, std::size_t num_merges, std::int
   return nb::make_tuple(to_array(std::move(pairs), {learned, 2}), to_array(std::move(counts)), num_tokens);
 }
 
+void add_each(WordList& words, const InputArray<std::uint8_t>& data, const InputArray<std::int64_t>& offsets,
+              const InputArray<std::int64_t>& counts) {
+  const Bytes bytes = view(data);
+  const std::span<const std::int64_t> places = view(offsets), times = view(counts);
+  const nb::gil_scoped_release unlocked;
+  check_arrays(bytes, places, times);
+  for_each_word(bytes, places, times, [&](Bytes word, std::int64_t count) { words.add(word, count); });
+}
+
+// What the two classes that merges are learned from offer alike.
+template <class C>
+void bind_counts(nb::class_<C>& type, nb::module_& module) {
+  module.def("train", &train<C>, "counter"_a, nb::kw_only(), "num_merges"_a, "min_frequency"_a, "max_token_length"_a,
+             "seed"_a, "progress"_a.none(),
+             "Learn merges from counted pre-tokens: (uint32[n, 2] pairs, int64[n] counts, tokens of the text).");
+  type.def("items", &counted_items<C>, "Each distinct pre-token and its count, in no order.")
+      .def_prop_ro("pretokens", [](const C& self) { return self.totals().pretokens; })
+      .def_prop_ro("distinct_pretokens", [](const C& self) { return counts_of(self).size(); });
+}
+
+void bind_word_list(nb::module_& module) {
+  nb::class_<WordList> words(module, "WordList");
+  bind_counts(words, module);
+  words.def(nb::init<>())
+      .def("add_arrays", &add_each, "data"_a.noconvert(), "offsets"_a.noconvert(), "counts"_a.noconvert(),
+           "Words that were counted elsewhere, each of them once.")
+      .def(
+          "add_totals",
+          [](WordList& self, std::uint64_t documents, std::uint64_t bytes, std::uint64_t pretokens) {
+            self.add_totals({documents, bytes, pretokens});
+          },
+          nb::kw_only(), "documents"_a, "num_bytes"_a, "pretokens"_a)
+      .def("finish", [](const WordList&) {}, "Nothing is pending here.")
+      .def_prop_ro("memory", &WordList::memory, "Bytes that it takes.")
+      .def_prop_ro("documents", [](const WordList& self) { return self.totals().documents; })
+      .def_prop_ro("num_bytes", [](const WordList& self) { return self.totals().bytes; });
+}
+
 }  // namespace
 
 void bind_training(nb::module_& module) {
-  module.def("train", &train, "counter"_a, nb::kw_only(), "num_merges"_a, "min_frequency"_a, "max_token_length"_a,
-             "seed"_a, "progress"_a.none(),
-             "Learn merges from a finished counter: (uint32[n, 2] pairs, int64[n] counts, tokens of the text).");
-
   nb::class_<PretokenCounter> counter(module, "PretokenCounter");
   bind_documents(counter);
   bind_words(counter);
+  bind_counts(counter, module);
   counter
       .def(
           "__init__",
@@ -71,10 +111,8 @@ void bind_training(nb::module_& module) {
             if (count < 1) throw std::invalid_argument("a count must be positive");
             self.add_counted(utf8_view(pretoken), count);
           },
-          "pretoken"_a, "count"_a, "Occurrences of a pre-token that was split off elsewhere.")
-      .def("items", &counted_items, "Each distinct pre-token and its count, in no order.")
-      .def_prop_ro("pretokens", [](const PretokenCounter& self) { return self.totals().pretokens; })
-      .def_prop_ro("distinct_pretokens", [](const PretokenCounter& self) { return counts_of(self).size(); });
+          "pretoken"_a, "count"_a, "Occurrences of a pre-token that was split off elsewhere.");
+  bind_word_list(module);
 }
 
 }  // namespace tokbench

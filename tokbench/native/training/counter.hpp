@@ -31,21 +31,6 @@ namespace tokbench {
 
 enum class DocumentMode : std::uint8_t { File, Lines };
 
-// The bytes of pre-tokens that were counted elsewhere: nothing is counted higher than the bytes of all text.
-class CountedBytes {
- public:
-  void add(Bytes pretoken, std::int64_t count) {
-    const auto size = static_cast<std::int64_t>(std::max<std::size_t>(pretoken.size(), 1));
-    if (count > (kMost - total_) / size) throw std::invalid_argument("the counts are too large together");
-    total_ += count * size;
-  }
-
- private:
-  static constexpr std::int64_t kMost = std::int64_t{1} << 62;
-
-  std::int64_t total_ = 0;
-};
-
 template <class Splitter>
 class Counter {
  public:

@@ -1,9 +1,13 @@
-// What a counter tells beside its counts: how much it has read, and where a source is not UTF-8.
+// What a counter tells and checks beside its counts: how much it has read, where a source is not UTF-8, sums that fit.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+
+#include "common/utf8.hpp"
 
 namespace tokbench {
 
@@ -23,6 +27,21 @@ struct InvalidByte {
   std::size_t source;
   std::uint64_t offset;
   friend auto operator<=>(const InvalidByte&, const InvalidByte&) = default;
+};
+
+// The bytes of pre-tokens that were counted elsewhere: nothing is counted higher than the bytes of all text.
+class CountedBytes {
+ public:
+  void add(Bytes pretoken, std::int64_t count) {
+    const auto size = static_cast<std::int64_t>(std::max<std::size_t>(pretoken.size(), 1));
+    if (count > (kMost - total_) / size) throw std::invalid_argument("the counts are too large together");
+    total_ += count * size;
+  }
+
+ private:
+  static constexpr std::int64_t kMost = std::int64_t{1} << 62;
+
+  std::int64_t total_ = 0;
 };
 
 }  // namespace tokbench

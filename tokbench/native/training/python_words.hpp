@@ -30,10 +30,8 @@ void add_arrays(C& counter, const InputArray<std::uint8_t>& data, const InputArr
   const std::span<const std::int64_t> places = view(offsets), times = view(counts);
   const nb::gil_scoped_release unlocked;
   check_arrays(bytes, places, times);
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    const auto start = static_cast<std::size_t>(places[i]);
-    counter.add_counted(bytes.subspan(start, static_cast<std::size_t>(places[i + 1]) - start), times[i], first, last);
-  }
+  for_each_word(bytes, places, times,
+                [&](Bytes word, std::int64_t count) { counter.add_counted(word, count, first, last); });
 }
 
 // What every counter offers.

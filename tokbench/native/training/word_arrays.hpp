@@ -83,4 +83,13 @@ inline void check_arrays(Bytes data, std::span<const std::int64_t> offsets, std:
   }
 }
 
+// Calls sink(bytes, count) for each word of arrays that were checked.
+template <class Sink>
+void for_each_word(Bytes data, std::span<const std::int64_t> offsets, std::span<const std::int64_t> counts, Sink sink) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto start = static_cast<std::size_t>(offsets[i]);
+    sink(data.subspan(start, static_cast<std::size_t>(offsets[i + 1]) - start), counts[i]);
+  }
+}
+
 }  // namespace tokbench

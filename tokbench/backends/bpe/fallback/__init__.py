@@ -6,11 +6,11 @@ training does not count every pair again for each merge. Tests run over both.
 
 from __future__ import annotations
 
-from tokbench.backends.bpe.fallback.counting import PretokenCounter
+from tokbench.backends.bpe.fallback.counting import PretokenCounter, WordList
 from tokbench.backends.bpe.fallback.decoding import Decoder
 from tokbench.backends.bpe.fallback.encoding import Encoder
 from tokbench.backends.bpe.fallback.splitting import split
 from tokbench.backends.bpe.fallback.training import train
 from tokbench.backends.bpe.rank_file import read_ranks
 
-__all__ = ["Decoder", "Encoder", "PretokenCounter", "read_ranks", "split", "train"]
+__all__ = ["Decoder", "Encoder", "PretokenCounter", "WordList", "read_ranks", "split", "train"]

@@ -1,13 +1,18 @@
-"""Counting pre-tokens in a dictionary."""
+"""Counting pre-tokens in a dictionary, and pre-tokens that were counted elsewhere."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.fallback.splitting import named_pattern
 from tokbench.backends.bpe.split_patterns import split
-from tokbench.core.counting_fallback import PythonDocumentCounter
+from tokbench.core.counting_fallback import PythonDocumentCounter, checked_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class PretokenCounter(PythonDocumentCounter):
@@ -55,3 +60,33 @@ class PretokenCounter(PythonDocumentCounter):
                 pretokens = split(self._pattern, piece.text)
                 self.pretokens += len(pretokens)
                 self.counts.update(pretokens)
+
+
+class WordList:
+    """Words that were counted elsewhere, each of them once."""
+
+    def __init__(self) -> None:
+        self._items: list[tuple[bytes, int]] = []
+        self.documents = self.num_bytes = self.pretokens = self.memory = 0
+
+    def add_arrays(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> None:
+        for word, count in checked_words(data, offsets, counts):
+            self._items.append((word, count))
+            self.memory += len(word)
+
+    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
+        self.documents += documents
+        self.num_bytes += num_bytes
+        self.pretokens += pretokens
+
+    def finish(self) -> None:
+        """Nothing is pending here."""
+
+    def items(self) -> list[tuple[bytes, int]]:
+        return self._items
+
+    @property
+    def distinct_pretokens(self) -> int:
+        return len(self._items)

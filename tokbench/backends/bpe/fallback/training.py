@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.backends.bpe.fallback.counting import PretokenCounter
+    from tokbench.backends.bpe.fallback.counting import PretokenCounter, WordList
     from tokbench.backends.bpe.reference import Pair
 
 _REPORT_EVERY = 64
 
 
 def train(
-    counter: PretokenCounter,
+    counter: PretokenCounter | WordList,
     *,
     num_merges: int,
     min_frequency: int,
@@ -30,7 +30,7 @@ def train(
     seed: int,
     progress: Callable[[int], None] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-    """Learn merges from a finished counter: (uint32[n, 2] pairs, int64[n] counts, tokens of the text)."""
+    """Learn merges from counted pre-tokens: (uint32[n, 2] pairs, int64[n] counts, tokens of the text)."""
     del seed
     if min_frequency < 1:
         raise ValueError("min_frequency must be at least 1")

@@ -1,0 +1,64 @@
+"""How much memory merging takes, known before it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.core.word_input import Room, is_short, merger_room
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.backends.bpe.config import BpeConfig
+    from tokbench.core.counted_words import CountedWords
+
+_MOST_SMALL_SYMBOLS = 1 << 16
+_HEADER_SYMBOLS = 3
+_LIST_HEADER_BYTES = 3
+_POSTING_BYTES = 4
+_NODE_BYTES = 20
+_TOKEN_BYTES = 256
+"""Of a merge, its pairs in their tables."""
+
+
+def merging_rooms(words: CountedWords, config: BpeConfig) -> tuple[Room, ...]:
+    """What merging words has room for: what the kernel can number, and the memory that they allow."""
+    if words.memory is None:
+        return (merger_room(),)
+    return merger_room(), _memory_room(words.memory, vocab_size=config.vocab_size or _MOST_SMALL_SYMBOLS)
+
+
+def merging_bytes(sizes: NDArray[np.int64], *, vocab_size: int) -> NDArray[np.int64]:
+    """The bytes of memory that words take at most while they are merged.
+
+    Args:
+        sizes: of the words, in bytes.
+        vocab_size: that is asked for: symbols have 16 bits where that is enough.
+
+    >>> import numpy as np
+    >>> merging_bytes(np.array([1, 2, 10]), vocab_size=32_000).tolist()
+    [4, 19, 135]
+    """
+    import numpy as np
+
+    symbol_bytes = 2 if vocab_size <= _MOST_SMALL_SYMBOLS else 4
+    listed = sizes + _LIST_HEADER_BYTES
+    # Its pairs at first, and two that each merge makes, but one before the last merge and none behind it.
+    postings = (sizes > 1) * _POSTING_BYTES * np.maximum(3 * sizes - 6, 1)
+    symbols = is_short(sizes) * symbol_bytes * (sizes + _HEADER_SYMBOLS)
+    nodes = (sizes > 1) * ~is_short(sizes) * _NODE_BYTES * sizes
+    total: NDArray[np.int64] = listed + postings + symbols + nodes
+    return total
+
+
+def _memory_room(memory: int, *, vocab_size: int) -> Room:
+    return Room(
+        max(memory - vocab_size * _TOKEN_BYTES, 0),
+        lambda sizes: merging_bytes(sizes, vocab_size=vocab_size),
+        lambda needed: (
+            f"merging the distinct words takes up to {needed / 1e6:,.0f} MB of memory, and "
+            f"{memory / 1e6:,.0f} MB are left for it"
+        ),
+        more=", or give --memory more",
+    )
