@@ -1,5 +1,5 @@
-// The trainer learns what the textbook learns, whatever the seed of its tables and the width of its symbols.
-#include "bpe/trainer.hpp"
+// The trainer learns what the textbook learns, from bytes and behind other merges, whatever the seed of its tables and the width of its symbols.
+#include "bpe/continuation.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 
@@ -19,7 +19,7 @@ std::string with_few_letters(Bytes text, std::size_t letters) {
 }
 
 template <class Trainer>
-void check(Trainer trainer, const naive::Learned& expected) {
+void check(Trainer&& trainer, const naive::Learned& expected) {
   while (trainer.step()) {
   }
   CHECK(trainer.merges().size() == expected.pairs.size());
@@ -29,6 +29,35 @@ void check(Trainer trainer, const naive::Learned& expected) {
     CHECK(trainer.merges()[i].count == expected.counts[i]);
   }
   CHECK(trainer.num_tokens() == expected.num_tokens);
+}
+
+// A training that begins with merges of other counts of the same pre-tokens.
+void check_continuation(const naive::Counts& counts, fuzz::Random& random, std::size_t num_merges, std::uint64_t seed) {
+  naive::Counts others = counts;
+  for (auto& entry : others) entry.second = static_cast<std::int64_t>(1 + random.next() % 9);
+  const naive::Learned inherited = naive::train(others, random.next() % 30, 1, 0);
+  std::vector<std::string> tokens;
+  for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  for (const auto& [left, right] : inherited.pairs) tokens.push_back(tokens[left] + tokens[right]);
+  const naive::Learned expected = naive::continue_training(counts, inherited.pairs, tokens, num_merges);
+
+  std::vector<Id> ids;
+  std::vector<std::int64_t> offsets{0}, times;
+  for (const auto& [word, count] : naive::words_of(counts)) {
+    naive::Word cut = word;
+    for (std::size_t i = 0; i < inherited.pairs.size(); ++i) {
+      cut = naive::merge_pair(cut, inherited.pairs[i], static_cast<Id>(256 + i));
+    }
+    ids.insert(ids.end(), cut.begin(), cut.end());
+    offsets.push_back(static_cast<std::int64_t>(ids.size()));
+    times.push_back(count);
+  }
+  const CutWords words{ids, offsets, times};
+  const std::vector<std::string_view> known(tokens.begin(), tokens.end());
+  words.check(known);
+  const ContinuationOptions options{{num_merges, 1, 0, seed}, 0, {}};
+  check(ContinuationOf<std::uint16_t>(words, known, options), expected);
+  check(ContinuationOf<std::uint32_t>(words, known, options), expected);
 }
 
 }  // namespace
@@ -63,5 +92,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(TrainerOf<std::uint16_t>(pretokens, options), expected);
   check(TrainerOf<std::uint32_t>(pretokens, options), expected);
   check(Trainer(pretokens, options), expected);
+  check_continuation(counts, random, num_merges, seed);
   return 0;
 }

@@ -133,14 +133,21 @@ struct Learned {
   std::int64_t num_tokens = 0;
 };
 
-// The textbook: count every pair anew, take the most frequent (ties to the smallest), merge it everywhere.
-inline Learned train(const Counts& pretokens, std::size_t num_merges, std::int64_t min_frequency,
-                     std::size_t max_token_length) {
-  std::vector<std::pair<Word, std::int64_t>> words;
+using CountedWords = std::vector<std::pair<Word, std::int64_t>>;
+
+inline CountedWords words_of(const Counts& pretokens) {
+  CountedWords words;
   for (const auto& [text, count] : pretokens) {
     const Bytes bytes = to_bytes(text);
     words.emplace_back(Word(bytes.begin(), bytes.end()), count);
   }
+  return words;
+}
+
+// The textbook: count every pair anew, take the most frequent (ties to the smallest), merge it everywhere.
+inline Learned train(const Counts& pretokens, std::size_t num_merges, std::int64_t min_frequency,
+                     std::size_t max_token_length) {
+  CountedWords words = words_of(pretokens);
   std::vector<std::size_t> lengths(256, 1);
   Learned learned;
   while (learned.pairs.size() < num_merges) {
@@ -160,6 +167,35 @@ inline Learned train(const Counts& pretokens, std::size_t num_merges, std::int64
     const Id made = static_cast<Id>(lengths.size());
     for (auto& entry : words) entry.first = merge_pair(entry.first, pair, made);
     lengths.push_back(lengths[pair.first] + lengths[pair.second]);
+    learned.pairs.push_back(pair);
+    learned.counts.push_back(count);
+  }
+  for (const auto& [word, count] : words) learned.num_tokens += count * static_cast<std::int64_t>(word.size());
+  return learned;
+}
+
+// The same from tokens, of which no second one gets the same bytes. A word starts as one symbol a byte and is cut by the
+// inherited merges, one after another.
+inline Learned continue_training(const Counts& pretokens, const std::vector<Pair>& inherited, std::vector<std::string> tokens,
+                                 std::size_t num_merges) {
+  CountedWords words = words_of(pretokens);
+  for (std::size_t i = 0; i < inherited.size(); ++i) {
+    for (auto& entry : words) entry.first = merge_pair(entry.first, inherited[i], static_cast<Id>(256 + i));
+  }
+  Learned learned;
+  while (learned.pairs.size() < num_merges) {
+    std::map<Pair, std::int64_t> counts;
+    for (const auto& [word, count] : words) {
+      for (std::size_t i = 0; i + 1 < word.size(); ++i) counts[{word[i], word[i + 1]}] += count;
+    }
+    const auto joined = [&](const Pair& pair) { return tokens[pair.first] + tokens[pair.second]; };
+    std::erase_if(counts, [&](const auto& entry) { return std::find(tokens.begin(), tokens.end(), joined(entry.first)) != tokens.end(); });
+    const auto best = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (best == counts.end()) break;
+    const auto [pair, count] = *best;
+    for (auto& entry : words) entry.first = merge_pair(entry.first, pair, static_cast<Id>(tokens.size()));
+    tokens.push_back(joined(pair));
     learned.pairs.push_back(pair);
     learned.counts.push_back(count);
   }

@@ -23,6 +23,20 @@ def train(
     seed: int,
     progress: CountProgress | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]: ...
+def continue_training(
+    ids: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    tokens: list[bytes],
+    *,
+    num_merges: int,
+    min_frequency: int,
+    max_token_length: int,
+    max_words: int,
+    excluded: bytes,
+    seed: int,
+    progress: CountProgress | None,
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]: ...
 
 class PretokenCounter:
     def __init__(

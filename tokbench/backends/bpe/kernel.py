@@ -108,6 +108,9 @@ class Kernel:
         new_word_list: makes a list for words that were counted elsewhere.
         train: a finished counter, or such a list, and keyword arguments → (uint32[n, 2] merges, int64[n] counts,
             tokens).
+        continue_training: words cut into tokens (uint32 ids, int64 offsets, int64 counts), the bytes of each token by
+            id and keyword arguments → as `train`, the merges behind those of the tokens; see
+            `reference.continue_training`.
         encoder_from_merges: uint32[n, 2] merges (an array, or a view of one) and a pattern name (or None)
             → an encoder.
         encoder_from_ranks: token bytes by rank and a pattern name (or None) → an encoder that merges as
@@ -127,6 +130,7 @@ class Kernel:
     new_counter: Callable[..., PretokenCounter]
     new_word_list: Callable[[], WordList]
     train: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]]
+    continue_training: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]]
     encoder_from_merges: Callable[[NDArray[np.uint32] | memoryview, str | None], Encoder]
     encoder_from_ranks: Callable[[list[bytes], str | None], Encoder]
     encoder_from_parts: Callable[..., Encoder]
@@ -170,6 +174,7 @@ def _kernel(name: str, module: ModuleType) -> Kernel:
         new_counter=module.PretokenCounter,
         new_word_list=module.WordList,
         train=module.train,
+        continue_training=module.continue_training,
         encoder_from_merges=module.Encoder,
         encoder_from_ranks=module.Encoder.from_ranks,
         encoder_from_parts=module.Encoder.from_parts,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokbench.core.special_tokens import Piece
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Pair = tuple[int, int]
 
@@ -121,6 +121,58 @@ def train(
         merges.append(Merge(*pair, counts[pair]))
         lengths.append(lengths[pair[0]] + lengths[pair[1]])
         words = Counter({merge_pair(word, pair, new_id): count for word, count in words.items()})
+    return merges
+
+
+def continue_training(
+    pretokens: Mapping[bytes, int],
+    inherited: Sequence[Sequence[int]],
+    *,
+    num_merges: int,
+    min_frequency: int = 2,
+    max_token_length: int | None = None,
+    may_be_token: Callable[[bytes], bool] = bool,
+) -> list[Merge]:
+    """Learn merges behind inherited ones, which stay where they are, in the text or not.
+
+    Args:
+        pretokens: how often each pre-token occurs.
+        inherited: merges (left, right, …) in order; pre-tokens are cut by them, one after another.
+        num_merges: how many merges to learn; fewer are learned when pairs run out.
+        min_frequency: as for `train`.
+        max_token_length: as for `train`.
+        may_be_token: whether bytes may become a new token.
+
+    Returns:
+        The new merges in order: merge i makes the id behind the inherited ones' and i others. Bytes that are a
+        token already become no second one.
+
+    "aaabdaaabac" is cut by (a, a) into "aa a b d aa a b a c", and "zz" is in no text:
+
+    >>> continue_training({b"aaabdaaabac": 1}, [(97, 97), (122, 122)], num_merges=2)
+    [Merge(left=97, right=98, count=2), Merge(left=256, right=258, count=2)]
+    """
+    words = Counter({tuple(pretoken): count for pretoken, count in pretokens.items()})
+    for made, (left, right, *_) in enumerate(inherited, NUM_BYTES):
+        words = Counter({merge_pair(word, (left, right), made): count for word, count in words.items()})
+    tokens = vocabulary(inherited)
+    merges: list[Merge] = []
+    while len(merges) < num_merges:
+        joined = {pair: tokens[pair[0]] + tokens[pair[1]] for pair in count_pairs(words)}
+        counts = {
+            pair: count
+            for pair, count in count_pairs(words).items()
+            if count >= min_frequency
+            and (max_token_length is None or len(joined[pair]) <= max_token_length)
+            and joined[pair] not in tokens
+            and may_be_token(joined[pair])
+        }
+        if not counts:
+            break
+        pair = most_frequent_pair(counts)
+        merges.append(Merge(*pair, counts[pair]))
+        words = Counter({merge_pair(word, pair, len(tokens)): count for word, count in words.items()})
+        tokens.append(joined[pair])
     return merges
 
 

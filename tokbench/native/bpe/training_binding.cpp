@@ -1,5 +1,6 @@
 // Counting and training for Python.
 #include "binding.hpp"
+#include "continuation.hpp"
 #include "pretoken_counter.hpp"
 #include "trainer.hpp"
 #include "training/python_words.hpp"
@@ -28,28 +29,68 @@ nb::list counted_items(const C& counter) {
   return items;
 }
 
+// What a trainer learned, as Python gets it.
+struct Learned {
+  std::vector<Id> pairs;
+  std::vector<std::int64_t> counts;
+  std::int64_t num_tokens = 0;
+};
+
+template <class Trainer>
+void run(Trainer& trainer, Learned& learned, Reporter& report) {
+  while (trainer.step()) report(trainer.merges().size());
+  for (const Merge& merge : trainer.merges()) {
+    learned.pairs.push_back(merge.left);
+    learned.pairs.push_back(merge.right);
+    learned.counts.push_back(merge.count);
+  }
+  learned.num_tokens = trainer.num_tokens();
+}
+
+nb::tuple to_python(Learned&& learned) {
+  const std::size_t size = learned.counts.size();
+  return nb::make_tuple(to_array(std::move(learned.pairs), {size, 2}), to_array(std::move(learned.counts)),
+                        learned.num_tokens);
+}
+
 template <class C>
 nb::tuple train(const C& counter, std::size_t num_merges, std::int64_t min_frequency,
                 std::size_t max_token_length, std::uint64_t seed, nb::object progress) {
   if (min_frequency < 1) throw std::invalid_argument("min_frequency must be at least 1");
   const auto& pretokens = counts_of(counter);
-  std::vector<Id> pairs;
-  std::vector<std::int64_t> counts;
-  std::int64_t num_tokens = 0;
+  Learned learned;
   {
     Reporter report(std::move(progress));
     const nb::gil_scoped_release unlocked;
     Trainer trainer(pretokens, {num_merges, min_frequency, max_token_length, seed});
-    while (trainer.step()) report(trainer.merges().size());
-    for (const Merge& merge : trainer.merges()) {
-      pairs.push_back(merge.left);
-      pairs.push_back(merge.right);
-      counts.push_back(merge.count);
-    }
-    num_tokens = trainer.num_tokens();
+    run(trainer, learned, report);
   }
-  const std::size_t learned = counts.size();
-  return nb::make_tuple(to_array(std::move(pairs), {learned, 2}), to_array(std::move(counts)), num_tokens);
+  return to_python(std::move(learned));
+}
+
+nb::tuple continue_training(const InputArray<Id>& ids, const InputArray<std::int64_t>& offsets,
+                            const InputArray<std::int64_t>& counts, const nb::list& tokens, std::size_t num_merges,
+                            std::int64_t min_frequency, std::size_t max_token_length, std::size_t max_words,
+                            const nb::bytes& excluded, std::uint64_t seed, nb::object progress) {
+  if (min_frequency < 1) throw std::invalid_argument("min_frequency must be at least 1");
+  const std::vector<std::string_view> known = views_of_list(tokens);
+  const CutWords words{view(ids), view(offsets), view(counts)};
+  const std::string_view never(excluded.c_str(), excluded.size());
+  Learned learned;
+  {
+    Reporter report(std::move(progress));
+    const nb::gil_scoped_release unlocked;
+    words.check(known);
+    const ContinuationOptions options{{num_merges, min_frequency, max_token_length, seed}, max_words, never};
+    if (known.size() + num_merges <= ContinuationOf<std::uint16_t>::kMostTokens) {
+      ContinuationOf<std::uint16_t> trainer(words, known, options);
+      run(trainer, learned, report);
+    } else {
+      ContinuationOf<std::uint32_t> trainer(words, known, options);
+      run(trainer, learned, report);
+    }
+  }
+  return to_python(std::move(learned));
 }
 
 void add_each(WordList& words, const InputArray<std::uint8_t>& data, const InputArray<std::int64_t>& offsets,
@@ -93,6 +134,11 @@ void bind_word_list(nb::module_& module) {
 }  // namespace
 
 void bind_training(nb::module_& module) {
+  module.def("continue_training", &continue_training, "ids"_a.noconvert(), "offsets"_a.noconvert(), "counts"_a.noconvert(),
+             "tokens"_a, nb::kw_only(), "num_merges"_a, "min_frequency"_a, "max_token_length"_a, "max_words"_a,
+             "excluded"_a, "seed"_a, "progress"_a.none(),
+             "Learn merges behind those of a vocabulary, from words cut into its tokens: as train.");
+
   nb::class_<PretokenCounter> counter(module, "PretokenCounter");
   bind_documents(counter);
   bind_words(counter);

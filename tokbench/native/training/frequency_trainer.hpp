@@ -22,8 +22,13 @@ struct FrequencyOptions {
   std::size_t num_first;         // symbols that there are
   std::size_t num_merges;        // about as many are going to be asked for
   std::int64_t min_frequency;    // at least 1
-  std::size_t max_token_length;  // first symbols that a token is made of; 0 for no limit
+  std::size_t max_token_length;  // of what a token is made of, in the unit of the lengths of the first ones; 0 for no limit
   std::uint64_t seed;
+};
+
+// Lets every pair be merged.
+struct AllowsAll {
+  bool operator()(Id, Id) const { return true; }
 };
 
 template <class Symbol>
@@ -32,15 +37,21 @@ class FrequencyTrainer {
   // `source` is what PairMerger::lay_out() takes.
   template <class Source>
   FrequencyTrainer(const Source& source, const FrequencyOptions& options)
-      : options_(options), merger_(options.num_first, options.seed), token_lengths_(options.num_first, 1) {
+      : FrequencyTrainer(source, options, std::vector<std::size_t>(options.num_first, 1)) {}
+
+  // The same with the length of each of the first symbols, where they are tokens already.
+  template <class Source>
+  FrequencyTrainer(const Source& source, const FrequencyOptions& options, std::vector<std::size_t> token_lengths)
+      : options_(options), merger_(options.num_first, options.seed), token_lengths_(std::move(token_lengths)) {
     merger_.lay_out(source);
     threshold_ = std::max(options_.min_frequency, first_threshold());
     post_pairs();
   }
 
   // Merges the next pair into the symbol that make(left, right, count) tells; false when no pair is left that may be merged.
-  template <class Make>
-  bool step(const Make& make) {
+  // A pair that allows(left, right) refuses when its turn has come is passed over; it must be refused ever after.
+  template <class Make, class Allows = AllowsAll>
+  bool step(const Make& make, const Allows& allows = {}) {
     for (;;) {
       while (!heap_.empty()) {
         const Candidate top = heap_.front();
@@ -48,6 +59,7 @@ class FrequencyTrainer {
         heap_.pop_back();
         const std::int64_t count = merger_[top.entry].count;
         if (count == top.count) {
+          if (!allows(top.left, top.right)) continue;
           merge(top, make);
           return true;
         }

@@ -22,7 +22,7 @@ class LongWords {
     const Position start = static_cast<Position>(nodes_.size());
     for (const Unit symbol : symbols) {
       const Position here = static_cast<Position>(nodes_.size());
-      nodes_.push_back({symbol, false, word, here == start ? kNowhere : here - 1, here + 1});
+      nodes_.push_back({static_cast<Symbol>(symbol), false, word, here == start ? kNowhere : here - 1, here + 1});
     }
     nodes_.back().next = kNowhere;
     counts_.push_back(count);

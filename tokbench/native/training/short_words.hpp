@@ -33,7 +33,7 @@ class ShortWords {
     set_count(start, count);
     set_sizes(start, word.size(), word.size());
     Symbol* const symbols = &units_[start + kHeaderUnits];
-    for (std::size_t i = 0; i < word.size(); ++i) symbols[i] = word[i];
+    for (std::size_t i = 0; i < word.size(); ++i) symbols[i] = static_cast<Symbol>(word[i]);
   }
 
   // Calls sink(symbols, count, posting) for each word that is not one symbol yet.

@@ -6,6 +6,7 @@ training does not count every pair again for each merge. Tests run over both.
 
 from __future__ import annotations
 
+from tokbench.backends.bpe.fallback.continuation import continue_training
 from tokbench.backends.bpe.fallback.counting import PretokenCounter, WordList
 from tokbench.backends.bpe.fallback.decoding import Decoder
 from tokbench.backends.bpe.fallback.encoding import Encoder
@@ -13,4 +14,13 @@ from tokbench.backends.bpe.fallback.splitting import split
 from tokbench.backends.bpe.fallback.training import train
 from tokbench.backends.bpe.rank_file import read_ranks
 
-__all__ = ["Decoder", "Encoder", "PretokenCounter", "WordList", "read_ranks", "split", "train"]
+__all__ = [
+    "Decoder",
+    "Encoder",
+    "PretokenCounter",
+    "WordList",
+    "continue_training",
+    "read_ranks",
+    "split",
+    "train",
+]

@@ -11,7 +11,7 @@ import numpy as np
 from tokbench.backends.bpe import reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,16 +34,16 @@ def train(
     del seed
     if min_frequency < 1:
         raise ValueError("min_frequency must be at least 1")
-    trainer = _Trainer(counter.items(), min_frequency=min_frequency, max_token_length=max_token_length)
-    while len(trainer.merges) < num_merges and trainer.step():
-        if progress is not None and len(trainer.merges) % _REPORT_EVERY == 0:
-            progress(len(trainer.merges))
-    pairs = np.array([merge[:2] for merge in trainer.merges], dtype=np.uint32).reshape(-1, 2)
-    counts = np.array([merge.count for merge in trainer.merges], dtype=np.int64)
-    return pairs, counts, trainer.num_tokens
+    trainer = Trainer(
+        counter.items(),
+        token_lengths=[1] * reference.NUM_BYTES,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
+    )
+    return trainer.run(num_merges, progress=progress)
 
 
-class _Trainer:
+class Trainer:
     """Symbols in one list, each knowing its neighbours; for each pair its count and its places.
 
     A pair's count can only fall after the merge that made its younger symbol, so a heap whose
@@ -51,7 +51,12 @@ class _Trainer:
     """
 
     def __init__(
-        self, pretokens: Iterable[tuple[bytes, int]], *, min_frequency: int, max_token_length: int
+        self,
+        words: Iterable[tuple[Sequence[int], int]],
+        *,
+        token_lengths: list[int],
+        min_frequency: int,
+        max_token_length: int,
     ) -> None:
         self._min_frequency = min_frequency
         self._max_token_length = max_token_length
@@ -59,31 +64,51 @@ class _Trainer:
         self._weights: list[int] = []
         self._previous: list[int] = []
         self._next: list[int] = []
-        self._lengths = [1] * reference.NUM_BYTES
+        self._lengths = token_lengths
         self._counts: dict[Pair, int] = {}
         self._places: dict[Pair, list[int]] = {}
         self._heap: list[tuple[int, Pair]] = []
         self.merges: list[reference.Merge] = []
         self.num_tokens = 0
-        for pretoken, count in pretokens:
-            self._lay_out(pretoken, count)
+        for word, count in words:
+            if word:
+                self._lay_out(word, count)
         self._add_pairs(range(len(self._symbols)))
 
+    def run(
+        self, num_merges: int, *, progress: Callable[[int], None] | None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
+        """Learn merges: (uint32[n, 2] pairs, int64[n] counts, tokens of the text)."""
+        while len(self.merges) < num_merges and self.step():
+            if progress is not None and len(self.merges) % _REPORT_EVERY == 0:
+                progress(len(self.merges))
+        pairs = np.array([merge[:2] for merge in self.merges], dtype=np.uint32).reshape(-1, 2)
+        counts = np.array([merge.count for merge in self.merges], dtype=np.int64)
+        return pairs, counts, self.num_tokens
+
+    def allows(self, pair: Pair) -> bool:
+        """Whether a pair may be merged, now that its turn has come; one that may not is passed over for good."""
+        del pair
+        return True
+
     def step(self) -> bool:
+        """Learn the next merge; False when no pair is left."""
         while self._heap:
             negative_count, pair = heapq.heappop(self._heap)
             count = self._counts[pair]
             if count == -negative_count:
+                if not self.allows(pair):
+                    continue
                 self._merge(pair, count)
                 return True
             if count >= self._min_frequency:
                 heapq.heappush(self._heap, (-count, pair))
         return False
 
-    def _lay_out(self, pretoken: bytes, count: int) -> None:
-        start, size = len(self._symbols), len(pretoken)
+    def _lay_out(self, word: Sequence[int], count: int) -> None:
+        start, size = len(self._symbols), len(word)
         self.num_tokens += size * count
-        self._symbols.extend(pretoken)
+        self._symbols.extend(word)
         self._weights.extend([count] * size)
         self._previous.extend(range(start - 1, start + size - 1))
         self._next.extend(range(start + 1, start + size + 1))
@@ -104,7 +129,7 @@ class _Trainer:
                 heapq.heappush(self._heap, (-count, pair))
 
     def _merge(self, pair: Pair, count: int) -> None:
-        made = reference.NUM_BYTES + len(self.merges)
+        made = len(self._lengths)
         self.merges.append(reference.Merge(*pair, count))
         self._lengths.append(self._lengths[pair[0]] + self._lengths[pair[1]])
         merged = [place for place in self._places.pop(pair) if self._replace(place, pair, made)]
