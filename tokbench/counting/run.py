@@ -6,12 +6,12 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.counted_words import WordTotals
-from tokbench.counting.folder_lock import locked
 from tokbench.counting.joining import num_files, words_name
 from tokbench.counting.part_task import PART_MEMORY, count_part, counting_of, part_name
 from tokbench.counting.plan import read_plan
 from tokbench.distributed.tasks import Slice, TaskContext, results_in_order
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
+from tokbench.files.storage.folder_lock import locked
 from tokbench.words.folder import (
     INDEX_NAME,
     OWN_FILE,
@@ -114,6 +114,7 @@ def count_all(
     min_count: int = 1,
     memory: int = PART_MEMORY,
     resume: bool = False,
+    overwrite: bool = False,
     progress: Progress,
 ) -> tuple[WordsFolder, PartTotals | None]:
     """Count all parts on an engine, add them up, and finish the folder.
@@ -125,6 +126,7 @@ def count_all(
         min_count: rarer words are left out, after everything is added up.
         memory: bytes that the table of a task may take.
         resume: whether to go on with what an earlier run left.
+        overwrite: whether to delete what another counting has left in the folder.
         progress: told how far it is.
 
     Returns:
@@ -136,6 +138,8 @@ def count_all(
         CorpusError: there is no text.
     """
     with locked(folder, is_shared=False):
+        if overwrite:
+            remove_counting(folder)
         if (folder / INDEX_NAME).exists():
             if not resume:
                 raise _exists(folder)

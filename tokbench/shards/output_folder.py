@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
+from tokbench.files.storage.folder_lock import LOCK_NAME
 from tokbench.shards.journal import JOURNAL_NAME, refuse_other_plan
 from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry
 from tokbench.shards.reading import Shards, open_shards
@@ -26,7 +27,7 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
         return
     if not folder.is_dir():
         raise StoreError(f"{folder} is a file", hint="--out names a folder")
-    names = {path.name for path in folder.iterdir()}
+    names = {path.name for path in folder.iterdir()} - {LOCK_NAME}
     own = {name for name in names if OWN_FILE.fullmatch(name)} | ({INDEX_NAME, JOURNAL_NAME} & names)
     if strangers := sorted(names - own):
         more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""

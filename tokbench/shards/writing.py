@@ -13,6 +13,8 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
+from tokbench.files.storage.folder_lock import locked
+from tokbench.files.storage.open import place_of
 from tokbench.shards.journal import JOURNAL_NAME, Journal
 from tokbench.shards.layout import INDEX_NAME, dump_index
 from tokbench.shards.output_folder import (
@@ -99,7 +101,7 @@ def write_shards(
         special=special,
         chat=None if chat is None else chat.options,
     )
-    with errors_named(folder):
+    with errors_named(folder), locked(place_of(folder), is_shared=False):
         check_folder(folder, resume=resume, overwrite=overwrite)
         if resume and (folder / INDEX_NAME).exists():
             refuse_streams(corpus)

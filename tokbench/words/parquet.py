@@ -6,13 +6,13 @@ Any Parquet file with these columns is read, in any order, with words that come 
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.counted_words import WordArrays
-from tokbench.errors import BackendUnavailableError, ModelFormatError
+from tokbench.errors import BackendUnavailableError, ModelFormatError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,12 +52,13 @@ class WordsWriter:
             writer.tell({"words": 3})
     """
 
-    def __init__(self, writer: pyarrow.parquet.ParquetWriter) -> None:
+    def __init__(self, path: Path, writer: pyarrow.parquet.ParquetWriter) -> None:
         """See `open_writer`."""
+        self._path = path
         self._writer = writer
 
     def write(self, words: WordArrays) -> int:
-        """Append words as row groups; how many groups."""
+        """Append words as row groups; how many groups. Raises `StoreError`."""
         import pyarrow
 
         starts = _group_starts(words.offsets)
@@ -73,9 +74,9 @@ class WordsWriter:
                 ],
             )
             counts = pyarrow.array(words.counts[first:last])
-            self._writer.write_table(
-                pyarrow.table([texts, counts], schema=_schema()), row_group_size=GROUP_ROWS
-            )
+            table = pyarrow.table([texts, counts], schema=_schema())
+            with _full_disk_told(self._path):
+                self._writer.write_table(table, row_group_size=GROUP_ROWS)
         return len(starts) - 1
 
     def tell(self, facts: Mapping[str, Any]) -> None:
@@ -85,19 +86,39 @@ class WordsWriter:
 
 @contextmanager
 def open_writer(path: Path) -> Iterator[WordsWriter]:
-    """A writer of a new file on this machine. Raises OSError."""
+    """A writer of a new file on this machine. Raises `StoreError` where it cannot be written."""
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetWriter(
-        path,
-        _schema(),
-        compression="zstd",
-        use_dictionary=False,
-        column_encoding={WORD_COLUMN: "DELTA_BYTE_ARRAY", COUNT_COLUMN: "DELTA_BINARY_PACKED"},
-        store_schema=False,
-        write_statistics=False,
-    ) as writer:
-        yield WordsWriter(writer)
+    with _full_disk_told(path):
+        writer = pyarrow.parquet.ParquetWriter(
+            path,
+            _schema(),
+            compression="zstd",
+            use_dictionary=False,
+            column_encoding={WORD_COLUMN: "DELTA_BYTE_ARRAY", COUNT_COLUMN: "DELTA_BINARY_PACKED"},
+            store_schema=False,
+            write_statistics=False,
+        )
+    try:
+        yield WordsWriter(path, writer)
+    except BaseException:
+        with suppress(OSError):
+            writer.close()
+        raise
+    with _full_disk_told(path):
+        writer.close()
+
+
+@contextmanager
+def _full_disk_told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = str(error).partition("Detail: ")[2] or str(error)
+        raise StoreError(
+            f"counted words were not written to {path.parent}: {reason}",
+            hint="make room there, or name a folder with room in the environment variable TMPDIR",
+        ) from None
 
 
 class WordsFile:

@@ -13,6 +13,7 @@ from tokbench.counting.joining import num_files, parts_of, summing_counter, word
 from tokbench.counting.plan import PART_BYTES, make_plan
 from tokbench.counting.run import PartTotals, Share, count_all, count_share, index_of, remove_counting
 from tokbench.errors import ConfigError, StoreError
+from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.registry import get_backend
 from tokbench.words.folder import INDEX_NAME, WordsFolder
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.counting.plan import Plan
     from tokbench.distributed.tasks import Engine
+    from tokbench.files.storage.place import Place
     from tokbench.words.folder import WordsIndex
     from tokbench.words.tables import WordsTable
 
@@ -102,11 +104,14 @@ def count_words(
         ConfigError, CorpusError, BackendUnavailableError, DistributedError: as a task raises them.
     """
     plan = _plan(corpus, backend=backend, options=options, part_bytes=part_bytes)
-    folder = place_of(out)
-    if overwrite:
-        remove_counting(folder)
     words, counted = count_all(
-        plan, folder, engine=engine, min_count=min_count, resume=resume, progress=progress
+        plan,
+        place_of(out),
+        engine=engine,
+        min_count=min_count,
+        resume=resume,
+        overwrite=overwrite,
+        progress=progress,
     )
     return CountWordsResult(out, words.index, len(plan.parts), counted)
 
@@ -168,10 +173,27 @@ def merge_words(
     sources = [open_words(name) for name in names]
     counting, text = _common(names, sources)
     folder = place_of(out)
-    if overwrite:
-        remove_counting(folder)
-    if folder.files():
-        raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")
+    with locked(folder, is_shared=False):
+        if overwrite:
+            remove_counting(folder)
+        if folder.files():
+            raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")
+        index = _added_up(
+            sources, folder, counting=counting, text=text, progress=progress, min_count=min_count
+        )
+    return CountWordsResult(out, index)
+
+
+def _added_up(
+    sources: Sequence[WordsFolder | WordsTable],
+    folder: Place,
+    *,
+    counting: Mapping[str, Any] | None,
+    text: Mapping[str, Any] | None,
+    min_count: int,
+    progress: Progress,
+) -> WordsIndex:
+    """Write the sums of words into an empty folder, the index last; the index."""
     totals = sum(map(_totals, sources), WordTotals(0, 0, 0))
     files = num_files(totals.num_bytes)
     facts = []
@@ -188,7 +210,7 @@ def merge_words(
     index = index_of(facts, counting=counting, text=text, totals=totals)
     (folder / INDEX_NAME).write(index.dump())
     progress("adding up", files, files, "files")
-    return CountWordsResult(out, index)
+    return index
 
 
 @dataclass(frozen=True, slots=True)

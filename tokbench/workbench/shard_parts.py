@@ -16,6 +16,7 @@ from tokbench.corpus.text import Problems
 from tokbench.counting.plan import can_be_cut, cut_of, divided
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, CorpusError, StoreError
+from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, ShardIndex
 from tokbench.shards.parts import PART_FOLDER, Part, dump_parts, joined, joined_index, part_folder
@@ -25,7 +26,7 @@ from tokbench.workbench.open import TOKENIZERS
 from tokbench.workbench.shard_part_task import file_document, version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
@@ -120,9 +121,6 @@ def write_shard_parts(
     parts = _parts_of(corpus, part_bytes)
     versions = [[version_of(file) for file in part] for part in parts]
     document = _plan_document(plan, corpus, parts, versions)
-    if resume and (folder / INDEX_NAME).exists():
-        return _finished_before(folder, plan)
-    _prepare(folder, document, resume=resume, overwrite=overwrite)
     common = {
         "tokenizer": named.name,
         "request": asdict(named.request),
@@ -137,6 +135,29 @@ def write_shard_parts(
         "special": special.value,
         "out": str(folder),
     }
+    with locked(folder, is_shared=False):
+        if resume and (folder / INDEX_NAME).exists():
+            return _finished_before(folder, plan)
+        _prepare(folder, document, resume=resume, overwrite=overwrite)
+        _encode(folder, common, parts, versions, engine=engine, progress=progress)
+        index = _finish(folder, corpus, count=len(parts))
+    corpus.problems = Problems(
+        replaced_bytes=sum(file.replaced_bytes for file in index.files),
+        skipped_documents=sum(file.skipped_documents for file in index.files),
+    )
+    return index
+
+
+def _encode(
+    folder: Place,
+    common: Mapping[str, Any],
+    parts: Sequence[Sequence[CorpusFile]],
+    versions: Sequence[Sequence[Any]],
+    *,
+    engine: Engine,
+    progress: Progress,
+) -> None:
+    """Write the parts that are not there. Raises `DistributedError`."""
     slices = [
         Slice(
             name=_name_of(number, parts),
@@ -155,19 +176,18 @@ def write_shard_parts(
         results_in_order(engine, _TASK, slices, phase="encoding", progress=progress)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("--resume continues with the parts that are not there yet") from None
-    written = _written_parts(folder, len(parts))
+
+
+def _finish(folder: Place, corpus: Corpus, *, count: int) -> ShardIndex:
+    """Write the index behind the parts. Raises `CorpusError` where none has a document."""
+    written = _written_parts(folder, count)
     if not written:
         (folder / _PLAN_NAME).remove()
         raise corpus.no_document()
     (folder / INDEX_NAME).write(dump_parts(written))
     (folder / _PLAN_NAME).remove()
     _remove_staging(folder)
-    index = joined(written)
-    corpus.problems = Problems(
-        replaced_bytes=sum(file.replaced_bytes for file in index.files),
-        skipped_documents=sum(file.skipped_documents for file in index.files),
-    )
-    return index
+    return joined(written)
 
 
 def _parts_of(corpus: Corpus, part_bytes: int) -> list[tuple[CorpusFile, ...]]:

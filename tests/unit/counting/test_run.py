@@ -10,11 +10,11 @@ import pytest
 
 import tokbench
 from tokbench.corpus import open_corpus
-from tokbench.counting.folder_lock import locked
 from tokbench.counting.run import Share
 from tokbench.distributed.engines.in_process import InProcessEngine
 from tokbench.errors import ConfigError, CorpusError, DistributedError, StoreError, TokbenchError
 from tokbench.files.bundled import corpora_directory
+from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.workbench.count_words import (
     CountWordsResult,
@@ -155,12 +155,28 @@ def test_a_file_that_changes_meanwhile_is_refused(texts: list[Path], tmp_path: P
         counted(texts, tmp_path / "words", engine=Late(threads=1))
 
 
-def test_two_runs_in_one_folder_are_refused(texts: list[Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{"resume": True}, {"overwrite": True}])
+def test_two_runs_in_one_folder_are_refused(
+    texts: list[Path], tmp_path: Path, options: dict[str, bool]
+) -> None:
+    counted(texts, tmp_path / "words")
+    before = files_of(tmp_path / "words")
     with (
         locked(place_of(tmp_path / "words"), is_shared=False),
         pytest.raises(StoreError, match="another run is writing"),
     ):
-        counted(texts, tmp_path / "words", resume=True)
+        counted(texts, tmp_path / "words", **options)
+    assert files_of(tmp_path / "words") == before
+    counted(texts, tmp_path / "words", **options)
+
+
+def test_adding_up_into_a_folder_of_another_run_is_refused(texts: list[Path], tmp_path: Path) -> None:
+    counted(texts, tmp_path / "words")
+    with (
+        locked(place_of(tmp_path / "sum"), is_shared=True),
+        pytest.raises(StoreError, match="another run is writing"),
+    ):
+        merge_words([str(tmp_path / "words")], out=str(tmp_path / "sum"), overwrite=True)
 
 
 def test_folders_with_something_else_are_refused(texts: list[Path], tmp_path: Path) -> None:

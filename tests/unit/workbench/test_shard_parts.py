@@ -263,6 +263,24 @@ def test_what_is_there_is_not_lost(case: Case) -> None:
         case.write(overwrite=True)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
+def test_two_runs_into_one_folder_are_refused(case: Case) -> None:
+    class Meanwhile(HereEngine):
+        """While whose parts are written somebody else begins."""
+
+        def run(self, *arguments: Any, **named: Any) -> Iterator[Finished]:
+            for options in ({"resume": True}, {"overwrite": True}, {}):
+                with pytest.raises(StoreError, match="another run is writing to"):
+                    case.write(**options)
+                with pytest.raises(StoreError, match="another run is writing to"):
+                    tokbench.write_shards(tokenizer(), case.corpus(), case.folder / "out", **options)
+            yield from super().run(*arguments, **named)
+
+    case.write(engine=Meanwhile())
+    case.write("wanted")
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+
+
 def test_a_corpus_without_a_document_is_told(case: Case) -> None:
     for path in case.files:
         put(path, b"\n")

@@ -1,0 +1,95 @@
+"""A folder is held by one run, or shared by those that share it; a run that is killed holds nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tokbench.errors import StoreError
+from tokbench.files.storage.folder_lock import LOCK_NAME, locked
+from tokbench.files.storage.open import place_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_refused"),
+    [(False, False, True), (False, True, True), (True, False, True), (True, True, False)],
+)
+def test_who_may_hold_a_folder_together(
+    tmp_path: Path, *, first: bool, second: bool, is_refused: bool
+) -> None:
+    folder = place_of(tmp_path / "new" / "folder")
+    with locked(folder, is_shared=first):
+        if is_refused:
+            with (
+                pytest.raises(StoreError, match="another run is writing to"),
+                locked(folder, is_shared=second),
+            ):
+                pass
+        else:
+            with locked(folder, is_shared=second):
+                pass
+    with locked(folder, is_shared=False):
+        pass
+    assert list((tmp_path / "new" / "folder").iterdir()) == []
+
+
+def test_what_goes_wrong_under_it_is_not_its_own(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), locked(place_of(tmp_path), is_shared=False):
+        (tmp_path / "missing").open()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_that_was_deleted_meanwhile_holds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its holder deletes it at the end: whoever had opened it before would hold what nobody else sees."""
+    import fcntl
+
+    flock, opened = fcntl.flock, []
+
+    def late(file: object, operation: int) -> None:
+        if not opened:
+            (tmp_path / LOCK_NAME).unlink()
+        opened.append(file)
+        flock(file, operation)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with locked(place_of(tmp_path), is_shared=False):
+        assert len(opened) == 2
+        with pytest.raises(StoreError), locked(place_of(tmp_path), is_shared=False):
+            pass
+
+
+def test_places_that_cannot_be_written_are_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, message in (("file", "is a file"), ("file/below", "cannot be written")):
+        with pytest.raises(StoreError, match=message), locked(place_of(tmp_path / name), is_shared=False):
+            pass
+
+
+def test_a_run_that_is_killed_holds_nothing(tmp_path: Path) -> None:
+    program = (
+        "import sys, time\n"
+        "from tokbench.files.storage.folder_lock import locked\n"
+        "from tokbench.files.storage.open import place_of\n"
+        "with locked(place_of(sys.argv[1]), is_shared=False):\n"
+        "    print('held', flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, tmp_path], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"held\n"
+        with pytest.raises(StoreError), locked(place_of(tmp_path), is_shared=True):
+            pass
+        os.kill(process.pid, signal.SIGKILL)
+    with locked(place_of(tmp_path), is_shared=False):
+        pass

@@ -1,0 +1,91 @@
+"""Keeps two runs out of one folder of this machine."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO
+
+from tokbench.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tokbench.files.storage.place import Place
+
+LOCK_NAME = ".lock"
+
+
+@contextmanager
+def locked(folder: Place, *, is_shared: bool) -> Iterator[None]:
+    """Hold a folder as long as the block runs; the lock of a process that is killed is gone with it.
+
+    Args:
+        folder: it is made where it is missing. Object stores have no locks, nor have some file systems: nothing is
+            done there.
+        is_shared: whether others of these may hold it too.
+
+    Raises:
+        StoreError: another run holds it, or it cannot be written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from tokbench.files.storage.open import place_of
+    >>> with TemporaryDirectory() as folder, locked(place_of(folder), is_shared=False):
+    ...     os.listdir(folder)
+    ['.lock']
+    """
+    path = folder.local
+    file = None if path is None else _held(path, is_shared=is_shared)
+    if path is None or file is None:
+        yield
+        return
+    with file:
+        try:
+            yield
+        finally:
+            if not is_shared:
+                with suppress(OSError):
+                    (path / LOCK_NAME).unlink()
+
+
+def _held(folder: Path, *, is_shared: bool) -> BinaryIO | None:
+    """The file that is locked; None where the system has no locks. Raises `StoreError`."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    while True:
+        file = _opened(folder)
+        try:
+            fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise StoreError(
+                f"another run is writing to {folder}", hint="wait for it, or name another folder with --out"
+            ) from None
+        except OSError:
+            file.close()
+            return None
+        if _is_in(folder, file):
+            return file
+        file.close()  # who held it has deleted it meanwhile, and somebody else may have made another
+
+
+def _opened(folder: Path) -> BinaryIO:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return (folder / LOCK_NAME).open("ab")
+    except OSError as error:
+        if folder.is_file():
+            raise StoreError(f"{folder} is a file", hint="--out names a folder") from None
+        raise StoreError(
+            f"{folder} cannot be written: {error.strerror or error}", hint="name another folder with --out"
+        ) from error
+
+
+def _is_in(folder: Path, file: BinaryIO) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), (folder / LOCK_NAME).stat())
+    except OSError:
+        return False
