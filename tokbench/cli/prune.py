@@ -115,10 +115,15 @@ def prune(
         ),
     ],
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The folder to write: the tokenizer and id_map.json.")
+        Path,
+        typer.Option(metavar="FOLDER", help="The folder to write: the tokenizer, and what its model needs."),
     ],
     removed: RemovalChoices,
     counted: CountedText,
+    pad_multiple: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, help="Ask for an embedding with a multiple of N rows."),
+    ] = 64,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that prune wrote.")] = False,
     threads: ThreadsOption = None,
     seed: Annotated[
@@ -144,6 +149,7 @@ def prune(
             choice,
             corpus=corpus,
             request=opening.request(),
+            pad_multiple=pad_multiple,
             overwrite=force,
             threads=threads,
             seed=seed,

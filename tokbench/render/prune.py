@@ -32,7 +32,12 @@ def render_prune(result: PruneResult, *, console: Console) -> None:
 def _rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
     removal, proofs = result.removal, result.proofs
     yield "from", Text(f"{visible(result.old.name)} ({result.old.vocab_size:,} ids)")
-    yield "to", Text(f"{result.new.vocab_size:,} tokens: {len(removal.ids):,} went")
+    yield (
+        "to",
+        Text(
+            f"{result.new.vocab_size:,} tokens: {len(removal.ids):,} went; {result.rows:,} rows for the model"
+        ),
+    )
     if removal.needed:
         yield "kept", Text(f"{counted(len(removal.needed), 'selected token')} that merges still need")
     if removal.fixed:

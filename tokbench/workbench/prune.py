@@ -18,8 +18,10 @@ from tokbench.files.atomic_folder import write_folder
 from tokbench.lint.corpus_counts import count_corpus
 from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.id_map import IdMap
+from tokbench.surgery.initial_rows import InitialRows
 from tokbench.surgery.leaves import NO_FREQUENCIES, choose_leaves
-from tokbench.surgery.output_folder import MAP_NAME, check_place
+from tokbench.surgery.model_files import config_patch, model_files
+from tokbench.surgery.output_folder import check_place
 from tokbench.surgery.pruned_tokenizer import document_of, prune_tokenizer
 from tokbench.surgery.selection import of_scripts
 from tokbench.workbench.compare import alignment_of
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from tokbench.opening.request import OpenRequest
     from tokbench.surgery.leaves import Removal
     from tokbench.surgery.merge_parts import MergeParts
-from tokbench.surgery.pruned_tokenizer import PruningProofs
+    from tokbench.surgery.pruned_tokenizer import PruningProofs
 
 FIGURES = ("bytes_per_token", "tokens_per_word", "vocab_utilization", "renyi_efficiency")
 _PROVED_DOCUMENTS = 64
@@ -95,6 +97,7 @@ class PruneResult:
         new: the one that was written.
         out: its folder.
         files: name → bytes.
+        rows: of the embedding that the model is to have.
         removal: what went, and what was selected and stays.
         comparison: figures before and after.
         proofs: what was checked before anything was written.
@@ -106,6 +109,7 @@ class PruneResult:
     new: TokenizerInfo
     out: Path
     files: Mapping[str, int]
+    rows: int
     removal: Removal
     comparison: Comparison
     proofs: PruningProofs
@@ -124,6 +128,7 @@ class PruneResult:
             "files": dict(self.files),
             "old_vocab_size": self.old.vocab_size,
             "new_vocab_size": self.new.vocab_size,
+            "rows": self.rows,
             "removed": len(self.removal.ids),
             "needed": list(self.removal.needed),
             "fixed": list(self.removal.fixed),
@@ -141,6 +146,7 @@ def prune(
     *,
     corpus: Corpus | None = None,
     request: OpenRequest | None = None,
+    pad_multiple: int = 64,
     overwrite: bool = False,
     threads: int | None = None,
     seed: int = 0,
@@ -155,6 +161,7 @@ def prune(
         corpus: on which tokens are counted, and both tokenizers evaluated; by default the bundled texts, and for
             those nothing is counted.
         request: how the tokenizer is opened.
+        pad_multiple: the embedding that config_patch.json asks for has a multiple of so many rows.
         overwrite: whether to replace a folder that this wrote.
         threads: for encoding; None takes every processor.
         seed: draws resamples and the generated texts of the proof.
@@ -221,13 +228,15 @@ def prune(
             progress=progress,
         )
         clock.lap("evaluating")
-    files = {**pruned.files, MAP_NAME: _dumped(id_map.to_json())}
+    patch = config_patch(opened, pruned.tokenizer, id_map, pad_multiple=pad_multiple)
+    files = {**pruned.files, **model_files(id_map, InitialRows.of(id_map), patch)}
     write_folder(out, files, replace=overwrite)
     return PruneResult(
         old=opened.tokenizer.info,
         new=pruned.tokenizer.info,
         out=out,
         files={name: len(data) for name, data in files.items()},
+        rows=patch["vocab_size"],
         removal=removal,
         comparison=comparison,
         proofs=pruned.proofs,
@@ -259,9 +268,3 @@ def _why_none(removal: Removal, tokens: MergeParts) -> str:
     if removal.needed:
         return f"surviving merges need the {len(removal.needed):,} tokens that were selected"
     return f"of {len(tokens.ids):,} tokens none is chosen by what was given"
-
-
-def _dumped(document: Mapping[str, Any]) -> bytes:
-    import orjson
-
-    return orjson.dumps(document) + b"\n"

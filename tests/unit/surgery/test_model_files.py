@@ -1,0 +1,88 @@
+"""What a model is given: rows from old ones, a patch of its configuration, and a script that resizes it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support.huggingface import added
+from support.lint import byte_level, target_of
+
+from tokbench.surgery.id_map import IdMap
+from tokbench.surgery.initial_rows import InitialRows
+from tokbench.surgery.model_files import config_patch, model_files
+from tokbench.surgery.resize_embeddings import main, resized
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OLD = byte_level(("a", "b"), ("ab", "c"), ("b", "c"), added_tokens=[added("<eos>", 259)])
+MAP = IdMap.closing_up([*range(257), 259], size=260)
+
+
+def patched(folder: Path, *, beside: dict[str, Any] | None = None, pad_multiple: int = 64) -> dict[str, Any]:
+    found = target_of(OLD, folder, beside=beside)
+    return config_patch(found.opened, found.tokenizer, MAP, pad_multiple=pad_multiple)
+
+
+def test_rows_follow_their_tokens() -> None:
+    """New 0 was old 3, 1 is made of old 0 and 2 in halves, 2 is unknown, and the fourth pads."""
+    rows = np.arange(10.0).reshape(5, 2)
+    made = InitialRows.of(IdMap.of_pairs([(3, 0)], sizes=(4, 3)), {1: [0, 2]})
+    new = resized(rows, made.to_json(), 4)
+    assert new.tolist() == [[6, 7], [2, 3], [3, 4], [3, 4]]
+    assert resized(rows[:, 0], made.to_json(), 4).tolist() == [6, 2, 3, 3]  # a bias
+
+
+def test_a_row_of_one_old_row_is_that_row_bit_for_bit() -> None:
+    rows = np.random.default_rng(0).normal(size=(260, 3)).astype(np.float32)
+    new = resized(rows, InitialRows.of(MAP).to_json(), 320)
+    assert (new[:258] == rows[list(MAP.new_to_old)]).all()
+
+
+def test_the_embedding_is_padded(tmp_path: Path) -> None:
+    assert patched(tmp_path / "64")["vocab_size"] == 320
+    assert patched(tmp_path / "1", pad_multiple=1)["vocab_size"] == 258
+    assert patched(tmp_path / "129", pad_multiple=129)["vocab_size"] == 258
+
+
+def test_ids_of_the_models_configuration_are_renumbered(tmp_path: Path) -> None:
+    config = {"eos_token_id": [259, 257], "bos_token_id": 259, "pad_token_id": 258, "hidden_size": 8}
+    assert patched(tmp_path, beside={"config.json": config}) == {
+        "vocab_size": 320,
+        "eos_token_id": [257],
+        "bos_token_id": 257,
+        "pad_token_id": None,
+    }
+
+
+def test_without_a_configuration_the_roles_say_the_ids(tmp_path: Path) -> None:
+    """The tokenizer stands for the new one here: its id is taken as it is."""
+    beside = {"tokenizer_config.json": {"eos_token": "<eos>"}}
+    assert patched(tmp_path / "roles", beside=beside) == {"vocab_size": 320, "eos_token_id": 259}
+    assert patched(tmp_path / "damaged", beside={**beside, "config.json": "{"})["eos_token_id"] == 259
+
+
+@pytest.mark.slow
+def test_a_model_gives_the_same_logits_to_the_tokens_that_stay(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(
+        vocab_size=300, n_embd=8, n_layer=1, n_head=2, n_positions=16, eos_token_id=259, bos_token_id=259
+    )
+    old = transformers.GPT2LMHeadModel(config).eval()
+    old.save_pretrained(tmp_path / "old")
+    patch = {"vocab_size": 320, "eos_token_id": 257}
+    for name, data in model_files(MAP, InitialRows.of(MAP), patch).items():
+        (tmp_path / name).write_bytes(data)
+    main(str(tmp_path / "old"), str(tmp_path / "new"), beside=tmp_path)
+    new = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "new").eval()
+    kept, text = list(MAP.new_to_old), [97, 256, 257]
+    with torch.no_grad():
+        after = new(torch.tensor([text])).logits[..., : len(kept)]
+        before = old(torch.tensor([[kept[id] for id in text]])).logits[..., kept]
+    assert torch.equal(after, before)
+    assert json.loads((tmp_path / "new" / "config.json").read_bytes())["vocab_size"] == 320
+    assert new.config.eos_token_id == new.generation_config.eos_token_id == 257

@@ -1,0 +1,88 @@
+"""What a model needs to follow its tokenizer: the map of ids, first rows, a patch of its configuration, a script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import TokbenchError
+from tokbench.formats.tokenizer_config.fields import GENERATION_IDS, config_of, token_id
+from tokbench.surgery.output_folder import INIT_NAME, MAP_NAME, PATCH_NAME, SCRIPT_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.opening.request import Opened
+    from tokbench.surgery.id_map import IdMap
+    from tokbench.surgery.initial_rows import InitialRows
+
+_CONFIG_NAME = "config.json"
+_ID_SUFFIX = "_token_id"
+_MAX_CONFIG_BYTES = 1 << 24
+
+
+def model_files(id_map: IdMap, rows: InitialRows, patch: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files for the model, by name.
+
+    Args:
+        id_map: which ids mean the same.
+        rows: what each new row begins from.
+        patch: of config.json.
+    """
+    return {
+        MAP_NAME: _dumped(id_map.to_json()),
+        INIT_NAME: _dumped(rows.to_json()),
+        PATCH_NAME: _dumped(dict(patch)),
+        SCRIPT_NAME: Path(__file__).with_name("resize_embeddings.py").read_bytes(),
+    }
+
+
+def config_patch(opened: Opened, new: Tokenizer, id_map: IdMap, *, pad_multiple: int) -> dict[str, Any]:
+    """What changes in the config.json of a model whose tokenizer changes.
+
+    Args:
+        opened: the old tokenizer; the ids of a config.json beside it are brought to the new ones, null where their
+            tokens are gone. Without one those of the roles are given.
+        new: the new tokenizer.
+        id_map: from the old ids to the new.
+        pad_multiple: the rows of the embedding are a multiple of it.
+    """
+    size = len(id_map.new_to_old)
+    patch: dict[str, Any] = {"vocab_size": -(-size // pad_multiple) * pad_multiple}
+    beside = _config_beside(opened)
+    if beside is None:
+        roles = config_of(new).roles or config_of(opened.tokenizer).roles
+        known = ((role, token_id(new, roles[role])) for role in GENERATION_IDS if role in roles)
+        return patch | {f"{role}{_ID_SUFFIX}": id for role, id in known if id is not None}
+    return patch | {
+        name: _renumbered(value, id_map)
+        for name, value in beside.items()
+        if name.endswith(_ID_SUFFIX) and value is not None
+    }
+
+
+def _renumbered(value: object, id_map: IdMap) -> Any:
+    if isinstance(value, list):
+        return [new for new in (_renumbered(each, id_map) for each in value) if new is not None]
+    return id_map.new(value) if type(value) is int else None
+
+
+def _config_beside(opened: Opened) -> Mapping[str, Any] | None:
+    """The model's own configuration beside the old tokenizer; None where there is none that can be read."""
+    from tokbench.opening.files import parse_json, read_file
+
+    if not opened.source.files:
+        return None
+    path = opened.source.files[0].parent / _CONFIG_NAME
+    try:
+        found = parse_json(read_file(path, limit=_MAX_CONFIG_BYTES), path=path) if path.is_file() else None
+    except TokbenchError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _dumped(document: Mapping[str, Any]) -> bytes:
+    import orjson
+
+    return orjson.dumps(document) + b"\n"
