@@ -136,5 +136,9 @@ class ConversionError(TokbenchError):
         self.reason = reason
 
 
+class PageError(TokbenchError):
+    """A tokenizer that a page would not encode by exactly, or not at all; nothing was written."""
+
+
 class DistributedError(TokbenchError):
     """Parts of a step that failed on an engine, or an engine that cannot be used."""

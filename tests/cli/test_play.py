@@ -28,3 +28,40 @@ def test_more_than_three_tokenizers_are_refused(terminal, trained):
     done = terminal("play", *(["-t", str(trained)] * 4))
     assert done.code == 2
     assert b"4 tokenizers do not fit side by side" in done.out
+
+
+# --- the page ---------------------------------------------------------------------------------
+
+
+def test_a_page_is_written_and_what_was_tried_is_told(run, trained, tmp_path):
+    pytest.importorskip("py_mini_racer", reason="pip install mini-racer")
+    done = run("play", "--html", "page.html", "-t", trained, "some <text").good()
+    written, tried = done.lines
+    assert written.startswith("page.html  0.")
+    assert tried.startswith("mine: the same ids on 3,")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "some &lt;text</textarea>" in page
+    assert "Tokens of mine" in page
+
+
+def test_a_tokenizer_without_an_encoder_is_refused_and_nothing_written(run, tmp_path):
+    pytest.importorskip("py_mini_racer", reason="pip install mini-racer")
+    run("train", "--backend", "char", "--vocab-size", "300", "--name", "letters").good()
+    done = run("play", "--html", "page.html", "-t", "letters")
+    done.refused(1, "no encoder of the page runs 'letters'", "in the terminal runs every tokenizer")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_page_needs_its_engine_and_a_place(run, trained, tmp_path, monkeypatch):
+    run("play", "--html", ".", "-t", trained).refused(2, "is a folder", "name the file to write")
+    take = builtins.__import__
+
+    def refuse(name, *rest, **options):
+        if name == "py_mini_racer":
+            raise ImportError(name)
+        return take(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    run("play", "--html", "a.html", "-t", trained).refused(
+        1, "the package mini-racer", "'tokbench[play-page]'"
+    )

@@ -24,7 +24,7 @@ PACKAGE = Path(tokbench.__file__).parent
 ORDER = [
     "errors", "files", "native", "core", "registry", "config", "corpus", "distributed", "words", "metrics", "formats",
     "store", "explain", "libraries", "backends", "counting", "opening", "inspection", "evaluation", "shards", "chat",
-    "convert", "lint", "surgery", "workbench", "bench", "render", "play", "cli",
+    "convert", "lint", "surgery", "play_page", "workbench", "bench", "render", "play", "cli",
 ]  # fmt: skip
 
 RENDER_IMPORTS = {"chat", "core", "errors", "evaluation", "explain", "metrics", "workbench"}

@@ -155,6 +155,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "play",
             'play "Hello, wörld!" -t default -t mine',
             "play notes.txt -t tokenizer.json --theme light",
+            "play --html page.html -t mine -t tokenizer.json",
         ],
     ),
     "chat": Entry(

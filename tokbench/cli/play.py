@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from tokbench.cli.options import taking_groups
-from tokbench.cli.output_options import ProgressOption
+from tokbench.cli.output_options import ColorOption, ProgressOption
 from tokbench.cli.text_options import TextChoices
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizersOption
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import BackendUnavailableError, ConfigError
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import ColorChoice, make_console
+from tokbench.render.progress import ProgressChoice, showing_progress
 
 Theme = Literal["auto", "dark", "light"]
 
@@ -37,11 +39,21 @@ def play(
     theme: Annotated[
         Theme, typer.Option(help="The background; auto: as COLORFGBG says, else dark. F8 changes it.")
     ] = "auto",
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a page that encodes by itself in any browser, and open no session."
+        ),
+    ] = None,
+    color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
     """Try tokenizers in a full-screen session: tokens appear as you type, F1 lists the keys."""
-    _check_terminal()
     names = tokenizer or [DEFAULT]
+    if html is not None:
+        _write_page(html, names, begin, opening=opening, reading=reading, color=color, progress=progress)
+        return
+    _check_terminal()
     _check_columns(names)
     begun = _first_text(begin, reading)
     from tokbench.play.app import PlayApp
@@ -52,6 +64,28 @@ def play(
     with showing_progress(progress) as report:
         opened = [OpenTokenizer(name, find_and_open(name, request, progress=report)) for name in names]
     PlayApp(opened, begun, special=special_policy, dark=_is_dark(theme)).run()
+
+
+def _write_page(
+    out: Path,
+    names: list[str],
+    begin: str | None,
+    *,
+    opening: OpeningChoices,
+    reading: TextChoices,
+    color: ColorChoice,
+    progress: ProgressChoice,
+) -> None:
+    from tokbench.render.play_page import render_play_page
+    from tokbench.workbench.open import find_and_open
+    from tokbench.workbench.play_page import write_play_page
+
+    text = _one_text(begin, reading)
+    request = opening.request()
+    with showing_progress(progress) as report:
+        opened = [find_and_open(name, request, progress=report) for name in names]
+        result = write_play_page(opened, out, text=text, progress=report)
+    render_play_page(result, console=make_console(color=color))
 
 
 def _check_terminal() -> None:
@@ -79,15 +113,20 @@ def _check_columns(names: list[str]) -> None:
 
 def _first_text(text: str | None, reading: TextChoices) -> str:
     """The text that the session begins with; after one from stdin the keyboard is that of the terminal."""
+    begun = _one_text(text, reading)
+    if text is not None and not sys.stdin.isatty():
+        terminal = os.open(os.ctermid(), os.O_RDWR)
+        os.dup2(terminal, 0)
+        os.close(terminal)
+    return begun
+
+
+def _one_text(text: str | None, reading: TextChoices) -> str:
     if text is None:
         return ""
     found = list(islice(reading.read([text]), 2))
     if len(found) != 1:
         raise ConfigError(f"{text} has {'no text' if not found else 'several texts'}", hint="name one text")
-    if not sys.stdin.isatty():
-        terminal = os.open(os.ctermid(), os.O_RDWR)
-        os.dup2(terminal, 0)
-        os.close(terminal)
     return found[0].text
 
 

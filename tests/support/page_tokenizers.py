@@ -1,0 +1,33 @@
+"""Small tokenizers as `tokbench play --html` opens them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tokbench
+from tokbench.core.progress import no_progress
+from tokbench.opening.request import OpenRequest
+from tokbench.workbench.open import find_and_open
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.opening.request import Opened
+
+TEXT = "the cat sat on the mat; 안녕하세요 the cat was fat, naïve and 1234\n" * 30
+
+
+def opened(path: Path | str, **request: Any) -> Opened:
+    return find_and_open(path, OpenRequest(**request), progress=no_progress)
+
+
+def trained(folder: Path, **options: Any) -> Opened:
+    """A tokenizer that was trained on a short text and saved to a folder."""
+    tokbench.train([TEXT], vocab_size=options.pop("vocab_size", 320), **options).save(folder)
+    return opened(folder)
+
+
+def ranks(folder: Path) -> Opened:
+    """The same as tiktoken's ranks, whose merges nobody lists."""
+    trained(folder / "saved")
+    return opened(folder / "saved" / "ranks.tiktoken", pattern="gpt4", special_tokens={"<|end|>": None})

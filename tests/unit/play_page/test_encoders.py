@@ -1,0 +1,136 @@
+"""The encoders of the page: hand-made examples, and the tokenizers themselves on any text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.page_engine import Engine
+from support.page_tokenizers import ranks, trained
+from support.segmentations import HARD_TEXTS
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.play_page.engine import encoder_source
+from tokbench.play_page.tokenizer_data import tokenizer_data
+
+if TYPE_CHECKING:
+    from tokbench.opening.request import Opened
+
+LETTERS = [chr(byte) for byte in range(256)]
+CALLS = """
+const made = new Map();
+function tokenizerOf(data) {
+  if (!made.has(data)) made.set(data, new PageTokenizer(JSON.parse(data)));
+  return made.get(data);
+}
+function encode(data, text, policy) {
+  try {
+    const { ids, starts, stops } = tokenizerOf(data).encode(wellFormed(text), policy);
+    return { ids, spans: starts.map((start, at) => [start, stops[at]]) };
+  } catch (error) {
+    return { error: error.message };
+  }
+}
+function steps(data, word) {
+  return tokenizerOf(data).model.steps(word).map(({ label, parts }) => [label, parts.join("|")]);
+}
+function bytes(text) {
+  return [toBytes(text), sizeOf(text), toText(toBytes(text))];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine(encoder_source() + CALLS)
+
+
+@pytest.fixture(scope="module", params=["merges", "ranks", "nfc"])
+def tokenizer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "ranks":
+        return ranks(folder)
+    pattern = "qwen2" if request.param == "nfc" else "gpt4o"
+    return trained(folder / "saved", pattern=pattern, special_tokens=["<|end|>", "<|2|>"])
+
+
+def by_hand(**fields: Any) -> str:
+    """Data of a tokenizer with the bytes and four tokens more: ab, bc, abc, aa."""
+    usual = {
+        "name": "hand",
+        "model": "byte_level",
+        "tokens": [*LETTERS, "ab", "bc", "abc", "aa"],
+        "merges": [97, 98, 98, 99, 256, 99, 97, 97],
+        "whole_first": False,
+        "nfc": False,
+        "split": None,
+        "special": [],
+    }
+    return json.dumps(usual | fields)
+
+
+def test_the_lowest_rank_is_merged_first_and_the_leftmost_of_equals(engine: Engine) -> None:
+    data = by_hand()
+    assert engine.call("encode", data, "abcaaab", "text")["ids"] == [258, 259, 256]
+    assert engine.call("steps", data, "abc") == [
+        ["its bytes", "a|b|c"],
+        ["rank 0", "ab|c"],
+        ["rank 2", "abc"],
+    ]
+    # By ranks aa (259) comes behind ab (256) and bc (257), as here; but bc + a letter makes nothing more.
+    assert engine.call("encode", by_hand(merges=None), "xbcab", "text")["ids"] == [120, 257, 256]
+
+
+def test_a_whole_token_needs_no_merges_where_the_vocabulary_says_so(engine: Engine) -> None:
+    data = by_hand(merges=[], whole_first=True)
+    assert engine.call("encode", data, "abc", "text")["ids"] == [258]
+    assert engine.call("steps", data, "abc") == [["a token as a whole: nothing is merged", "abc"]]
+    assert engine.call("encode", by_hand(merges=[]), "abc", "text")["ids"] == [97, 98, 99]
+
+
+def test_special_tokens_take_white_space_where_they_are_said_to(engine: Engine) -> None:
+    data = by_hand(special=[["<m>", 300, True, False], ["<m>>", 301, False, True], ["<", 302, False, False]])
+    assert engine.call("encode", data, "a \n<m> b", "encode") == {
+        "ids": [97, 300, 32, 98],
+        "spans": [[0, 1], [1, 6], [6, 7], [7, 8]],
+    }
+    assert engine.call("encode", data, "<m>> \u3000<", "encode")["ids"] == [301, 302]
+    assert engine.call("encode", data, "é<m>", "raise") == {
+        "error": "the text has the special token <m> at byte 2"
+    }
+    assert engine.call("encode", data, "<m", "text")["ids"] == [60, 109]
+
+
+@given(text=HARD_TEXTS)
+def test_bytes_are_those_of_utf_8(engine: Engine, text: str) -> None:
+    data = text.encode()
+    assert engine.call("bytes", text) == [data.decode("latin-1"), len(data), text]
+
+
+@given(
+    text=st.one_of(HARD_TEXTS, st.text("the cat<|end> 1\n안e\u0301", max_size=30)),
+    policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
+)
+def test_ids_and_places_are_those_of_the_tokenizer(
+    engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
+) -> None:
+    data = tokenizer_data(tokenizer, name="mine").to_json()
+    found = engine.call("encode", data, text, policy.value)
+    wanted = tokenizer.tokenizer.segment(text, special=policy)
+    assert found["ids"] == wanted.ids
+    if tokenizer.tokenizer.decode(wanted.ids) == text:
+        assert found["spans"] == [list(token.span) for token in wanted.tokens]
+
+
+@pytest.mark.parametrize("text", ["a" * 50_000, "the " * 20_000, " " * 30_000, "aab" * 9_000 + "안"])
+def test_long_words_take_no_longer_than_they_must(engine: Engine, tokenizer: Opened, text: str) -> None:
+    data = tokenizer_data(tokenizer, name="mine").to_json()
+    assert engine.call("encode", data, text, "text")["ids"] == tokenizer.tokenizer.encode(text)
+
+
+def test_halves_of_surrogate_pairs_become_replacement_characters(engine: Engine) -> None:
+    found = engine.call("encode", by_hand(), "\ud83da", "text")["ids"]
+    assert found == [*"\ufffd".encode(), 97]

@@ -1,0 +1,121 @@
+"""The page as a file: complete, well-formed, and with a policy that lets it fetch nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+from support.page_tokenizers import trained
+
+from tokbench.play_page.check import Check
+from tokbench.play_page.page import play_page
+from tokbench.play_page.tokenizer_data import tokenizer_data
+
+if TYPE_CHECKING:
+    from tokbench.play_page.tokenizer_data import TokenizerData
+
+HOSTILE = "</textarea></script><script>alert(1)</script>\"' @script@ &amp;"
+CHECK = Check(texts=3000, num_bytes=2_000_000, characters=150_000)
+VOID = {"meta", "input"}
+
+
+class Parts(HTMLParser):
+    """The elements of a page: what each is called, its attributes and its text."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.feed(page.decode())
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attributes)))
+        self.texts.setdefault(tag, []).append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts[self.open[-1]][-1] += data
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> TokenizerData:
+    opened = trained(tmp_path_factory.mktemp("mine") / "mine", special_tokens=[HOSTILE])
+    return tokenizer_data(opened, name=HOSTILE)
+
+
+def test_what_is_packed_is_what_was_checked(data: TokenizerData) -> None:
+    parts = Parts(play_page([(data, CHECK)]))
+    [packed] = [
+        (attributes, text)
+        for (tag, attributes), text in zip(
+            [each for each in parts.elements if each[0] == "script"], parts.texts["script"], strict=True
+        )
+        if attributes
+    ]
+    assert gzip.decompress(b64decode(packed[1])).decode() == data.to_json()
+    assert packed[0]["data-name"] == HOSTILE
+    files = dict(json.loads(packed[0]["data-files"] or ""))
+    folder = data.opened.source.path
+    assert files == {
+        path.name: sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.is_file()
+    }
+    assert "ranks.tiktoken" in files
+
+
+def test_the_policy_allows_its_own_script_and_style_alone(data: TokenizerData) -> None:
+    parts = Parts(play_page([(data, CHECK)]))
+    policy = next(
+        attributes["content"] or "" for _, attributes in parts.elements if "http-equiv" in attributes
+    )
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for tag, directive in (("script", "script-src"), ("style", "style-src")):
+        digest = b64encode(sha256(parts.texts[tag][-1].encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy
+    page = play_page([(data, CHECK)]).decode()
+    assert not re.search(r"(?:src|href)=|url\(|@import|fetch\(|XMLHttp|WebSocket|import\(", page)
+
+
+def test_nothing_of_a_name_or_a_text_is_read_as_markup(data: TokenizerData) -> None:
+    page = play_page([(data, CHECK), (replace(data, name="other"), CHECK)], text=f"\n{HOSTILE}")
+    parts = Parts(page)
+    assert parts.open == []
+    tags = [tag for tag, _ in parts.elements]
+    assert tags.count("script") == 3
+    assert tags.count("textarea") == 1
+    assert parts.texts["textarea"] == [f"\n\n{HOSTILE}"]  # the first line end is no part of the text
+    assert b"alert(1)</script>" not in page
+
+
+def test_the_page_says_when_and_by_what_it_was_made(data: TokenizerData) -> None:
+    made = datetime(2026, 2, 3, tzinfo=UTC)
+    page = play_page([(data, CHECK)], made=made)
+    assert b"on 2026-02-03" in page
+    assert b"3,000 texts with 150,000 characters" in page
+    assert page == play_page([(data, CHECK)], made=made)
+    assert b"@" not in re.sub(rb"@(media|script@)", b"", page)
+
+
+def test_every_control_has_a_name(data: TokenizerData) -> None:
+    parts = Parts(play_page([(data, CHECK)]))
+    labelled = {attributes.get("for") for tag, attributes in parts.elements if tag == "label"}
+    controls = {
+        attributes.get("id") for tag, attributes in parts.elements if tag in ("textarea", "select", "input")
+    }
+    assert controls == labelled
+    assert dict(parts.elements)["html"] == {"lang": "en"}

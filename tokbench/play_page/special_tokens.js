@@ -1,0 +1,40 @@
+// Cuts texts at special tokens: the leftmost first, and of two that start together the longest.
+
+const WHITE_SPACE =
+  /[\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+class SpecialTokens {
+  // `found` is [text, id, takes white space before it, takes white space behind it] for each.
+  constructor(found) {
+    this.byText = new Map(found.map((each) => [each[0], each]));
+    const longestFirst = found.map((each) => each[0]).sort((one, other) => other.length - one.length);
+    const escaped = longestFirst.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+    this.pattern = escaped.length ? new RegExp(escaped.join("|"), "gu") : null;
+  }
+
+  // The parts of a text, each with its token or null. Throws `SpecialTokenFound` under the policy "raise".
+  cut(text, policy) {
+    if (this.pattern === null || policy === "text") return text ? [{ text, token: null }] : [];
+    const parts = [];
+    let reached = 0;
+    for (const match of text.matchAll(this.pattern)) {
+      const token = this.byText.get(match[0]);
+      if (policy === "raise") throw new SpecialTokenFound(match[0], sizeOf(text.slice(0, match.index)));
+      let start = match.index;
+      let stop = start + match[0].length;
+      while (token[2] && start > reached && WHITE_SPACE.test(text[start - 1])) start--;
+      while (token[3] && stop < text.length && WHITE_SPACE.test(text[stop])) stop++;
+      if (reached < start) parts.push({ text: text.slice(reached, start), token: null });
+      parts.push({ text: text.slice(start, stop), token });
+      reached = stop;
+    }
+    if (reached < text.length) parts.push({ text: text.slice(reached), token: null });
+    return parts;
+  }
+}
+
+class SpecialTokenFound extends Error {
+  constructor(text, offset) {
+    super(`the text has the special token ${text} at byte ${offset}`);
+  }
+}

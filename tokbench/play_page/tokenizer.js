@@ -1,0 +1,66 @@
+// A tokenizer from its data: special tokens around one of the models.
+
+const MODELS = { byte_level: (data) => new ByteLevelModel(data) };
+
+// What a text became: ids, and for each where it is in bytes of the text, and of which word.
+class Tokens {
+  constructor() {
+    this.ids = [];
+    this.starts = [];
+    this.stops = [];
+    this.wordOf = [];
+    this.words = [];
+    this.isNormalized = false;  // whether places count in another text than the given one
+    this.reached = 0;
+  }
+
+  beginWord(bytes) {
+    this.words.push(bytes);
+  }
+
+  add(id, size) {
+    this.ids.push(id);
+    this.starts.push(this.reached);
+    this.reached += size;
+    this.stops.push(this.reached);
+    this.wordOf.push(this.words.length - 1);
+  }
+}
+
+class PageTokenizer {
+  constructor(data) {
+    this.name = data.name;
+    this.data = data;
+    this.special = new SpecialTokens(data.special);
+    this.specialIds = new Map(data.special.map((each) => [each[1], each[0]]));
+    this.model = MODELS[data.model](data);
+  }
+
+  // The tokens of a text; `policy` says what the text of a special token becomes: "text", "encode" or "raise".
+  encode(text, policy = "text") {
+    const out = new Tokens();
+    for (const part of this.special.cut(text, policy)) {
+      if (part.token === null) {
+        this.model.encode(part.text, out);
+      } else {
+        out.words.push(null);
+        out.add(part.token[1], sizeOf(part.text));
+      }
+    }
+    return out;
+  }
+
+  isSpecial(id) {
+    return this.specialIds.has(id);
+  }
+
+  // The bytes of a token; those of a special one are its text's.
+  bytesOf(id) {
+    return this.specialIds.has(id) ? toBytes(this.specialIds.get(id)) : this.data.tokens[id];
+  }
+}
+
+// A text without halves of surrogate pairs, which have no UTF-8.
+function wellFormed(text) {
+  return text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
+}

@@ -1,0 +1,89 @@
+"""A tokenizer as data for the page: what its encoder in JavaScript needs, and where it is from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import PageError
+from tokbench.inspection.contents import TokenizerContents
+from tokbench.play_page.byte_level import byte_level_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.opening.request import Opened
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that a tokenizer was read from.
+
+    Attributes:
+        name: without its folder.
+        sha256: of its bytes, in hexadecimal digits.
+    """
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerData:
+    """A tokenizer for the page.
+
+    Attributes:
+        name: by which it is chosen on the page.
+        opened: what the user opened.
+        algorithm: in words.
+        files: what it was read from.
+        fields: of its encoder.
+    """
+
+    name: str
+    opened: Opened
+    algorithm: str
+    files: tuple[SourceFile, ...]
+    fields: dict[str, Any]
+
+    def to_json(self) -> str:
+        """As the page holds it."""
+        import orjson
+
+        info = self.opened.tokenizer.info
+        head = {
+            "name": self.name,
+            "algorithm": self.algorithm,
+            "size": info.vocab_size,
+            "files": [[file.name, file.sha256] for file in self.files],
+        }
+        return orjson.dumps({**head, **self.fields}).decode()
+
+
+def tokenizer_data(opened: Opened, *, name: str) -> TokenizerData:
+    """A tokenizer as data for the page.
+
+    Args:
+        opened: it.
+        name: by which it is chosen there.
+
+    Raises:
+        PageError: no encoder of the page is for it; the message says why.
+    """
+    contents = TokenizerContents(opened)
+    if contents.bpe is not None:
+        fields = byte_level_data(contents.bpe)
+        return TokenizerData(name, opened, "byte-level BPE", tuple(_files_of(opened)), fields)
+    raise PageError(
+        f"no encoder of the page runs {opened.tokenizer.info.name!r}: {opened.composition.model}",
+        hint="`tokbench play` in the terminal runs every tokenizer",
+    )
+
+
+def _files_of(opened: Opened) -> Iterator[SourceFile]:
+    """What the tokenizer was read from: of a saved one all files of its folder."""
+    source = opened.source
+    paths = source.files or sorted(path for path in source.path.glob("*") if path.is_file())
+    for path in paths:
+        yield SourceFile(path.name, sha256(path.read_bytes()).hexdigest())

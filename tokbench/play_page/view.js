@@ -1,0 +1,170 @@
+// What is seen of the tokens: a list for each tokenizer, and the details of one token.
+
+const DRAWN_AT_ONCE = 400;
+const COLOURS = 5;
+
+function make(tag, { text, ...attributes } = {}, ...children) {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function tokenCell(bytes, colour) {
+  const cell = make("span", { class: `token c${colour % COLOURS}` });
+  for (const { text, isSign } of glyphsOf(bytes)) cell.append(isSign ? make("i", { text }) : text);
+  return cell;
+}
+
+// The list of one tokenizer's tokens, of which one is chosen by mouse or keys.
+class TokenList {
+  constructor(tokenizer, number, choose) {
+    this.tokenizer = tokenizer;
+    this.number = number;
+    this.choose = choose;
+    this.count = make("p", { class: "count" });
+    this.list = make("ol", { class: "tokens", role: "listbox", tabindex: "0", "aria-label": `Tokens of ${tokenizer.name}` });
+    this.more = make("button", { type: "button", text: "Show more tokens" });  // as scrolling does
+    this.element = make("section", {}, make("h2", { text: tokenizer.name }), this.count, this.list, this.more);
+    this.drawn = 0;
+    this.chosen = -1;
+    this.list.addEventListener("click", (event) => {
+      const item = event.target.closest("[role=option]");
+      if (item !== null) this.select(Number(item.dataset.at));
+    });
+    this.list.addEventListener("keydown", (event) => this.onKey(event));
+    this.more.addEventListener("click", () => this.drawMore());
+    this.list.addEventListener("scroll", () => {
+      const below = this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight;
+      if (below < this.list.clientHeight) this.drawMore();
+    });
+  }
+
+  show(tokens, size, options, differing) {
+    Object.assign(this, { tokens, options, differing, chosen: -1 });
+    const parts = options.budget ? `, ${plural(Math.ceil(tokens.ids.length / options.budget), "part")}` : "";
+    const ratio = tokens.ids.length ? ` · ${(size / tokens.ids.length).toFixed(2)} bytes/token` : "";
+    const others = differing === null ? "" : ` · ${plural(differing.size, "token")} cut otherwise`;
+    this.count.textContent = `${plural(tokens.ids.length, "token")}${parts} · ${plural(size, "byte")}${ratio}${others}`;
+    this.drawn = 0;
+    this.list.replaceChildren();
+    this.list.removeAttribute("aria-activedescendant");
+    this.drawMore();
+  }
+
+  // Draws the next tokens: what is not looked at of a long text is not drawn.
+  drawMore() {
+    const stop = Math.min(this.tokens.ids.length, this.drawn + DRAWN_AT_ONCE);
+    const items = document.createDocumentFragment();
+    for (let at = this.drawn; at < stop; at++) {
+      if (this.options.budget && at % this.options.budget === 0) {
+        items.append(make("li", { class: "part", role: "presentation", text: `part ${at / this.options.budget + 1}, from token ${at}` }));
+      }
+      items.append(this.item(at));
+      if (this.bytesAt(at).endsWith("\n")) items.append(make("li", { class: "break", role: "presentation" }));
+    }
+    this.list.append(items);
+    this.drawn = stop;
+    this.more.hidden = stop === this.tokens.ids.length;
+  }
+
+  bytesAt(at) {
+    return this.tokenizer.bytesOf(this.tokens.ids[at]);
+  }
+
+  item(at) {
+    const id = this.tokens.ids[at];
+    const bytes = this.bytesAt(at);
+    const isSpecial = this.tokenizer.isSpecial(id);
+    const differs = this.differing !== null && this.differing.has(at);
+    const label = `${shownText(bytes)}, id ${id}, ${isSpecial ? "special, " : ""}bytes ${hex(bytes)}${differs ? ", cut otherwise beside it" : ""}`;
+    const item = make("li", { role: "option", id: `token-${this.number}-${at}`, "data-at": at, "aria-selected": "false", "aria-label": label, title: label });
+    item.className = `${isSpecial ? "special" : ""} ${differs ? "differs" : ""}`;
+    item.append(tokenCell(bytes, at));
+    if (this.options.ids) item.append(make("span", { class: "below", text: id }));
+    if (this.options.bytes) item.append(make("span", { class: "below", text: hex(bytes) }));
+    return item;
+  }
+
+  select(at) {
+    if (at < 0 || at >= this.tokens.ids.length) return;
+    while (at >= this.drawn) this.drawMore();
+    const items = this.list.querySelectorAll("[role=option]");
+    if (this.chosen >= 0) items[this.chosen].setAttribute("aria-selected", "false");
+    this.chosen = at;
+    items[at].setAttribute("aria-selected", "true");
+    items[at].scrollIntoView({ block: "nearest" });
+    this.list.setAttribute("aria-activedescendant", items[at].id);
+    this.choose(this, at);
+  }
+
+  onKey(event) {
+    const last = this.tokens.ids.length - 1;
+    const row = () => this.tokenInNextRow(event.key === "ArrowDown" ? 1 : -1);
+    const moves = {
+      ArrowRight: () => this.chosen + 1,
+      ArrowLeft: () => Math.max(this.chosen - 1, 0),
+      ArrowDown: row,
+      ArrowUp: row,
+      Home: () => 0,
+      End: () => last,
+    };
+    if (!(event.key in moves) || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    this.select(Math.min(moves[event.key](), last));
+  }
+
+  // The token above or below the chosen one.
+  tokenInNextRow(step) {
+    const items = this.list.querySelectorAll("[role=option]");
+    if (this.chosen < 0) return 0;
+    const { left, top } = items[this.chosen].getBoundingClientRect();
+    let row = null;
+    let best = this.chosen;
+    for (let at = this.chosen + step; at >= 0 && at < items.length; at += step) {
+      const box = items[at].getBoundingClientRect();
+      if (Math.abs(box.top - top) < 4) continue;
+      if (row !== null && Math.abs(box.top - row) > 4) break;
+      if (row === null || Math.abs(box.left - left) < Math.abs(items[best].getBoundingClientRect().left - left)) best = at;
+      row = box.top;
+    }
+    return best;
+  }
+}
+
+// What is told of one token: its bytes, its characters, and how its word was made.
+function detailsOf(tokenizer, tokens, at) {
+  const id = tokens.ids[at];
+  const bytes = tokenizer.bytesOf(id);
+  const text = toText(bytes);
+  const rows = [
+    ["token", shownText(bytes)],
+    ["id", String(id)],
+    ["bytes", hex(bytes)],
+    ["characters", text === null ? "no whole characters" : Array.from(text, (each) => `U+${codePoint(each)}`).join(" ")],
+    ["place", `bytes ${tokens.starts[at]} to ${tokens.stops[at]}${tokens.isNormalized ? " of the normalised text" : ""}`],
+  ];
+  const table = make("table", {}, ...rows.map(([head, value]) => make("tr", {}, make("th", { scope: "row", text: head }), make("td", { text: value }))));
+  const word = tokens.words[tokens.wordOf[at]];
+  const steps = word === null ? [] : tokenizer.model.steps(word);
+  const rule = word === null ? [make("p", { text: "A special token is found before anything else." })] : [];
+  return [make("h2", { text: `Token ${at} of ${tokenizer.name}` }), table, ...rule, ...(steps.length ? [stepTable(word, steps)] : [])];
+}
+
+const STEPS_SHOWN = 200;
+
+function stepTable(word, steps) {
+  const table = make("table", {});
+  table.append(make("caption", { text: `How ${shownText(word).slice(0, 200)} was made` }));
+  for (const { label, parts } of steps.slice(0, STEPS_SHOWN)) {
+    const cells = make("td", {}, ...parts.slice(0, STEPS_SHOWN).map(tokenCell));
+    table.append(make("tr", {}, make("th", { scope: "row", text: label }), cells));
+  }
+  if (steps.length > STEPS_SHOWN) table.append(make("tr", {}, make("td", { text: `… and ${steps.length - STEPS_SHOWN} more` })));
+  return table;
+}
+
+function plural(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
