@@ -33,6 +33,7 @@ from support.measuring import (
 from tokbench.metrics import counts
 
 NUM_GROUPS = 3
+WORD_ARRAYS = ("data", "offsets", "occurrences", "fewest", "most")
 SECONDS = 5
 LONG = 300_000
 any_documents = st.lists(
@@ -159,6 +160,33 @@ def test_what_was_counted_apart_can_be_joined(
     one.join(other)
     assert everything(one) == everything(together)
     assert everything(other) == before
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@given(documents=any_documents, data=st.data())
+def test_words_can_be_taken_from_another_measurer(
+    name: str, documents: list[Document], data: st.DataObject
+) -> None:
+    together = new_measurer(name, NUM_GROUPS)
+    add(together, documents)
+    cut = data.draw(st.integers(0, len(documents)))
+    one, other = (new_measurer(name, NUM_GROUPS) for _ in range(2))
+    add(one, documents[:cut])
+    add(other, documents[cut:])
+    before = one.totals().tolist()
+    for group in range(NUM_GROUPS):
+        words = dict(zip(WORD_ARRAYS, other.words(group), strict=True))
+        text, offsets = words["data"].tobytes(), words["offsets"].tolist()
+        spelled = [text[start:stop] for start, stop in pairwise(offsets)]
+        assert spelled == sorted({word for word, _, _ in other.worst_words(group, 10_000)})
+        one.add_words(group, **words)
+    assert one.totals().tolist() == before
+    assert one.word_types().tolist() == together.word_types().tolist()
+    for group in range(NUM_GROUPS):
+        assert one.worst_words(group, 10_000) == together.worst_words(group, 10_000)
+        for found, expected in zip(one.words(group), together.words(group), strict=True):
+            assert found.dtype == expected.dtype
+            assert found.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)

@@ -150,6 +150,47 @@ def test_a_wrong_question_is_an_error(name: str) -> None:
     assert measurer.worst_words(1, 5) == []
 
 
+WORDS = {
+    "data": np.frombuffer(b"abcd", np.uint8),
+    "offsets": integers(0, 3, 4),
+    "occurrences": integers(5, 1),
+    "fewest": np.array([1, 2], np.uint32),
+    "most": np.array([2, 2], np.uint32),
+}
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"offsets": integers(0, 4)},
+        {"offsets": integers(1, 3, 4)},
+        {"offsets": integers(0, 3, 5)},
+        {"offsets": integers(0, 4, 4)},
+        {"offsets": integers(0, 5, 4)},
+        {"occurrences": integers(5, 0)},
+        {"occurrences": integers(5)},
+        {"fewest": np.array([3, 2], np.uint32)},
+        {"fewest": integers(1, 2)},
+        {"most": np.array([2], np.uint32)},
+        {"data": integers(97, 98, 99, 100)},
+    ],
+    ids=str,
+)
+def test_words_that_no_measurer_gave_are_refused(name: str, wrong: dict[str, object]) -> None:
+    measurer = new_measurer(name, 2)
+    for group in (-1, 2):
+        with pytest.raises(ValueError, match="no such group"):
+            measurer.add_words(group, **WORDS)
+        with pytest.raises(ValueError, match="no such group"):
+            measurer.words(group)
+    with pytest.raises((ValueError, TypeError)):
+        measurer.add_words(0, **(WORDS | wrong))
+    assert measurer.word_types().tolist() == [[0, 0], [0, 0]]
+    measurer.add_words(0, **WORDS)
+    assert measurer.worst_words(0, 3) == [(b"abc", 2, 5), (b"d", 2, 1)]
+
+
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_a_wrong_table_of_classes_is_an_error(name: str) -> None:
     new_tables = kernel_of(name).new_tables

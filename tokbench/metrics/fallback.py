@@ -181,9 +181,51 @@ class Measurer:
         types = [(len(words), sum(w.fewest == w.most == 1 for w in words.values())) for words in self._words]
         return np.array(types, dtype=np.int64).reshape(-1, 2)
 
+    def words(
+        self, group: int
+    ) -> tuple[
+        NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]
+    ]:
+        self._check_group(group)
+        found = sorted(self._words[group].items())
+        seen = np.array([one for _, one in found], dtype=np.int64).reshape(-1, 3)
+        return (
+            np.frombuffer(b"".join(word for word, _ in found), dtype=np.uint8),
+            np.cumsum([0, *(len(word) for word, _ in found)], dtype=np.int64),
+            seen[:, 0].copy(),
+            seen[:, 1].astype(np.uint32),
+            seen[:, 2].astype(np.uint32),
+        )
+
+    def add_words(
+        self,
+        group: int,
+        *,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        occurrences: NDArray[np.int64],
+        fewest: NDArray[np.uint32],
+        most: NDArray[np.uint32],
+    ) -> None:
+        self._check_group(group)
+        _check_array("data", data, np.uint8)
+        _check_array("offsets", offsets, np.int64, len(occurrences) + 1)
+        _check_array("occurrences", occurrences, np.int64)
+        _check_array("fewest", fewest, np.uint32, len(occurrences))
+        _check_array("most", most, np.uint32, len(occurrences))
+        _check_offsets(offsets, size=len(data))
+        if (np.diff(offsets) == 0).any():
+            raise ValueError("a word is empty")
+        if (occurrences <= 0).any() or (fewest > most).any():
+            raise ValueError("what is known of a word cannot be")
+        text, words = data.tobytes(), self._words[group]
+        seen = map(_Occurrences, occurrences.tolist(), fewest.tolist(), most.tolist())
+        for (start, stop), one in zip(pairwise(offsets.tolist()), seen, strict=True):
+            word = text[start:stop]
+            words[word] = words[word].and_also(one) if word in words else one
+
     def worst_words(self, group: int, n: int) -> list[tuple[bytes, int, int]]:
-        if not 0 <= group < len(self._words):
-            raise ValueError("there is no such group")
+        self._check_group(group)
         if n < 0:
             raise ValueError("a number of words is negative")
         found = [(word, seen.most, seen.occurrences) for word, seen in self._words[group].items()]
@@ -199,6 +241,10 @@ class Measurer:
             seen = _Occurrences(1, fewest=tokens, most=tokens)
             words[word] = words[word].and_also(seen) if word in words else seen
         return [measures.counts[name] for name in COUNTS]
+
+    def _check_group(self, group: int) -> None:
+        if not 0 <= group < len(self._words):
+            raise ValueError("there is no such group")
 
     def _check_documents(
         self,

@@ -123,6 +123,38 @@ class Measurer(Protocol):
     def word_types(self) -> NDArray[np.int64]:
         """The distinct words of each group, and those among them that were always one token: int64[G, 2]."""
 
+    def words(
+        self, group: int
+    ) -> tuple[
+        NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]
+    ]:
+        """The distinct words of a group with W words, sorted by their bytes, in arrays.
+
+        Returns:
+            Their bytes one behind another; int64[W + 1], where each starts; int64[W] occurrences; uint32[W] twice,
+            the tokens of the occurrence with the fewest and of the one with the most.
+
+        Raises:
+            ValueError: there is no such group.
+        """
+
+    def add_words(
+        self,
+        group: int,
+        *,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        occurrences: NDArray[np.int64],
+        fewest: NDArray[np.uint32],
+        most: NDArray[np.uint32],
+    ) -> None:
+        """Take words to be a group's that `words` of another measurer gave; its counts stay as they are.
+
+        Raises:
+            ValueError: there is no such group, or the arrays are not what `words` gives.
+            TypeError: an argument of another type.
+        """
+
     def worst_words(self, group: int, n: int) -> list[tuple[bytes, int, int]]:
         """The n words that fell into most tokens: (word, most tokens, occurrences).
 

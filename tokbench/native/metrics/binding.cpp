@@ -175,6 +175,29 @@ nb::list worst_words(SharedMeasurer& self, std::int64_t group, std::int64_t n) {
   return list;
 }
 
+nb::tuple words(SharedMeasurer& self, std::int64_t group) {
+  WordArrays found = [&] {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard alone(self.mutex);
+    const std::vector<Group>& groups = self.measurer.groups();
+    require(group >= 0 && static_cast<std::size_t>(group) < groups.size(), "there is no such group");
+    return WordArrays(groups[static_cast<std::size_t>(group)].words);
+  }();
+  return nb::make_tuple(to_array(std::move(found.data)), to_array(std::move(found.offsets)), to_array(std::move(found.occurrences)),
+                        to_array(std::move(found.fewest)), to_array(std::move(found.most)));
+}
+
+void add_words(SharedMeasurer& self, std::int64_t group, const InputArray<std::uint8_t>& data, const InputArray<std::int64_t>& offsets,
+               const InputArray<std::int64_t>& occurrences, const InputArray<std::uint32_t>& fewest,
+               const InputArray<std::uint32_t>& most) {
+  const nb::gil_scoped_release unlocked;
+  const std::lock_guard alone(self.mutex);
+  require(group >= 0 && static_cast<std::size_t>(group) < self.measurer.groups().size(), "there is no such group");
+  const KnownWords known{view(data), view(offsets), view(occurrences), view(fewest), view(most)};
+  check_words(known);
+  self.measurer.join_words(static_cast<std::size_t>(group), known);
+}
+
 template <class Names>
 nb::tuple to_tuple(const Names& names) {
   nb::list list;
@@ -208,5 +231,9 @@ NB_MODULE(_metrics, module) {
       .def("totals", &totals, "int64[G, len(COUNTS)].")
       .def("numbers_by_length", &numbers_by_length, "int64[G, 17, 2].")
       .def("word_types", &word_types, "int64[G, 2].")
+      .def("words", &words, "group"_a, "(data, offsets, occurrences, fewest, most), sorted by bytes.")
+      .def("add_words", &add_words, "group"_a, nb::kw_only(), "data"_a.noconvert(), "offsets"_a.noconvert(),
+           "occurrences"_a.noconvert(), "fewest"_a.noconvert(), "most"_a.noconvert(),
+           "Count words that another one gave.")
       .def("worst_words", &worst_words, "group"_a, "n"_a, "[(word, most tokens, occurrences)].");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "batch.hpp"
+#include "known_words.hpp"
 #include "layout.hpp"
 #include "runs.hpp"
 
@@ -50,6 +51,14 @@ class Measurer {
       sink(counts);
     }
     for (const std::int32_t group : documents.groups) groups_[static_cast<std::size_t>(group)].words.settle();
+  }
+
+  // Adds words of a group, as another measurer gave them: no document is counted with them.
+  void join_words(std::size_t group, const KnownWords& known) {
+    settle();
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      groups_[group].words.join(known.word(i), known.occurrences[i], known.fewest[i], known.most[i]);
+    }
   }
 
   // Adds what another one with as many groups has counted.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <ranges>
 #include <vector>
 
@@ -98,6 +99,17 @@ class WordTable {
     std::ranges::partial_sort_copy(types(), found, [this](const WordType& a, const WordType& b) {
       if (a.most != b.most) return a.most > b.most;
       if (a.occurrences != b.occurrences) return a.occurrences > b.occurrences;
+      return std::ranges::lexicographical_compare(bytes_of(a.key), bytes_of(b.key));
+    });
+    return found;
+  }
+
+  // All words, by their bytes.
+  std::vector<WordType> sorted() const {
+    std::vector<WordType> found;
+    found.reserve(size_);
+    std::ranges::copy(types(), std::back_inserter(found));
+    std::ranges::sort(found, [this](const WordType& a, const WordType& b) {
       return std::ranges::lexicographical_compare(bytes_of(a.key), bytes_of(b.key));
     });
     return found;
