@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.units import ratios, units_of
 
 from tokbench.metrics.bootstrap import TAILS, Interval, interval_of, jackknife_interval, resamples
 
@@ -34,15 +35,15 @@ def share_held(
     """How many intervals hold the truth, of samples [SAMPLES, D] whose columns are of some units."""
     held = 0
     for sample in range(len(above)):
-        drawn = resamples(units, seed=sample, num_resamples=RESAMPLES)
+        of_sample = units_of(units, above[sample], below[sample])
+        drawn = resamples(of_sample, seed=sample, num_resamples=RESAMPLES)
         assert drawn is not None
-        ratios = drawn.ratios(above[sample], below[sample])
-        assert ratios is not None
+        found = ratios(drawn, of_sample)
         estimate = above[sample].sum() / below[sample].sum()
         interval = (
-            Interval(*np.quantile(ratios, TAILS))
+            Interval(*np.quantile(found, TAILS))
             if plain
-            else interval_of(ratios, estimate=estimate, num_units=drawn.num_units)
+            else interval_of(found, estimate=estimate, num_units=drawn.num_units)
         )
         held += interval.low <= TRUTH <= interval.high
     return held / len(above)
@@ -74,9 +75,21 @@ def test_lines_of_files_are_drawn_by_file() -> None:
     assert by_file >= ENOUGH - 0.02
 
 
-@pytest.mark.parametrize("num_sets", [6, 64])
-def test_the_jackknife_holds_it_too(num_sets: int) -> None:
-    """The entropy of tokens whose frequencies differ from unit to unit, against that of very many units."""
+def test_lots_hold_it_too() -> None:
+    """More units than are kept apart, dealt by their keys: some lots have several, some none."""
+    generator = np.random.default_rng(3)
+    samples, num_units = 150, 5000
+    keys = generator.integers(0, 1 << 63, num_units)
+    below, above = sizes_and_counts(generator, (samples, num_units))
+    assert share_held(above, below, keys) >= ENOUGH - 3 * np.sqrt(ENOUGH * (1 - ENOUGH) / samples)
+
+
+@pytest.mark.parametrize("num_units", [6, 64, 65, 150])
+def test_the_jackknife_holds_it_too(num_units: int) -> None:
+    """The entropy of tokens whose frequencies differ from unit to unit, against that of very many units.
+
+    More than 64 units are dealt into sets by their keys, so that some of these are larger than others.
+    """
     generator = np.random.default_rng(2)
     weights = 1 / np.arange(1, 61)
     weights /= weights.sum()
@@ -91,7 +104,10 @@ def test_the_jackknife_holds_it_too(num_sets: int) -> None:
     truth = float(efficiency(drawn((40_000,)).sum(axis=0)))
     held = 0
     for _ in range(500):
-        sets = drawn((num_sets,))
+        sets = drawn((num_units,))
+        if num_units > 64:
+            lots = generator.integers(0, 64, num_units)
+            sets = np.stack([sets[lots == lot].sum(axis=0) for lot in np.unique(lots)])
         whole = sets.sum(axis=0)
         low, high = jackknife_interval(efficiency(whole - sets), estimate=float(efficiency(whole)))
         held += low <= truth <= high

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.texts import texts, words
 from support.toys import Toy
+from support.units import each, ratios
 
 from tokbench.backends.bpe import reference
 from tokbench.corpus import Document
@@ -223,11 +224,11 @@ def test_a_larger_vocabulary_needs_no_more_tokens_and_intermediate_tokens_never_
 @given(values=st.lists(st.tuples(st.integers(1, 99), st.integers(1, 99)), min_size=5, max_size=30))
 def test_resampled_ratios_lie_between_those_of_documents(values: list[tuple[int, int]]) -> None:
     above, below = np.array(values).T
-    drawn = resamples(np.arange(len(values)), seed=0, num_resamples=50)
+    units = each(len(values), above, below)
+    drawn = resamples(units, seed=0, num_resamples=50)
     assert drawn is not None
-    ratios = drawn.ratios(above, below)
-    assert ratios is not None
-    assert (above / below).min() - 1e-9 <= ratios.min() <= ratios.max() <= (above / below).max() + 1e-9
+    found = ratios(drawn, units)
+    assert (above / below).min() - 1e-9 <= found.min() <= found.max() <= (above / below).max() + 1e-9
     estimate = above.sum() / below.sum()
-    low, high = interval_of(ratios, estimate=estimate, num_units=drawn.num_units)
-    assert low - 1e-9 <= estimate <= high + 1e-9 or not ratios.min() < estimate < ratios.max()
+    low, high = interval_of(found, estimate=estimate, num_units=drawn.num_units)
+    assert low - 1e-9 <= estimate <= high + 1e-9 or not found.min() < estimate < found.max()

@@ -29,6 +29,8 @@ HEAD = """\
 - An interval is a 95 % paired bootstrap over what was drawn independently: aligned lines with all their languages,
   files with all their parts, or documents. Below five of those there is none. Two tokenizers are compared on the
   same resamples. Figures that are not ratios of counts have no interval, but for the two entropies.
+- Up to 4,096 units are drawn one by one. Of more, those are drawn together whose keys, hashes of a document's file and
+  place there, leave the same rest: memory does not grow with the text, and intervals are as wide as they would be.
 """
 
 THEMES = {

@@ -22,9 +22,10 @@ from tokbench.corpus.groups import (
 )
 from tokbench.corpus.jsonl import jsonl_records
 from tokbench.corpus.memory import MOST_BYTES, DocumentMemory
+from tokbench.corpus.no_document import no_document
 from tokbench.corpus.parquet import parquet_records
 from tokbench.corpus.paths import unreadable
-from tokbench.corpus.records import RecordFields
+from tokbench.corpus.records import Record, RecordFields
 from tokbench.corpus.scripts import script_of
 from tokbench.corpus.sides import Side, sides_of
 from tokbench.corpus.text import (
@@ -111,7 +112,7 @@ class Corpus:
         """The texts. Raises `CorpusError` for one that cannot be read."""
         problems = self._begin()
         return self._at_least_one(
-            text for file in self._in_turn() for _, text, _ in self._read(file, problems)
+            record.text for file in self._in_turn() for record in self._read(file, problems)
         )
 
     def documents(self) -> Iterator[Document]:
@@ -140,7 +141,11 @@ class Corpus:
     def _read_documents(self) -> Iterator[Document]:
         problems = self._begin()
         return self._at_least_one(
-            document for file in self._in_turn() for document in self._documents_of(file, problems)
+            document
+            for position, file in enumerate(self._in_turn())
+            for document in self._documents_of(
+                file, position if file.number is None else file.number, problems
+            )
         )
 
     def texts_of(self, file: CorpusFile, problems: Problems, *, batch: int) -> Iterator[list[str]]:
@@ -162,7 +167,7 @@ class Corpus:
 
     def numbered_texts(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str]]:
         """The texts of one of its files in order, each with the line or row that it begins on."""
-        return ((number, text) for number, text, _ in self._read(file, problems))
+        return ((record.number, record.text) for record in self._read(file, problems))
 
     def byte_sources(self) -> Iterator[ByteSource]:
         """The same documents in the same order as UTF-8, for backends that read bytes.
@@ -189,7 +194,7 @@ class Corpus:
                 with self._opened(file) as stream:
                     yield file.name, decoded(stream, errors=self.options.errors, problems=problems), True
             else:
-                yield file.name, (text for _, text, _ in self._read(file, problems)), False
+                yield file.name, (record.text for record in self._read(file, problems)), False
 
     def parallel_groups(self) -> frozenset[str]:
         """The groups whose files stand in a folder of translations: `parallel`, or one named `parallel_…`."""
@@ -218,10 +223,10 @@ class Corpus:
                 blocks = self._utf8_blocks(file, problems)
                 fingerprint.update_blocks(blocks if lines is None else lines.watch_blocks(blocks))
                 continue
-            for _, text, _ in self._read(file, problems):
-                fingerprint.update(text)
+            for record in self._read(file, problems):
+                fingerprint.update(record.text)
                 if lines is not None:
-                    lines.update(text)
+                    lines.update(record.text)
         if not fingerprint.documents:
             raise self.no_document()
 
@@ -266,23 +271,7 @@ class Corpus:
 
     def no_document(self) -> CorpusError:
         """The error for a corpus without a document, with which every way of reading ends."""
-        if self._sides:
-            side = "held-out" if self._sides[-1].held_out else "training"
-            return CorpusError(
-                f"the {side} part of the corpus has no document",
-                hint="cut files into smaller documents (--documents lines), or choose another share or seed",
-            )
-        first, *others = [file.name for file in self.files]
-        names = f"{first} and {len(others)} more" if others else first
-        if self.problems.skipped_documents:
-            if self.problems.long_documents:
-                return CorpusError(
-                    f"no document of {names} is short enough", hint="--max-document-bytes sets another bound"
-                )
-            return CorpusError(
-                f"no document of {names} is UTF-8", hint="--errors replace keeps what can be read"
-            )
-        return CorpusError(f"there is no text in {names}", hint="name a file with text")
+        return no_document(self.files, self.problems, self._sides[-1] if self._sides else None)
 
     def _some_texts(self, file: CorpusFile, problems: Problems) -> Iterator[Sequence[str]]:
         errors = self.options.errors
@@ -291,33 +280,34 @@ class Corpus:
                 bound = self._bound(file)
                 yield from line_batches(decoded(stream, errors=errors, problems=problems), bound=bound)
         else:
-            for _, text, _ in self._read(file, problems):
-                yield (text,)
+            for record in self._read(file, problems):
+                yield (record.text,)
 
-    def _documents_of(self, file: CorpusFile, problems: Problems) -> Iterator[Document]:
+    def _documents_of(self, file: CorpusFile, file_number: int, problems: Problems) -> Iterator[Document]:
         group_of_file = file_group(file, self.options.group_by)
         is_one = file.kind == "text" and self.options.documents == "file"
         unit = file.name if file.kind == "text" and not is_one else None
         is_code = is_code_file(file)
         field = group_field(self.options.group_by)
-        for number, text, group_of_record in self._read(file, problems):
+        for number, text, group_of_record, place in self._read(file, problems):
             group = group_of_file if group_of_record is None else group_of_record
             if field is not None and group_of_record is None:
                 group = problems.group = no_group(field)
                 problems.ungrouped_documents += 1
             source = file.name if is_one else f"{file.name}:{number}"
             is_named_code = is_code or (group_of_record is not None and is_code_name(group_of_record))
-            yield Document(text, script_of(text) if group is None else group, source, unit, is_named_code)
+            group = script_of(text) if group is None else group
+            yield Document(text, group, source, unit, is_named_code, (file_number, place))
 
-    def _read(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
-        """A file's documents on this side of all splits: line or row, text, and the group a record names."""
+    def _read(self, file: CorpusFile, problems: Problems) -> Iterator[Record]:
+        """A file's documents on this side of all splits."""
         sides = self._sides
         for record in self._read_all(file, problems):
-            text = record[1]
+            text = record.text
             if text and (not sides or all(side.has(text) for side in sides)):
                 yield record
 
-    def _read_all(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
+    def _read_all(self, file: CorpusFile, problems: Problems) -> Iterator[Record]:
         errors, most = self.options.errors, self.options.max_document_bytes
         fields = RecordFields(self.options.text_fields, group_field(self.options.group_by))
         match file.kind:
@@ -334,7 +324,7 @@ class Corpus:
                     for number, text in text_documents(
                         stream, unit, errors=errors, problems=problems, max_bytes=most
                     ):
-                        yield number, text, None
+                        yield Record(number, text, None)
 
     @contextmanager
     def _opened(self, file: CorpusFile) -> Iterator[Utf8Stream]:
@@ -376,7 +366,7 @@ class Corpus:
     def _byte_sources_of(self, file: CorpusFile, problems: Problems) -> Iterator[ByteSource]:
         unit = self.options.documents
         if not self._reads_as_blocks(file):
-            yield from packed(file.name, (text for _, text, _ in self._read(file, problems)))
+            yield from packed(file.name, (record.text for record in self._read(file, problems)))
         elif file.span is not None and self.options.errors == "strict":
             with self._opened(file) as stream:  # who counts finds out where it is not UTF-8
                 yield ByteSource(file.name, None, stream.blocks, unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tokbench.core.plurals import shortened
 
@@ -19,6 +19,8 @@ class Document:
         unit: what it was drawn with: the file that it was cut from, with its other parts; None where it was
             drawn by itself.
         is_code: whether it is program code, of which alone identifiers are counted.
+        place: the number of its file in the corpus, and of its row or first byte there, however the corpus is divided
+            into parts; None for a text from elsewhere. Of lines and paragraphs only the file is told.
     """
 
     text: str
@@ -26,6 +28,7 @@ class Document:
     source: str
     unit: str | None = None
     is_code: bool = False
+    place: tuple[int, int] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """Short, however long the text is."""

@@ -55,6 +55,7 @@ class CorpusFile:
         stream: whether it can be read only once (standard input, a pipe, a device).
         url: where it is, if it is not on this machine; `path` serves for its name and folders only then.
         span: the part of it that is read; None for all. Its size is about that of the part.
+        number: among the files of the whole corpus, where this is one of a part of it.
     """
 
     path: Path
@@ -66,6 +67,7 @@ class CorpusFile:
     stream: bool = False
     url: str | None = None
     span: FileSpan | None = None
+    number: int | None = None
 
     @property
     def address(self) -> str:

@@ -50,7 +50,7 @@ def jsonl_records(
             continue
         text = _utf8_text(_text_of(record, fields.text, name), name, errors, problems)
         if text is not None:
-            yield Record(number, text, _group(record, fields.group, name))
+            yield Record(number, text, _group(record, fields.group, name), offset)
 
 
 def _numbered_lines(stream: Utf8Stream, bound: Bound) -> Iterator[tuple[int, int, bytes | None]]:

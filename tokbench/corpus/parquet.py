@@ -81,7 +81,7 @@ def parquet_records(
                     raise not_a_string(fields.text[0], None, name)
                 text = decode_record(data, name, errors=errors, problems=problems)
                 if text is not None:
-                    yield Record(number, text, group_name(fields.group, value, name))
+                    yield Record(number, text, group_name(fields.group, value, name), number)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
         raise CorpusError(

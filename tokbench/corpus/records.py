@@ -36,11 +36,15 @@ class RecordFields:
 
 
 class Record(NamedTuple):
-    """A record: its line or row counted from 1, its text, and its group where a field is asked for one."""
+    """A record: its line or row counted from 1, its text, its group where a field is asked for one, and its place.
+
+    The place is its first byte or its row in the whole file, also where a part of that is read.
+    """
 
     number: int
     text: str
     group: str | None
+    place: int = 0
 
 
 def not_a_string(field: str, value: object, name: str) -> CorpusError:

@@ -180,7 +180,15 @@ def compare_candidates(
         scan.note_lines()
     described = model or Model()
     position = names.index(baseline or names[0])
-    all_counted = _count_all(names, candidates, scan, alignment, threads=threads, progress=progress)
+    all_counted = _count_all(
+        names,
+        candidates,
+        scan,
+        alignment,
+        means=aggregation == "per_document",
+        threads=threads,
+        progress=progress,
+    )
     base = all_counted[position]
     aggregates = [
         Aggregate(one.evaluation, lines=one.by_line, seed=seed, aggregation=aggregation)
@@ -219,7 +227,7 @@ def compare_candidates(
     return Comparison(
         tokenizers=evaluated,
         baseline=base.name,
-        documents=len(base.evaluation.document_groups),
+        documents=base.evaluation.total["documents"],
         num_bytes=base.evaluation.num_bytes,
         units=(base.by_line or base.evaluation).units,
         fairness_gap=alignment if isinstance(alignment, str) else None,
@@ -251,11 +259,14 @@ def _count_all(
     scan: CorpusScan,
     alignment: Alignment | str,
     *,
+    means: bool,
     threads: int | None,
     progress: Progress,
 ) -> list[_CountedCandidate]:
     evaluations = [
-        evaluate(one.tokenizer, scan, threads=threads, phase=f"evaluating {name}", progress=progress)
+        evaluate(
+            one.tokenizer, scan, threads=threads, means=means, phase=f"evaluating {name}", progress=progress
+        )
         for name, one in zip(names, candidates, strict=True)
     ]
     # Once more where lines are aligned: premiums and resamples are of lines without their ends.
@@ -266,6 +277,8 @@ def _count_all(
             one.tokenizer,
             AlignedLines(scan, alignment),
             threads=threads,
+            means=means,
+            whole_groups=alignment.languages,
             phase=f"evaluating {name} by line",
             progress=progress,
         )

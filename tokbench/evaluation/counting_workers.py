@@ -22,7 +22,7 @@ from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, position_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -70,12 +70,12 @@ class Counted:
     Attributes:
         rows: int64[D, len(DOCUMENT_COUNTS)], of each document.
         num_bytes: of all.
-        failures: the first documents that did not decode to themselves.
+        failures: position → how that document does not decode to itself; the first ones of each group.
     """
 
     rows: NDArray[np.int64]
     num_bytes: int
-    failures: tuple[Failure, ...]
+    failures: Mapping[int, Failure]
 
 
 class GroupCounter:
@@ -134,10 +134,15 @@ class CountingWorker:
     def add(self, batch: Batch) -> Counted:
         """Count a batch whose documents stand together by group."""
         counted = [self._add_group(self._counter(group), part) for group, part in batch.groups()]
+        firsts = np.cumsum([0, *(len(each.rows) for each in counted)]).tolist()
         return Counted(
             rows=np.concatenate([each.rows for each in counted]),
             num_bytes=sum(each.num_bytes for each in counted),
-            failures=tuple(failure for each in counted for failure in each.failures),
+            failures={
+                first + position: failure
+                for first, each in zip(firsts, counted, strict=False)
+                for position, failure in each.failures.items()
+            },
         )
 
     def join(self, other: CountingWorker) -> None:

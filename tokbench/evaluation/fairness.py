@@ -11,6 +11,8 @@ from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
 from tokbench.metrics.bootstrap import Resampled, resamples
 from tokbench.metrics.fairness import gini, premiums
+from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.unit_counts import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.metrics.bootstrap import Interval
 
+_TOKENS = DOCUMENT_COUNTS.index("tokens")
 _ENGLISH = ("en", "eng", "english", "en-us", "eng_latn")
 
 
@@ -83,8 +86,8 @@ def reference_of(evaluation: Evaluation, alignment: Alignment, *, wanted: str | 
             hint=meant(wanted, languages),
         )
     english = next((language for language in languages if language.lower() in _ENGLISH), None)
-    is_complete, _ = _complete_lines(evaluation, languages)
-    return wanted or english or min(languages, key=_tokens_of(evaluation, languages, is_complete).__getitem__)
+    complete, _ = _complete_lines(evaluation, languages)
+    return wanted or english or min(languages, key=_tokens_of(evaluation, languages, complete).__getitem__)
 
 
 def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str, seed: int = 0) -> Fairness:
@@ -96,8 +99,8 @@ def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str,
         reference: one of them.
         seed: draws lines, each with all its languages.
     """
-    is_complete, incomplete = _complete_lines(evaluation, alignment.languages)
-    tokens = _tokens_of(evaluation, alignment.languages, is_complete)
+    complete, incomplete = _complete_lines(evaluation, alignment.languages)
+    tokens = _tokens_of(evaluation, alignment.languages, complete)
     found = {**dict.fromkeys(alignment.languages), **premiums(tokens, reference=reference)}
     known = {group: premium for group, premium in found.items() if premium is not None}
     worst = max(known, key=lambda group: known[group], default=None)
@@ -112,35 +115,26 @@ def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str,
         left_out=alignment.left_out,
         incomplete_lines=incomplete,
         without_text=tuple(language for language in alignment.languages if language not in tokens),
-        resampled=_resampled(evaluation, known, coefficient, is_complete, reference=reference, seed=seed),
+        resampled=_resampled(evaluation, known, coefficient, complete, reference=reference, seed=seed),
     )
 
 
-def _complete_lines(evaluation: Evaluation, languages: Iterable[str]) -> tuple[NDArray[np.bool_], int]:
-    """bool[D], the documents that are a line with text in every language, and how many lines have it in some only.
+def _complete_lines(evaluation: Evaluation, languages: Iterable[str]) -> tuple[NDArray[np.uint64], int]:
+    """The keys of the lines with text in every language, and how many lines have it in some only.
 
     A translation that stops half way would be a cheap language. One without any text has no part in this.
     """
-    names = list(evaluation.groups)
-    positions = [names.index(language) for language in languages if language in names]
-    is_aligned = np.isin(evaluation.document_groups, positions)
-    _, line, count = np.unique(evaluation.document_units[is_aligned], return_inverse=True, return_counts=True)
-    is_complete = is_aligned.copy()
-    is_complete[is_aligned] = count[line] == len(positions)
-    return is_complete, int((count < len(positions)).sum())
+    found = [evaluation.group_units[name].keys for name in languages if name in evaluation.group_units]
+    lines, count = np.unique(np.concatenate([np.empty(0, np.uint64), *found]), return_counts=True)
+    return lines[count == len(found)], int((count < len(found)).sum())
 
 
 def _tokens_of(
-    evaluation: Evaluation, languages: Iterable[str], is_complete: NDArray[np.bool_]
+    evaluation: Evaluation, languages: Iterable[str], complete: NDArray[np.uint64]
 ) -> dict[str, int]:
     """Tokens by language, of those that have text."""
-    names = list(evaluation.groups)
-    tokens = np.bincount(
-        evaluation.document_groups[is_complete],
-        weights=evaluation.column("tokens")[is_complete],
-        minlength=len(names),
-    )
-    return {group: int(tokens[names.index(group)]) for group in languages if group in names}
+    units = {name: evaluation.group_units[name] for name in languages if name in evaluation.group_units}
+    return {name: int(one.only(complete).counts[:, _TOKENS].sum()) for name, one in units.items()}
 
 
 def _key(language: str) -> str:
@@ -152,27 +146,16 @@ def _resampled(
     evaluation: Evaluation,
     known: Mapping[str, float],
     coefficient: float | None,
-    is_complete: NDArray[np.bool_],
+    complete: NDArray[np.uint64],
     *,
     reference: str,
     seed: int,
 ) -> dict[str, Resampled]:
-    names = list(evaluation.groups)
-    positions = [names.index(language) for language in known]
-    is_drawn = is_complete & np.isin(evaluation.document_groups, positions)
-    drawn = resamples(evaluation.document_units[is_drawn], seed=seed)
+    units = [evaluation.group_units[language].only(complete) for language in known]
+    drawn = resamples(joined(units), seed=seed) if units else None
     if drawn is None or coefficient is None:
         return {}
-    groups, tokens = evaluation.document_groups[is_drawn], evaluation.column("tokens")[is_drawn]
-    sums = dict(
-        zip(
-            known,
-            drawn.sums(
-                np.stack([np.where(groups == position, tokens, 0) for position in positions], axis=1)
-            ).T,
-            strict=True,
-        )
-    )
+    sums = {language: drawn.sums(one)[:, _TOKENS] for language, one in zip(known, units, strict=True)}
     found = {"gini": Resampled(coefficient, _ginis(np.stack(list(sums.values()))), drawn.num_units)}
     if sums[reference].all():
         for language, premium in known.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, cast
 
@@ -14,7 +14,7 @@ from tokbench.evaluation.losses import CAUSES, error_count, losses_of
 from tokbench.metrics.tally import FIDELITY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,21 +57,32 @@ class Fidelity:
 
     Attributes:
         counts: int64[D, len(FIDELITY)], of each.
-        failures: the first ones.
+        failures: position → failure, the first ones.
     """
 
     counts: NDArray[np.int64]
-    failures: tuple[Failure, ...] = ()
+    failures: Mapping[int, Failure] = field(default_factory=dict)
 
 
 class Stability:
     """Which documents are encoded a second time: the first ones of a corpus, as long as they are few enough."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, num_documents: int | None = None) -> None:
+        """Those that begin in the first megabytes, or so many."""
+        self._left = num_documents
         self._characters = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no other document is going to be chosen by its place in the text."""
+        return self._characters >= _CHECKED_FOR_STABILITY
 
     def chosen(self, documents: Sequence[Document]) -> NDArray[np.bool_]:
         """Which of the next documents are encoded a second time: bool[D]."""
+        if self._left is not None:
+            is_chosen = np.arange(len(documents)) < self._left
+            self._left = max(self._left - len(documents), 0)
+            return is_chosen
         sizes = np.fromiter((len(document.text) for document in documents), np.int64, len(documents))
         before = self._characters + np.cumsum(sizes) - sizes
         self._characters += int(sizes.sum())
@@ -109,13 +120,13 @@ def fidelity_of(
     if tokenizer.info.lossless and tokenizer.decode_bytes(_as_sequence(encoded.ids)) == text:
         return all_kept(documents, is_chosen)
     rows = []
-    failures: list[Failure] = []
+    failures: dict[int, Failure] = {}
     for number, (document, is_checked) in enumerate(zip(documents, is_chosen.tolist(), strict=True)):
         ids = encoded[number]
         decoded = tokenizer.decode(ids.tolist())
         is_kept = decoded == document.text
         if not is_kept and len(failures) < FAILURES_KEPT:
-            failures.append(failure_of(document.source, document.text, decoded))
+            failures[number] = failure_of(document.source, document.text, decoded)
         found = {
             "roundtrips": is_kept,
             "checked_for_stability": is_checked,
@@ -128,7 +139,7 @@ def fidelity_of(
         if is_checked and not is_kept:
             found |= _errors(document.text, decoded)
         rows.append([int(found[name]) for name in FIDELITY])
-    return Fidelity(np.array(rows, dtype=np.int64).reshape(-1, len(FIDELITY)), tuple(failures))
+    return Fidelity(np.array(rows, dtype=np.int64).reshape(-1, len(FIDELITY)), failures)
 
 
 def _errors(text: str, decoded: str) -> dict[str, int]:

@@ -12,15 +12,18 @@ from tokbench.errors import ConfigError
 from tokbench.evaluation.figures import Figure, difference_interval
 from tokbench.evaluation.sentences import listed, significant
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
+from tokbench.metrics.document_means import divided
+from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.unit_counts import joined
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from tokbench.evaluation.counting_pass import Evaluation
+    from tokbench.metrics.unit_counts import UnitCounts
 
 _NAMED = 60
+_TOKENS, _BYTES = (DOCUMENT_COUNTS.index(name) for name in ("tokens", "bytes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +155,14 @@ def mixed(
         return estimate, None
     values, fewest = np.zeros(1), None
     for number, parts in enumerate(_drawn_together(mix, source)):
-        is_in = np.any([_is_in(source, part) for part in parts], axis=0)
-        units = source.document_units[is_in]
-        drawn = resamples(units, seed=seed + number)
-        if drawn is None or any(_num_units(source, part) < FEWEST_UNITS for part in parts):
+        units = [_units(source, part) for part in parts]
+        drawn = resamples(joined(units), seed=seed + number)
+        if drawn is None or any(len(one.keys) < FEWEST_UNITS for one in units):
             return estimate, None
-        for part in parts:
-            of_part = _is_in(source, part)[is_in]
-            tokens, num_bytes = (source.column(name)[is_in] * of_part for name in ("tokens", "bytes"))
-            found = drawn.ratios(tokens, num_bytes)
-            if found is None:
+        for part, of_part in zip(parts, units, strict=True):
+            sums = drawn.sums(of_part)
+            found = divided(sums[:, _TOKENS], sums[:, _BYTES])
+            if np.isnan(found).any():
                 return estimate, None
             values = values + part.share * found
         fewest = drawn.num_units if fewest is None else min(fewest, drawn.num_units)
@@ -291,23 +292,24 @@ def _estimate(mix: Mix, evaluation: Evaluation) -> float | None:
     return total
 
 
-def _is_in(evaluation: Evaluation, part: Part) -> NDArray[np.bool_]:
-    """bool[D], which documents are of a part."""
-    positions = [position for position, group in enumerate(evaluation.groups) if group in part.groups]
-    return np.isin(evaluation.document_groups, positions)
-
-
-def _num_units(evaluation: Evaluation, part: Part) -> int:
-    return len(np.unique(evaluation.document_units[_is_in(evaluation, part)]))
+def _units(evaluation: Evaluation, part: Part) -> UnitCounts:
+    """The units of a part of a mix; there is text in it."""
+    return joined(units for group, units in evaluation.group_units.items() if group in part.groups)
 
 
 def _drawn_together(mix: Mix, evaluation: Evaluation) -> list[list[Part]]:
-    """The parts of a mix in sets that share no unit."""
-    sets: list[tuple[list[Part], NDArray[np.int64]]] = []
+    """The parts of a mix in sets that share no unit, as far as units are kept apart."""
+    sets: list[tuple[list[Part], UnitCounts]] = []
     for part in mix.parts:
-        units = np.unique(evaluation.document_units[_is_in(evaluation, part)])
-        sharing = [one for one in sets if np.isin(one[1], units).any()]
-        sets = [one for one in sets if not np.isin(one[1], units).any()]
+        units = _units(evaluation, part)
+        sharing = [one for one in sets if _share(one[1], units)]
+        sets = [one for one in sets if not _share(one[1], units)]
         parts = [*(each for one in sharing for each in one[0]), part]
-        sets.append((parts, np.unique(np.concatenate([units, *(one[1] for one in sharing)]))))
+        sets.append((parts, joined([units, *(one[1] for one in sharing)])))
     return [parts for parts, _ in sets]
+
+
+def _share(one: UnitCounts, other: UnitCounts) -> bool:
+    if one.are_lots or other.are_lots:
+        one, other = one.as_lots(), other.as_lots()
+    return bool(np.isin(one.keys, other.keys).any())

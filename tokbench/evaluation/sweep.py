@@ -200,7 +200,7 @@ class _PointEvaluator:
         self._before: Aggregate | None = None
         self._mixed_before: tuple[float | None, Resampled | None] | None = None
         self.num_bytes = self.documents = self.num_units = 0
-        self.units: dict[str, int] = {}
+        self.units: Mapping[str, int] = {}
         self.group_gaps: dict[str, str] = {}
 
     def __call__(self, tokenizer: Tokenizer, *, asked: int) -> SweepPoint:
@@ -214,7 +214,13 @@ class _PointEvaluator:
         lines = None
         if not isinstance(alignment, str):
             aligned = AlignedLines(self._holdout.held_out, alignment)
-            lines = evaluate(tokenizer, aligned, threads=self._threads, progress=told)
+            lines = evaluate(
+                tokenizer,
+                aligned,
+                threads=self._threads,
+                whole_groups=alignment.languages,
+                progress=told,
+            )
         aggregate = Aggregate(evaluation, lines=lines, seed=self._seed)
         total = evaluation.total
         self.num_bytes, self.documents = evaluation.num_bytes, total["documents"]

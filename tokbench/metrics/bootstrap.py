@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokbench.metrics.unit_counts import MOST_UNITS, UnitCounts
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,7 +22,6 @@ FEWEST_UNITS = 5
 
 _NORMAL = 1.959964
 """The 97.5 % quantile of the normal distribution."""
-_MOST_UNITS = 4096
 _DRAWN = 1 << 13
 """Numbers drawn at once: they stay in the cache of the processor."""
 
@@ -42,84 +43,52 @@ class Resamples:
     """How often each unit is drawn in each resample; the same for every tokenizer, which pairs them.
 
     Attributes:
-        units: int64[D], the column of `weights` that each document belongs to. Up to 4,096 units have a column
-            each; more are dealt at random to so many columns, which are drawn as wholes: the variance
-            between these is that between units.
-        weights: float64[R, U], how often each column is drawn.
+        keys: uint64[U], ascending, of the units. Up to 4,096 have a column of `weights` each; more are in lots by
+            their keys, which are drawn as wholes: the variance between these is that between units.
+        are_lots: whether these are the keys of lots.
+        weights: float64[R, U], how often each is drawn.
     """
 
-    units: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    are_lots: bool
     weights: NDArray[np.float64]
 
     @property
     def num_units(self) -> int:
         """What is drawn from."""
-        return int(self.weights.shape[1])
+        return len(self.keys)
 
-    def sums(
-        self,
-        values: NDArray[np.int64] | NDArray[np.float64],
-        *,
-        documents: NDArray[np.int64] | None = None,
-    ) -> NDArray[np.float64]:
-        """The sums of counts in every resample.
+    def sums(self, units: UnitCounts) -> NDArray[np.float64]:
+        """The sums of counts in every resample: float64[R, K].
 
         Args:
-            values: [D, K], the counts of each document.
-            documents: int64[D], which documents these are; by default all.
-
-        Returns:
-            float64[R, K].
+            units: some of those that are drawn from; all others count nothing.
         """
-        units, positions = np.unique(
-            self.units if documents is None else self.units[documents], return_inverse=True
-        )
-        by_unit = np.stack(
-            [np.bincount(positions, weights=column, minlength=len(units)) for column in values.T], axis=1
-        )
-        return np.asarray(self.weights[:, units] @ by_unit, dtype=np.float64)
-
-    def ratios(
-        self,
-        numerators: NDArray[np.int64] | NDArray[np.float64],
-        denominators: NDArray[np.int64] | NDArray[np.float64],
-    ) -> NDArray[np.float64] | None:
-        """The ratio of the sums of two counts in every resample.
-
-        Args:
-            numerators: [D], of each document.
-            denominators: [D].
-
-        Returns:
-            float64[R]; None where the denominator is 0 in one of them.
-        """
-        above, below = self.sums(np.stack([numerators, denominators], axis=1).astype(np.float64)).T
-        return above / below if below.all() else None
+        found = units.as_lots() if self.are_lots else units
+        columns = np.searchsorted(self.keys, found.keys)
+        return np.asarray(self.weights[:, columns] @ found.counts, dtype=np.float64)
 
 
-def resamples(units: NDArray[np.int64], *, seed: int, num_resamples: int = RESAMPLES) -> Resamples | None:
+def resamples(units: UnitCounts, *, seed: int, num_resamples: int = RESAMPLES) -> Resamples | None:
     """Draw units with replacement, as many as there are, again and again.
 
     Args:
-        units: int64[D], the unit of each document: documents of one unit are drawn together.
+        units: what is drawn from; what was counted in them is not looked at.
         seed: draws.
         num_resamples: R.
 
     Returns:
         None for fewer than five units.
 
-    >>> drawn = resamples(np.array([0, 1, 2, 3, 4, 4]), seed=0, num_resamples=2)
-    >>> drawn.weights.sum(axis=1).tolist(), drawn.units.tolist()
-    ([5.0, 5.0], [0, 1, 2, 3, 4, 4])
+    >>> units = UnitCounts(np.arange(5, dtype=np.uint64), np.zeros((5, 0), np.int64))
+    >>> resamples(units, seed=0, num_resamples=2).weights.sum(axis=1).tolist()
+    [5.0, 5.0]
     """
-    distinct, columns = np.unique(units, return_inverse=True)
-    if len(distinct) < FEWEST_UNITS:
+    drawn_from = units if len(units.keys) <= MOST_UNITS else units.as_lots()
+    num_columns = len(drawn_from.keys)
+    if num_columns < FEWEST_UNITS:
         return None
     generator = np.random.default_rng(seed)
-    num_columns = min(len(distinct), _MOST_UNITS)
-    dealt = np.arange(len(distinct)) % num_columns
-    if len(distinct) > num_columns:
-        generator.shuffle(dealt)
     weights = np.empty((num_resamples, num_columns))
     at_once = max(_DRAWN // num_columns, 1)
     for first in range(0, num_resamples, at_once):
@@ -128,7 +97,7 @@ def resamples(units: NDArray[np.int64], *, seed: int, num_resamples: int = RESAM
         drawn = generator.integers(num_columns, size=rows.shape)
         drawn += np.arange(len(rows))[:, np.newaxis] * num_columns
         rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(rows.shape)
-    return Resamples(units=dealt[columns], weights=weights)
+    return Resamples(drawn_from.keys, drawn_from.are_lots, weights)
 
 
 def interval_of(values: NDArray[np.float64], *, estimate: float, num_units: int) -> Interval:

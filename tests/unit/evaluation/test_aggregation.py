@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from support.toys import Toy, documents_of, parallel_documents
+from support.units import placed
 
 from tokbench.corpus import Document
-from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate, Aggregation, is_by_document
+from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate, Aggregation
 from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import group_figures_of
+from tokbench.evaluation.unit_keys import UnitKeys
 from tokbench.metrics.bootstrap import RESAMPLES, resamples
 from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.document_means import is_by_document
+from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.unit_counts import joined
 
 if TYPE_CHECKING:
     from tokbench.evaluation.counting_pass import Evaluation
@@ -66,7 +71,11 @@ def grouped(**texts: list[str]) -> list[Document]:
 def three_groups() -> Evaluation:
     """Bytes over tokens: x 3/2, 4/3; y 9/7; z 5/4, 2/2, 6/5 (an é is two bytes and one token)."""
     documents = grouped(x=["aé", "ab é"[:3]], y=["aaaaa é b"[:8]], z=["aaaé", "ab", "aaaa é"[:5]])
-    return evaluate(Toy("a", "b"), documents)
+    return with_means(Toy("a", "b"), documents)
+
+
+def with_means(toy: Toy, documents: list[Document]) -> Evaluation:
+    return evaluate(toy, documents, means=True)
 
 
 def test_the_figures_that_have_resamples_are_ratios_of_counts_by_document() -> None:
@@ -82,7 +91,7 @@ def test_the_figures_that_have_resamples_are_ratios_of_counts_by_document() -> N
 
 
 def test_each_aggregation_by_hand() -> None:
-    evaluation = evaluate(Toy("a"), grouped(x=["aé", "aaa"], y=["é"]))
+    evaluation = with_means(Toy("a"), grouped(x=["aé", "aaa"], y=["é"]))
     values = {one: Aggregate(evaluation, aggregation=one).value(TOKENS) for one in AGGREGATIONS}
     assert values == pytest.approx(
         {"pooled": (3 + 3 + 2) / (2 + 3 + 1), "macro": (6 / 5 + 2) / 2, "per_document": (3 / 2 + 1 + 2) / 3}
@@ -92,10 +101,10 @@ def test_each_aggregation_by_hand() -> None:
 
 
 def test_what_has_no_value_has_no_part_in_a_mean() -> None:
-    evaluation = evaluate(Toy("a"), grouped(x=["a a", "..."], y=["!"]))
+    evaluation = with_means(Toy("a"), grouped(x=["a a", "..."], y=["!"]))
     values = {one: Aggregate(evaluation, aggregation=one).value(WORDS) for one in AGGREGATIONS}
     assert values == {"pooled": 7 / 2, "macro": 6 / 2, "per_document": 3 / 2}
-    no_words = evaluate(Toy("a"), grouped(x=["."], y=["!"]))
+    no_words = with_means(Toy("a"), grouped(x=["."], y=["!"]))
     assert all(Aggregate(no_words, aggregation=one).value(WORDS) is None for one in AGGREGATIONS)
 
 
@@ -114,7 +123,7 @@ def test_resamples_are_what_the_figure_would_be_of_the_drawn_documents(
     evaluation = three_groups()
     aggregate = Aggregate(evaluation, seed=3, aggregation=aggregation)
     found = aggregate.resampled(metric)  # type: ignore[arg-type]
-    drawn = resamples(np.arange(6), seed=3)
+    drawn = resamples(joined(evaluation.group_units.values()), seed=3)
     assert found is not None
     assert drawn is not None
     assert len(found.values) == RESAMPLES
@@ -124,30 +133,36 @@ def test_resamples_are_what_the_figure_would_be_of_the_drawn_documents(
 
 
 def by_hand(evaluation: Evaluation, weights: np.ndarray, complement: bool, aggregation: Aggregation) -> float:
-    documents = [place for place, times in enumerate(weights) for _ in range(int(times))]
+    """Of documents in the order of their keys, each as often as it is drawn."""
+    of_groups = evaluation.group_units
+    keys = sorted(key for units in of_groups.values() for key in units.keys.tolist())
+    rows = {
+        key: (group, counts)
+        for group, units in of_groups.items()
+        for key, counts in zip(units.keys.tolist(), units.counts.tolist(), strict=True)
+    }
+    documents = [rows[key] for key, times in zip(keys, weights, strict=True) for _ in range(int(times))]
     above, below = ("uncovered_bytes", "bytes") if complement else ("bytes", "tokens")
 
-    def ratio(places: list[int]) -> float:
-        value = sum(evaluation.column(above)[places]) / sum(evaluation.column(below)[places])
-        return 1 - value if complement else value
+    def ratio(some: list[tuple[str, list[int]]]) -> float:
+        top, bottom = (sum(row[DOCUMENT_COUNTS.index(name)] for _, row in some) for name in (above, below))
+        return 1 - top / bottom if complement else top / bottom
 
     if aggregation == "pooled":
         return ratio(documents)
     if aggregation == "per_document":
-        return float(np.mean([ratio([place]) for place in documents]))
-    groups = evaluation.document_groups
-    return float(
-        np.mean([ratio([at for at in documents if groups[at] == group]) for group in set(groups[documents])])
-    )
+        return float(np.mean([ratio([one]) for one in documents]))
+    drawn = {group for group, _ in documents}
+    return float(np.mean([ratio([one for one in documents if one[0] == group]) for group in drawn]))
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_a_group_is_resampled_by_itself(aggregation: Aggregation) -> None:
     texts = ["aé", "aaa", "éé", "aaaa é", "ab"]
-    among_others = Aggregate(
-        evaluate(Toy("a"), grouped(x=texts, y=["a"], z=["é", "b"])), aggregation=aggregation
-    )
-    alone = Aggregate(evaluate(Toy("a"), grouped(x=texts)), aggregation=aggregation)
+    own = placed(grouped(x=texts))
+    others = [replace(one, place=(9, 0)) for one in grouped(y=["a"], z=["é", "b"])]
+    among_others = Aggregate(with_means(Toy("a"), [*own, *others]), aggregation=aggregation)
+    alone = Aggregate(with_means(Toy("a"), own), aggregation=aggregation)
     metrics = [METRICS[name] for name in sorted(BY_DOCUMENT)]
     for found, expected in zip(
         among_others.group_resampled(metrics, "x"), alone.group_resampled(metrics, "x"), strict=True
@@ -194,7 +209,7 @@ def test_documents_of_a_file_are_drawn_together() -> None:
 
 
 def test_frequencies_have_the_interval_of_the_jackknife() -> None:
-    """Against counting anew what is left without each document."""
+    """Against counting anew what is left without each document, in the order of their keys."""
     texts = ["aab", "abab b", "ccc a", "b", "aé aé a", "abc cba"]
     toy = Toy("a", "b", "c", " ", "ab")
     aggregate = Aggregate(evaluate(toy, documents_of(*texts)))
@@ -203,7 +218,7 @@ def test_frequencies_have_the_interval_of_the_jackknife() -> None:
         assert found is not None
         without = [evaluate(toy, documents_of(*texts[:n], *texts[n + 1 :])) for n in range(len(texts))]
         by_hand = [METRICS[name].value(one.total, one.vocabulary) for one in without]
-        assert found.values.tolist() == pytest.approx(by_hand)
+        assert sorted(found.values.tolist()) == pytest.approx(sorted(by_hand))
         values = np.array(by_hand)
         spread = np.sqrt(5 / 6 * ((values - values.mean()) ** 2).sum())
         assert found.interval.high - found.estimate == pytest.approx(2.5706 * spread, rel=0.005)
@@ -212,13 +227,15 @@ def test_frequencies_have_the_interval_of_the_jackknife() -> None:
         assert macro.resampled(METRICS[name]) is None
 
 
-def test_more_units_than_sets_are_dealt_in_turns() -> None:
+def test_more_units_than_sets_are_dealt_by_their_keys() -> None:
     documents = documents_of(*(f"{'a' * (number % 7)}b" for number in range(150)))
     evaluation = evaluate(Toy("a", "b"), documents)
-    assert evaluation.set_frequencies.shape == (64, 3)
+    lots = (UnitKeys().of(documents) % np.uint64(64)).tolist()
+    assert len(evaluation.set_frequencies) == len(set(lots)) > 50
     assert evaluation.set_frequencies.sum(axis=0).tolist() == evaluation.frequencies.tolist()
-    first = evaluate(Toy("a", "b"), [documents[0], documents[64], documents[128]])
-    assert evaluation.set_frequencies[0].tolist() == first.frequencies.tolist()
+    first = [document for document, lot in zip(documents, lots, strict=True) if lot == min(lots)]
+    expected = evaluate(Toy("a", "b"), first).frequencies
+    assert evaluation.set_frequencies[0].tolist() == expected.tolist()
 
 
 def test_resamples_of_lines_are_moved_to_the_figure_of_the_files() -> None:

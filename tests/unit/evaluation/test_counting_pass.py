@@ -13,11 +13,12 @@ import pytest
 from support.subjects import SUBJECTS, Subject
 from support.texts import bundled_texts
 from support.toys import Toy, documents_of
+from support.units import column
 
 from tokbench.core.token_arrays import KIND_NUMBERS
 from tokbench.corpus import Document
 from tokbench.errors import TextError
-from tokbench.evaluation import counting_pass, fidelity
+from tokbench.evaluation import counting_pass, fidelity, token_frequencies
 from tokbench.evaluation.counting_pass import Evaluation, evaluate
 from tokbench.evaluation.fidelity import Failure, failure_of, indentation_lost
 from tokbench.metrics import reference
@@ -74,13 +75,10 @@ def everything(evaluation: Evaluation) -> dict[str, object]:
             name: (tally.as_counts(), tally.words, tally.numbers.tolist(), frequencies_of(evaluation, name))
             for name, tally in evaluation.groups.items()
         },
-        "documents": Counter(
-            zip(
-                evaluation.document_groups.tolist(),
-                map(tuple, evaluation.document_counts.tolist()),
-                strict=True,
-            )
-        ),
+        "documents": {
+            group: Counter(map(tuple, units.counts.tolist()))
+            for group, units in evaluation.group_units.items()
+        },
         "frequencies": evaluation.frequencies.tolist(),
         "words": evaluation.worst_words,
         "bytes": evaluation.num_bytes,
@@ -103,7 +101,7 @@ def test_identifiers_are_those_of_program_code() -> None:
         assert found == {name: alone.total[name] for name in found}
         assert found["identifiers"] == 2
         assert evaluation.groups["prose"]["identifiers"] == 0
-        assert evaluation.column("identifiers").sum() == 2
+        assert sum(column(evaluation, [*prose, code], "identifiers")) == 2
 
 
 def test_it_is_what_is_counted_document_by_document(tokenizer: Tokenizer) -> None:
@@ -161,22 +159,21 @@ def test_groups_add_up_to_the_total() -> None:
         assert total[name] == sum(tally[name] for tally in evaluation.groups.values())
     by_group = sum(np.array(frequencies_of(evaluation, group)) for group in evaluation.groups)
     assert evaluation.frequencies.tolist() == by_group.tolist()  # type: ignore[union-attr]
-    for number, name in enumerate(DOCUMENT_COUNTS):
-        assert evaluation.document_counts[:, number].sum() == total[name]
-    for place, group in enumerate(evaluation.groups.values()):
-        rows = evaluation.document_counts[evaluation.document_groups == place]
+    for name, group in evaluation.groups.items():
+        rows = evaluation.group_units[name].counts
         assert len(rows) == group["documents"]
-        assert rows.sum(axis=0).tolist() == [group[name] for name in DOCUMENT_COUNTS]
+        assert rows.sum(axis=0).tolist() == [group[count] for count in DOCUMENT_COUNTS]
 
 
 def test_documents_without_tokens_are_counted_and_in_no_ratio() -> None:
     tokenizer = Toy("a", otherwise="nothing")
-    evaluation = evaluate(tokenizer, documents_of("aa", "ééé", "a"))
+    documents = documents_of("aa", "ééé", "a")
+    evaluation = evaluate(tokenizer, documents)
     assert evaluation.total["documents"] == 3
     assert evaluation.total["empty_documents"] == 1
     assert evaluation.total["bytes"] == 3
     assert evaluation.num_bytes == 9
-    assert evaluation.column("bytes").tolist() == [2, 0, 1]
+    assert column(evaluation, documents, "bytes") == [2, 0, 1]
     assert METRICS["roundtrip_rate"].value(evaluation.total, evaluation.vocabulary) == 2 / 3
     nothing = evaluate(tokenizer, documents_of("é", "ü"))
     values = {name: metric.value(nothing.total, nothing.vocabulary) for name, metric in METRICS.items()}
@@ -195,7 +192,7 @@ def test_frequencies_by_group_are_given_up_where_they_would_take_too_much(
 ) -> None:
     tokenizer = Toy("a", "b")
     documents = [document for group in "xyz" for document in documents_of("ab", group=group)]
-    monkeypatch.setattr(counting_pass, "_MOST_FREQUENCIES", 2 * tokenizer.info.vocab_size)
+    monkeypatch.setattr(token_frequencies, "_MOST_FREQUENCIES", 2 * tokenizer.info.vocab_size)
     evaluation = evaluate(tokenizer, documents)
     assert [tally.frequencies for tally in evaluation.groups.values()] == [None, None, None]
     assert evaluation.frequencies.tolist() == [0, 3, 3]

@@ -22,6 +22,7 @@ from tokbench.evaluation.mix import Mix, Part, mix_among, mixed, parse_mix
 from tokbench.metrics.bootstrap import FEWEST_UNITS, resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
+from tokbench.metrics.tally import DOCUMENT_COUNTS
 from tokbench.render.comparison.exports import comparison_forms
 
 if TYPE_CHECKING:
@@ -118,11 +119,11 @@ def test_each_part_is_drawn_by_itself(documents: list[Document]) -> None:
     assert found is not None
     expected = np.zeros(1000)
     for number, (group, share) in enumerate((("x", 0.75), ("y", 0.25))):
-        is_in = evaluation.document_groups == list(evaluation.groups).index(group)
-        weights = resamples(evaluation.document_units[is_in], seed=7 + number)
-        assert weights is not None
-        tokens, num_bytes = (evaluation.column(name)[is_in] for name in ("tokens", "bytes"))
-        expected += share * (weights.weights @ tokens) / (weights.weights @ num_bytes)
+        units = evaluation.group_units[group]
+        drawn = resamples(units, seed=7 + number)
+        assert drawn is not None
+        tokens, num_bytes = (units.counts[:, DOCUMENT_COUNTS.index(name)] for name in ("tokens", "bytes"))
+        expected += share * (drawn.weights @ tokens) / (drawn.weights @ num_bytes)
     assert found.values == pytest.approx(expected)
     assert found.num_units == 30
 

@@ -13,15 +13,19 @@ import numpy as np
 import pytest
 from rich.console import Console
 from support.toys import Toy, documents_of, parallel_documents
+from support.units import each
 
+from tokbench.corpus import Document
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregation
 from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.counting_pass import evaluate
+from tokbench.evaluation.drawn_units import aligned_unit
 from tokbench.evaluation.fairness import fairness_of
 from tokbench.evaluation.figures import best_of, in_order
+from tokbench.evaluation.unit_keys import UnitKeys
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.fairness import gini
@@ -32,8 +36,6 @@ from tokbench.render.html.tables import figures_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tokbench.corpus import Document
 
 TOKENS = METRICS["bytes_per_token"]
 LETTERS = Toy("a", "b", " ", name="letters")
@@ -217,7 +219,10 @@ def test_resamples_of_premiums_and_gini_are_those_of_the_drawn_lines() -> None:
     toy = Toy("a", "b", " ", "ab")
     found = fairness_of(evaluate(toy, AlignedLines(documents, alignment)), alignment, reference="en", seed=5)
     assert found.incomplete_lines == 2  # the line without text in any language is none of them
-    drawn = resamples(np.arange(len(complete)), seed=5)
+    # Lines are drawn in the order of their keys.
+    lines = [Document("x", "en", "", aligned_unit(number + 1)) for number in complete]
+    complete = [complete[position] for position in np.argsort(UnitKeys().of(lines)).tolist()]
+    drawn = resamples(each(len(complete)), seed=5)
     assert drawn is not None
     tokens = {
         name: [len(toy.encode(lines[number])) for number in complete] for name, lines in languages.items()

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from support.toys import Toy, documents_of
+from support.units import column, each, ratios, units_of
 
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import difference, difference_interval
 from tokbench.metrics.bootstrap import RESAMPLES, Interval, Resampled, interval_of, resamples
 from tokbench.metrics.tally import DOCUMENT_COUNTS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-def each(number: int) -> NDArray[np.int64]:
-    """As many documents, each a unit by itself."""
-    return np.arange(number)
 
 
 def resampled(estimate: float, *values: float) -> Resampled:
@@ -28,25 +19,21 @@ def resampled(estimate: float, *values: float) -> Resampled:
 
 def test_fewer_than_five_units_say_nothing() -> None:
     assert all(resamples(each(number), seed=0) is None for number in range(5))
-    assert resamples(np.array([0, 1, 2, 3] * 9), seed=0) is None  # however many documents they have
+    assert resamples(units_of([0, 1, 2, 3] * 9), seed=0) is None  # however many documents they have
     assert resamples(each(5), seed=0) is not None
 
 
 def test_documents_of_a_unit_are_drawn_together() -> None:
-    units = np.array([7, 7, 3, 9, 9, 1, 5, 7])
+    counts = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000]
+    units = units_of([7, 7, 3, 9, 9, 1, 5, 7], counts)
     drawn = resamples(units, seed=2, num_resamples=40)
-    alone = resamples(np.array([7, 3, 9, 1, 5]), seed=2, num_resamples=40)
     assert drawn is not None
-    assert alone is not None
     assert drawn.num_units == 5
-    counts = np.array([[1], [10], [100], [1000], [10_000], [100_000], [1_000_000], [10_000_000]])
-    by_unit = np.array([[10_000_011], [100], [11_000], [100_000], [1_000_000]])
-    assert drawn.sums(counts).tolist() == alone.sums(by_unit).tolist()
-    some = np.array([1, 2, 6])  # of units 7, 3 and 5
-    assert (
-        drawn.sums(counts[some], documents=some).tolist()
-        == alone.sums(np.array([[10], [100], [0], [0], [1_000_000]])).tolist()
-    )
+    assert drawn.keys.tolist() == [1, 3, 5, 7, 9]
+    by_unit = np.array([100_000, 100, 1_000_000, 10_000_011, 11_000])
+    assert drawn.sums(units)[:, 0].tolist() == (drawn.weights @ by_unit).tolist()
+    some = units_of([7, 3, 5], [10, 100, 1_000_000])
+    assert drawn.sums(some)[:, 0].tolist() == (drawn.weights @ [0, 100, 1_000_000, 10, 0]).tolist()
 
 
 def test_as_many_are_drawn_as_there_are() -> None:
@@ -65,22 +52,6 @@ def test_the_seed_decides() -> None:
     assert other is not None
     assert np.array_equal(one.weights, same.weights)
     assert not np.array_equal(one.weights, other.weights)
-
-
-def test_the_ratio_is_that_of_sums() -> None:
-    drawn = resamples(each(5), seed=0, num_resamples=20)
-    assert drawn is not None
-    above, below = np.array([1, 2, 30, 4, 5]), np.array([2, 5, 7, 9, 4])
-    ratios = drawn.ratios(above, below)
-    assert ratios is not None
-    by_hand = [(weights @ above) / (weights @ below) for weights in drawn.weights]
-    assert ratios.tolist() == pytest.approx(by_hand)
-
-
-def test_a_resample_without_a_denominator_leaves_no_interval() -> None:
-    drawn = resamples(each(5), seed=0)
-    assert drawn is not None
-    assert drawn.ratios(np.ones(5, np.int64), np.array([0, 0, 0, 0, 1])) is None
 
 
 def test_the_interval_is_of_percentiles() -> None:
@@ -109,10 +80,9 @@ def test_it_holds_the_truth_about_as_often_as_it_says(documents: int) -> None:
     for _ in range(100):
         below = generator.integers(50, 500, documents)
         above = generator.poisson(4.0 * below * generator.gamma(30, 1 / 30, documents))
-        ratios = drawn.ratios(above, below)
-        assert ratios is not None
+        found = ratios(drawn, each(documents, above, below))
         estimate = above.sum() / below.sum()
-        low, high = interval_of(ratios, estimate=estimate, num_units=drawn.num_units)
+        low, high = interval_of(found, estimate=estimate, num_units=drawn.num_units)
         held += low <= 4 <= high
         widths.append(high - low)
     assert 87 <= held <= 100
@@ -122,15 +92,16 @@ def test_it_holds_the_truth_about_as_often_as_it_says(documents: int) -> None:
     assert np.mean(widths) == pytest.approx(2 * 1.96 * spread, rel=0.1)
 
 
-def test_many_documents_are_dealt_into_units_of_one_size() -> None:
-    drawn = resamples(each(10_000), seed=0, num_resamples=3)
+def test_many_documents_are_dealt_into_lots_by_their_keys() -> None:
+    keys = np.random.default_rng(4).integers(0, 1 << 63, 10_000).astype(np.uint64)
+    units = units_of(keys, np.ones(10_000, np.int64))
+    drawn = resamples(units, seed=0, num_resamples=3)
     assert drawn is not None
-    sizes = np.bincount(drawn.units)
-    assert len(sizes) == drawn.weights.shape[1] == 4096
-    assert set(sizes.tolist()) <= {2, 3}
-    assert drawn.units[:100].tolist() != sorted(drawn.units[:100].tolist())  # dealt at random
-    ones = np.ones(10_000, np.int64)
-    assert drawn.ratios(ones, ones).tolist() == [1, 1, 1]  # type: ignore[union-attr]
+    assert drawn.are_lots
+    assert drawn.keys.tolist() == sorted({key % 4096 for key in keys.tolist()})
+    assert drawn.num_units == drawn.weights.shape[1] > 3600  # 4,096, but for those that were dealt nothing
+    sizes = np.bincount((keys % np.uint64(4096)).astype(np.int64), minlength=4096)
+    assert drawn.sums(units)[:, 0].tolist() == (drawn.weights @ sizes[sizes > 0]).tolist()
 
 
 def test_pairing_tells_apart_what_single_intervals_do_not() -> None:
@@ -141,7 +112,7 @@ def test_pairing_tells_apart_what_single_intervals_do_not() -> None:
     drawn = resamples(each(300), seed=0)
     assert drawn is not None
     worse, better = (
-        Resampled(num_bytes.sum() / counts.sum(), drawn.ratios(num_bytes, counts), 300)  # type: ignore[arg-type]
+        Resampled(num_bytes.sum() / counts.sum(), ratios(drawn, each(300, num_bytes, counts)), 300)
         for counts in (tokens, tokens * 99 // 100)
     )
     assert worse.interval.high > better.interval.low
@@ -156,12 +127,11 @@ def test_pairing_tells_apart_what_single_intervals_do_not() -> None:
 
 
 def test_the_columns_are_those_of_each_document() -> None:
-    evaluation = evaluate(Toy("a", "b"), documents_of("ab", "aé", "b b"))
-    assert evaluation.column("bytes").tolist() == [2, 3, 3]
-    assert evaluation.column("unknown_tokens").tolist() == [0, 1, 1]
-    assert evaluation.document_counts.shape == (3, len(DOCUMENT_COUNTS))
-    with pytest.raises(ValueError, match="not in"):
-        evaluation.column("lengths")
+    documents = documents_of("ab", "aé", "b b")
+    evaluation = evaluate(Toy("a", "b"), documents)
+    assert column(evaluation, documents, "bytes") == [2, 3, 3]
+    assert column(evaluation, documents, "unknown_tokens") == [0, 1, 1]
+    assert evaluation.group_units["all"].counts.shape == (3, len(DOCUMENT_COUNTS))
 
 
 def test_differences_are_relative_or_of_shares() -> None:

@@ -1,0 +1,95 @@
+"""Counts by unit: sums that do not depend on the order, and lots where there are too many units."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from support.units import units_of
+
+from tokbench.metrics import unit_counts
+from tokbench.metrics.unit_counts import MOST_UNITS, UnitSums, joined
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tokbench.metrics.unit_counts import UnitCounts
+
+few_keys = st.integers(0, 12).map(lambda key: key * 4099)
+"""So few that they come twice, so far apart that lots are not their order."""
+some = st.lists(st.tuples(few_keys, st.integers(0, 9)), max_size=12)
+
+
+def summed(pairs: list[tuple[int, int]], *, most: int) -> UnitCounts:
+    sums = UnitSums(1, most_units=most)
+    for key, count in pairs:
+        sums.add(np.array([key], np.uint64), np.array([[count]]))
+    return sums.counts()
+
+
+def content(units: UnitCounts) -> tuple[list[int], list[list[int]], bool]:
+    return units.keys.tolist(), units.counts.tolist(), units.are_lots
+
+
+@given(one=some, other=some, third=some)
+def test_sums_do_not_depend_on_who_added_what(
+    one: list[tuple[int, int]], other: list[tuple[int, int]], third: list[tuple[int, int]]
+) -> None:
+    whole = summed([*one, *other, *third], most=5)
+    a, b, c = (summed(each, most=5) for each in (one, other, third))
+    together = [
+        joined([a, b, c], most_units=5),
+        joined([c, a, b], most_units=5),
+        joined([joined([a, b], most_units=5), c], most_units=5),
+        joined([a, joined([b, c], most_units=5)], most_units=5),
+    ]
+    assert [content(each) for each in together] == [content(whole)] * 4
+
+
+@given(pairs=some)
+def test_they_are_those_of_a_dictionary(pairs: list[tuple[int, int]]) -> None:
+    expected: Counter[int] = Counter()
+    for key, count in pairs:
+        expected[key] += count
+    are_lots = len({key for key, _ in pairs}) > 5
+    if are_lots:
+        lots: Counter[int] = Counter()
+        for key, count in expected.items():
+            lots[key % MOST_UNITS] += count
+        expected = lots
+    found = summed(pairs, most=5)
+    assert found.keys.tolist() == sorted({key % MOST_UNITS if are_lots else key for key, _ in pairs})
+    assert {
+        key: count for key, [count] in zip(found.keys.tolist(), found.counts.tolist(), strict=True) if count
+    } == {key: count for key, count in expected.items() if count}
+    assert found.are_lots == are_lots
+
+
+def test_many_rows_are_added_up_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unit_counts, "_WAITING_ROWS", 3)
+    sums = UnitSums(1)
+    for key in [5, 1, 5, 9, 5, 1, 1]:
+        sums.add(np.array([key], np.uint64), np.array([[1]]))
+    assert content(sums.counts()) == ([1, 5, 9], [[3], [3], [1]], False)
+    assert content(sums.counts()) == ([1, 5, 9], [[3], [3], [1]], False)
+
+
+def test_units_are_kept_apart_up_to_a_number_of_them() -> None:
+    keys = np.arange(1, MOST_UNITS + 2)
+    assert not joined([units_of(keys[:-1], keys[:-1])]).are_lots
+    whole = joined([units_of(keys, keys)])
+    assert whole.are_lots
+    assert whole.keys.tolist() == list(range(MOST_UNITS))
+    assert whole.counts[1].tolist() == [1 + MOST_UNITS + 1]
+    kept = UnitSums(1, most_units=None)
+    kept.add(keys.astype(np.uint64), keys[:, np.newaxis])
+    assert content(kept.counts()) == (keys.tolist(), keys[:, np.newaxis].tolist(), False)
+    assert content(kept.counts().as_lots()) == content(whole)
+
+
+def test_only_some_units() -> None:
+    units = units_of([3, 9, 20], [1, 2, 3])
+    assert content(units.only(np.array([20, 3, 4], np.uint64))) == ([3, 20], [[1], [3]], False)

@@ -1,0 +1,39 @@
+"""Why a corpus has no document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.errors import CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.corpus.files import CorpusFile
+    from tokbench.corpus.sides import Side
+    from tokbench.corpus.text import Problems
+
+
+def no_document(files: Sequence[CorpusFile], problems: Problems, side: Side | None) -> CorpusError:
+    """The error for files of which nothing was read.
+
+    Args:
+        files: at least one.
+        problems: what was skipped in them.
+        side: of the last split that they went through.
+    """
+    if side is not None:
+        part = "held-out" if side.held_out else "training"
+        return CorpusError(
+            f"the {part} part of the corpus has no document",
+            hint="cut files into smaller documents (--documents lines), or choose another share or seed",
+        )
+    first, *others = [file.name for file in files]
+    names = f"{first} and {len(others)} more" if others else first
+    if problems.long_documents:
+        return CorpusError(
+            f"no document of {names} is short enough", hint="--max-document-bytes sets another bound"
+        )
+    if problems.skipped_documents:
+        return CorpusError(f"no document of {names} is UTF-8", hint="--errors replace keeps what can be read")
+    return CorpusError(f"there is no text in {names}", hint="name a file with text")

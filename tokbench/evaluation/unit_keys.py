@@ -1,0 +1,93 @@
+"""Keys of the units that documents were drawn with: hashes of their numbers, the same in whatever parts they come."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.evaluation.drawn_units import unit_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.corpus import Document
+    from tokbench.evaluation.drawn_units import UnitKind
+
+_FILE, _NAMED, _COUNTED = 1 << 62, 2 << 62, 3 << 62
+_BITS_OF_PLACE = 44
+"""Places in a file are below 16 TiB."""
+_MASK = (1 << 62) - 1
+
+
+class UnitKeys:
+    """Gives each document the key of its unit, and keeps in mind which units there are besides single documents.
+
+    Attributes:
+        single_documents: documents that are units by themselves.
+        named: kind → the keys of its units.
+        line_groups: groups with aligned lines.
+    """
+
+    def __init__(self) -> None:
+        self.single_documents = 0
+        self.named: dict[UnitKind, set[int]] = {"aligned line": set(), "record": set(), "file": set()}
+        self.line_groups: set[str] = set()
+        self._counted = 0
+
+    def of(self, documents: Sequence[Document]) -> NDArray[np.uint64]:
+        """uint64[D], the keys of the next documents; without a place and a unit, one is known by its number."""
+        return _mixed(np.fromiter(map(self._number, documents), np.uint64, len(documents)))
+
+    def join(self, single_documents: int, named: Mapping[UnitKind, set[int]], line_groups: set[str]) -> None:
+        """Keep in mind what was met elsewhere."""
+        self.single_documents += single_documents
+        self.line_groups |= line_groups
+        for kind, numbers in named.items():
+            self.named[kind] |= numbers
+
+    @property
+    def units(self) -> dict[str, int]:
+        """How many of each kind there are: "aligned lines", "files", "documents" (records, too)."""
+        found = {
+            "aligned lines": len(self.named["aligned line"]),
+            "files": len(self.named["file"]),
+            "documents": self.single_documents + len(self.named["record"]),
+        }
+        return {kind: number for kind, number in found.items() if number}
+
+    def _number(self, document: Document) -> int:
+        unit, place = document.unit, document.place
+        if unit is not None:
+            return self._named(unit, document)
+        self.single_documents += 1
+        if place is not None:
+            return (place[0] << _BITS_OF_PLACE | place[1]) & _MASK
+        self._counted += 1
+        return _COUNTED | self._counted
+
+    def _named(self, unit: str, document: Document) -> int:
+        kind = unit_kind(unit)
+        if kind == "file" and document.place is not None:
+            number = _FILE | document.place[0]
+        else:
+            digest = blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            number = _NAMED | int.from_bytes(digest, "little") & _MASK
+        self.named[kind].add(number)
+        if kind == "aligned line":
+            self.line_groups.add(document.group)
+        return number
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers that follow one another spread over all: a bijection, so that different ones stay different.
+
+    Source: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators" (the mixing of SplitMix64).
+    """
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
