@@ -10,10 +10,12 @@ from typing import Annotated, Literal
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, ProgressOption
 from tokbench.cli.text_options import TextChoices
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizersOption
+from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import BackendUnavailableError, ConfigError
 from tokbench.render.console import ColorChoice, make_console
@@ -56,14 +58,38 @@ def play(
     _check_terminal()
     _check_columns(names)
     begun = _first_text(begin, reading)
-    from tokbench.play.app import PlayApp
+    _open_session(
+        names, begun, opening=opening, special=special_policy, dark=_is_dark(theme), progress=progress
+    )
+
+
+def _open_session(
+    names: list[str],
+    begun: str,
+    *,
+    opening: OpeningChoices,
+    special: SpecialPolicy,
+    dark: bool,
+    progress: ProgressChoice,
+) -> None:
+    from tokbench.opening.request import OpenRequest
+    from tokbench.play.app import Names, PlayApp
     from tokbench.play.columns import OpenTokenizer
     from tokbench.workbench.open import find_and_open
 
     request = opening.request()
     with showing_progress(progress) as report:
         opened = [OpenTokenizer(name, find_and_open(name, request, progress=report)) for name in names]
-    PlayApp(opened, begun, special=special_policy, dark=_is_dark(theme)).run()
+
+    def open_named(name: str) -> OpenTokenizer:
+        try:
+            return OpenTokenizer(name, find_and_open(name, request, progress=no_progress))
+        except ConfigError:  # the options are those of another tokenizer
+            plain = OpenRequest(engine=request.engine)
+            return OpenTokenizer(name, find_and_open(name, plain, progress=no_progress))
+
+    named = Names(open_named, completion.tokenizers)
+    PlayApp(opened, begun, special=special, dark=dark, names=named).run()
 
 
 def _write_page(

@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.text import Text
 from textual import on
 from textual.app import App
 from textual.binding import Binding
-from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import Footer, Static
+from textual.containers import Horizontal
+from textual.widgets import Footer
 
 from tokbench.core.plurals import counted
+from tokbench.errors import TokbenchError
 from tokbench.play.background import Background
+from tokbench.play.cases import add_case
+from tokbench.play.chat_screen import ChatScreen
 from tokbench.play.columns import encode_columns
+from tokbench.play.detail_pane import DetailPane
 from tokbench.play.editor import Editor
 from tokbench.play.help_screen import HelpScreen
 from tokbench.play.looks import looks_for
+from tokbench.play.open_dialog import OpenDialog
 from tokbench.play.rule import Rule
-from tokbench.play.token_details import ask_about, detail_lines
+from tokbench.play.save_dialog import SaveDialog
+from tokbench.play.search_dialog import SearchDialog
+from tokbench.play.token_details import ask_about
 from tokbench.play.token_pane import TokenPane
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.screen import Screen
 
     from tokbench.core.tokens import SpecialPolicy
-    from tokbench.errors import TokbenchError
     from tokbench.play.columns import Column, OpenTokenizer
+    from tokbench.play.open_dialog import OpenRequested
     from tokbench.play.token_details import TokenAnswer
 
 MOST_COLUMNS = 3
 """Tokenizers that are shown side by side."""
+MOST_COPIED = 100_000
+"""Ids that are copied at most: terminals refuse long messages."""
+_OF_THE_SESSION = {"help", "steps", "search", "chat", "open", "copy", "save", "close_column"}
 _FEW_COLOURS = ("standard", "windows")
 
 
-class PlayApp(App[None]):
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Tokenizers by their names.
+
+    Attributes:
+        open: opens what a name stands for; raises a `TokbenchError` where it cannot.
+        complete: the names that begin as a text does.
+    """
+
+    open: Callable[[str], OpenTokenizer]
+    complete: Callable[[str], list[str]]
+
+
+class PlayApp(App[None], inherit_bindings=False):
     """The session.
 
     Args:
@@ -45,6 +70,7 @@ class PlayApp(App[None]):
         text: what the session begins with.
         special: what the text of a special token becomes.
         dark: whether the screen begins dark.
+        names: how tokenizers are opened and completed by name.
     """
 
     CSS_PATH = "play.tcss"
@@ -52,50 +78,71 @@ class PlayApp(App[None]):
     TITLE = "tokbench play"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help"),
-        Binding("tab", "app.focus_next", "Next part", priority=True),
-        Binding("shift+tab", "app.focus_previous", show=False, priority=True),
-        Binding("f8", "turn", "Light/dark"),
-        Binding("ctrl+q", "quit", "Quit", priority=True),
+        Binding("f2", "steps", "Steps"),
+        Binding("f3", "search", "Search"),
+        Binding("f4", "chat", "Chat"),
+        Binding("f5", "open", "Open"),
+        Binding("f6", "copy", "Copy ids"),
+        Binding("f7", "save", "Save"),
+        Binding("f8", "turn", show=False),
+        Binding("f9", "close_column", show=False),
+        Binding("ctrl+q", "quit", "Quit"),
+        Binding("ctrl+c", "help_quit", show=False, system=True),
     ]
 
     def __init__(
-        self, tokenizers: Sequence[OpenTokenizer], text: str, *, special: SpecialPolicy, dark: bool
+        self,
+        tokenizers: Sequence[OpenTokenizer],
+        text: str,
+        *,
+        special: SpecialPolicy,
+        dark: bool,
+        names: Names,
     ) -> None:
         super().__init__()
         self._tokenizers = list(tokenizers)
         self._first_text = text
         self._special = special
         self._dark = dark
+        self._names = names
+        self._last: TokenPane | None = None
+        self._opened = list(self._tokenizers)
+        self._cases = "cases.jsonl"
         self._columns: list[Column] = []
-        self._answer: TokenAnswer | None = None
         self._encoding = Background(self, tell=self._tell)
         self._asking = Background(self, tell=self._tell)
+        self._opening = Background(self, tell=self._tell)
 
     @property
-    def is_busy(self) -> bool:
-        """Whether tokens, or what there is to know of one, are on their way."""
-        return self._encoding.is_busy or self._asking.is_busy
+    def _base(self) -> Screen[Any]:
+        """The screen with the text, whatever is above it."""
+        return self.screen_stack[0]
 
     @property
     def editor(self) -> Editor:
         """The text."""
-        return self.query_one(Editor)
+        return self._base.query_one(Editor)
+
+    @property
+    def details(self) -> DetailPane:
+        """What there is to know of the selected token."""
+        return self._base.query_one(DetailPane)
 
     @property
     def panes(self) -> list[TokenPane]:
         """The columns of tokens, from left to right."""
-        return list(self.query(TokenPane))
+        return list(self._base.query(TokenPane))
 
     def compose(self) -> ComposeResult:
         """The parts of the screen, from above."""
-        yield Rule("text", id="text-rule")
+        yield Rule("text", id="text-rule", hint="Tab goes on")
         yield Editor(self._first_text, id="text")
         with Horizontal(id="columns"):
             for tokenizer in self._tokenizers:
                 yield TokenPane(tokenizer.name)
-        yield Rule("token", id="details-rule")
-        with VerticalScroll(id="details"):
-            yield Static(id="answer")
+        rule = Rule("token", id="details-rule")
+        yield rule
+        yield DetailPane(rule, id="details")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -104,13 +151,18 @@ class PlayApp(App[None]):
         self.editor.focus()
         self._encode()
 
+    def on_descendant_focus(self) -> None:
+        """Remember which column is the current one."""
+        if isinstance(self.focused, TokenPane):
+            self._last = self.focused
+
     # --- tokens -------------------------------------------------------------------------------
 
     @on(Editor.Edited)
     def _encode(self) -> None:
         """Encode the text as it is now, on a thread."""
         text, tokenizers = self.editor.buffer.text, list(self._tokenizers)
-        self.query_one("#text-rule", Rule).say(f"{counted(len(text), 'character')} · encoding …")
+        self._base.query_one("#text-rule", Rule).say(f"{counted(len(text), 'character')} · encoding …")
         self._encoding.ask(lambda: encode_columns(tokenizers, text, special=self._special), self._show)
 
     def _show(self, columns: list[Column]) -> None:
@@ -118,7 +170,7 @@ class PlayApp(App[None]):
         self._columns = columns
         data = columns[0].data
         characters = counted(len(self.editor.buffer.text), "character")
-        self.query_one("#text-rule", Rule).say(f"{characters} · {counted(len(data), 'byte')}")
+        self._base.query_one("#text-rule", Rule).say(f"{characters} · {counted(len(data), 'byte')}")
         looks = looks_for(self.console, dark=self._dark)
         fewest = min(map(len, columns))
         for pane, column in zip(self.panes, columns, strict=False):
@@ -148,9 +200,8 @@ class PlayApp(App[None]):
                 pane.select(pane.column.index_at(offset))
         column, index = of.column, of.selected
         if column is None or not len(column):
-            self._answer = None
             self.editor.mark(range(0))
-            self._write(Text("Type or paste a text: its tokens appear as you type.", "dim"))
+            self.details.show(None)
             return
         first = len(column.data[: int(column.starts[index])].decode(errors="ignore"))
         size = len(column.data[int(column.starts[index]) : int(column.stops[index])].decode(errors="replace"))
@@ -159,40 +210,127 @@ class PlayApp(App[None]):
 
     @property
     def _current(self) -> TokenPane:
-        """The column in focus, or the first one."""
-        return next((pane for pane in self.panes if pane.has_focus), self.panes[0])
-
-    # --- details ------------------------------------------------------------------------------
+        """The column that was in focus last, or the first one."""
+        return self._last if self._last in self.panes else self.panes[0]
 
     def _tell_answer(self, answer: TokenAnswer) -> None:
-        self._answer = answer
-        self._write_answer()
-
-    def on_resize(self) -> None:
-        """Fold the details anew."""
-        self.call_after_refresh(self._write_answer)
-
-    def _write_answer(self) -> None:
-        if self._answer is None:
-            return
-        several = len(self._columns) > 1
-        name = f"of {self._answer.column.source.name}" if several else ""
-        self.query_one("#details-rule", Rule).say(name)
-        width = max(self.query_one("#details").size.width - 2, 20)
-        self._write(Text("\n").join(detail_lines(self._answer, width=width)))
-
-    def _write(self, text: Text) -> None:
-        self.query_one("#answer", Static).update(text)
+        self.details.show(answer, of=answer.column.source.name if len(self._columns) > 1 else "")
 
     def _tell(self, error: TokbenchError) -> None:
         """Say what went wrong."""
-        self.notify(error.message, severity="error", markup=False)
+        message = f"{error.message}; {error.hint}" if error.hint else error.message
+        self.notify(message, severity="error", markup=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The keys of the session are those of its own screen alone."""
+        if self.screen_stack and self.screen is not self._base and action in _OF_THE_SESSION:
+            return False
+        return super().check_action(action, parameters)
 
     # --- keys ---------------------------------------------------------------------------------
 
     def action_help(self) -> None:
         """Show the keys."""
         self.push_screen(HelpScreen())
+
+    def action_steps(self) -> None:
+        """Show the steps that made the pre-token of the selected token, or the token again."""
+        self.details.turn()
+        self.set_focus(self.details if self.details.shows_steps else self._current)
+
+    def action_search(self) -> None:
+        """Search the vocabulary of the current column."""
+
+        def take(text: str | None) -> None:
+            if text:
+                self.editor.insert(text)
+
+        self.push_screen(SearchDialog(self._current_tokenizer), take)
+
+    def action_chat(self) -> None:
+        """Show the text as a conversation."""
+        self.push_screen(ChatScreen(self._current_tokenizer, self.editor.buffer.text))
+
+    def action_copy(self) -> None:
+        """Copy the ids of the current column, by the terminal."""
+        column = self._current.column
+        if column is None or not len(column):
+            self.notify("there are no ids", severity="warning")
+        elif len(column) > MOST_COPIED:
+            self.notify(
+                f"{len(column):,} ids are too many for a clipboard: `tokbench encode FILE` writes them",
+                severity="warning",
+            )
+        else:
+            self.copy_to_clipboard(" ".join(map(str, column.ids.tolist())))
+            self.notify(f"copied {counted(len(column), 'id')} of {column.source.name}", markup=False)
+
+    def action_save(self) -> None:
+        """Add the text to a file of cases."""
+
+        def save(file: str | None) -> None:
+            if file is None:
+                return
+            try:
+                cases = add_case(Path(file), self.editor.buffer.text)
+            except TokbenchError as error:
+                self._tell(error)
+                return
+            self._cases = file
+            self.notify(f"{file} has {counted(cases, 'case')} for `tokbench check`", markup=False)
+
+        self.push_screen(SaveDialog(self._cases), save)
+
+    # --- columns ------------------------------------------------------------------------------
+
+    def action_open(self) -> None:
+        """Open a tokenizer."""
+
+        def begin(asked: OpenRequested | None) -> None:
+            if asked is not None:
+                self._opening.ask(lambda: self._open(asked.name), lambda one: self._take(one, asked))
+
+        current = self._current_tokenizer
+        used = [each.request for each in self._opened if each is not current]
+        dialog = OpenDialog(
+            self._names.complete,
+            used=used,
+            current=current.name,
+            has_room=len(self._tokenizers) < MOST_COLUMNS,
+        )
+        self.push_screen(dialog, begin)
+
+    def _open(self, name: str) -> OpenTokenizer:
+        """A tokenizer, of those that were opened before where it is among them."""
+        known = next((each for each in self._opened if each.request == name), None)
+        return known or self._names.open(name)
+
+    def _take(self, tokenizer: OpenTokenizer, asked: OpenRequested) -> None:
+        """Show a tokenizer that has been opened."""
+        if tokenizer not in self._opened:
+            self._opened.append(tokenizer)
+        if asked.in_place or len(self._tokenizers) == MOST_COLUMNS:
+            self._tokenizers[self.panes.index(self._current)] = tokenizer
+        else:
+            self._tokenizers.append(tokenizer)
+            self._base.query_one("#columns").mount(TokenPane(tokenizer.name))
+        self._encode()
+
+    async def action_close_column(self) -> None:
+        """Close the current column; the last one stays."""
+        if len(self._tokenizers) == 1:
+            self.notify("the last column stays", severity="warning")
+            return
+        pane = self._current
+        del self._tokenizers[self.panes.index(pane)]
+        await pane.remove()
+        self._encode()
+
+    @property
+    def _current_tokenizer(self) -> OpenTokenizer:
+        return self._tokenizers[self.panes.index(self._current)]
+
+    # --- colours ------------------------------------------------------------------------------
 
     def action_turn(self) -> None:
         """From dark to light, and back."""

@@ -32,11 +32,6 @@ class Background:
         self._waiting: tuple[Callable[[], Any], Callable[[Any], None]] | None = None
         self._is_running = False
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether anything runs or waits."""
-        return self._is_running or self._waiting is not None
-
     def ask(self, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
         """Run work on a thread and hand its result over; what has waited until now is given up.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from tokbench.core.token_arrays import KIND_NUMBERS, encode_spans
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
 from tokbench.inspection.contents import TokenizerContents
 from tokbench.inspection.entries import Entries
+from tokbench.play.blocks import block_edges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,8 +64,8 @@ class Column:
         starts: int64[N], where each token begins in the text, in bytes.
         stops: int64[N], where it ends.
         kinds: uint8[N], the number of its kind.
+        blocks: the first token of each block, and the number of tokens.
         differs: bool[N], whether some other column has no token that covers the same bytes.
-        seconds: what encoding took.
     """
 
     source: OpenTokenizer
@@ -74,8 +74,13 @@ class Column:
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
     kinds: NDArray[np.uint8]
+    blocks: tuple[int, ...]
     differs: NDArray[np.bool_]
-    seconds: float
+
+    @cached_property
+    def num_differ(self) -> int:
+        """How many tokens differ."""
+        return int(self.differs.sum())
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -117,18 +122,20 @@ def with_differences(columns: Sequence[Column]) -> list[Column]:
 
 def _in_all(places: NDArray[np.int64], others: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
     found = np.ones(len(places), np.bool_)
-    for other in others:
-        found &= np.isin(places, other)
+    for other in map(
+        np.sort, others
+    ):  # which takes no time where spans ascend, as they do but for odd tokenizers
+        nearest = np.minimum(np.searchsorted(other, places), len(other) - 1)
+        found &= other[nearest] == places if len(other) else False
     return found
 
 
 def _places(column: Column) -> NDArray[np.int64]:
-    """A number for each span; that of two spans is the same where they are."""
+    """A number for each span, the same for the same span."""
     return column.starts * (len(column.data) + 1) + column.stops
 
 
 def _encoded(source: OpenTokenizer, text: str, *, special: SpecialPolicy) -> Column:
-    started = time.perf_counter()
     data = text.encode()
     if special is SpecialPolicy.TEXT:
         spans = encode_spans(source.tokenizer, [text])
@@ -139,5 +146,5 @@ def _encoded(source: OpenTokenizer, text: str, *, special: SpecialPolicy) -> Col
         starts = np.array([token.span.start for token in tokens], np.int64)
         stops = np.array([token.span.stop for token in tokens], np.int64)
         kinds = np.array([KIND_NUMBERS[token.kind] for token in tokens], np.uint8)
-    took = time.perf_counter() - started
-    return Column(source, data, ids, starts, stops, kinds, np.zeros(len(ids), np.bool_), took)
+    blocks = block_edges(data, starts, stops)
+    return Column(source, data, ids, starts, stops, kinds, blocks, np.zeros(len(ids), np.bool_))

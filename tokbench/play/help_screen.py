@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual.binding import Binding
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
+
+from tokbench.play.dialog import Dialog
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
 KEYS = (
     ("everywhere", (
         ("Tab, Shift+Tab", "the next part of the screen: text, tokens, details"),
+        ("F2", "the steps that made the pre-token, and back; ← → go through them"),
+        ("F3", "search the vocabulary"),
+        ("F4", "the text as a conversation: lines as `user: Hi`, or JSON"),
+        ("F5", "open another tokenizer, or change this one"),
+        ("F6", "copy the ids of this column"),
+        ("F7", "add the text to the cases of `tokbench check`"),
         ("F8", "light or dark"),
+        ("F9", "close this column"),
         ("Ctrl+Q", "end"),
     )),
     ("in the text", (
@@ -35,10 +43,10 @@ KEYS = (
 _KEY_WIDTH = 20
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """All keys; any of Escape, F1 and q closes it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q", "dismiss", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f1,q", "close", "Close")]
 
     def compose(self) -> ComposeResult:
         """A box with a list."""

@@ -16,12 +16,14 @@ class Rule(Widget):
 
     Args:
         title: the title.
+        hint: what is said at the right end.
     """
 
-    def __init__(self, title: str, *, id: str) -> None:
+    def __init__(self, title: str, *, id: str, hint: str = "") -> None:
         super().__init__(id=id)
         self._title = title
         self._note = ""
+        self._hint = hint
 
     def say(self, note: str, *, title: str | None = None) -> None:
         """Say something beside the title, or change the title too."""
@@ -34,6 +36,7 @@ class Rule(Widget):
         width = self.size.width
         note = f"  {self._note} " if self._note else " "
         text = Strip([Segment(" "), Segment(self._title, _BOLD), Segment(note)])
-        rest = max(width - text.cell_length - 1, 0)
-        strip = Strip([*text, Segment("─" * rest, _FAINT)]).apply_style(self.rich_style)
+        hint = f" {self._hint}" if self._hint else ""
+        rest = max(width - text.cell_length - len(hint) - 1, 0)
+        strip = Strip([*text, Segment("─" * rest + hint, _FAINT)]).apply_style(self.rich_style)
         return strip.adjust_cell_length(width, self.rich_style)

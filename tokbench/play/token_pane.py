@@ -168,7 +168,7 @@ class TokenPane(Widget, can_focus=True):
         if self._has_others:
             if 0 < self._fewest < count:
                 figures += f" +{100 * (count / self._fewest - 1):.1f} %"
-            return f"{figures} · {int(self.column.differs.sum()):,} differ"
+            return f"{figures} · {self.column.num_differ:,} differ"
         return f"{figures} · {len(self.column.data) / count:.2f} bytes/token" if count else figures
 
     # --- keys ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The tokens of a column in rows of a width, worked out only round the place that is shown.
 
-Tokens are laid out in blocks, each by itself and beginning a row: a block ends behind a line end, or where it has grown
-long. So any of a million tokens is found by laying out the few hundred round it.
+Tokens are laid out in blocks (`blocks`), each by itself and beginning a row. So any of a million tokens is found by
+laying out the few hundred round it.
 """
 
 from __future__ import annotations
@@ -10,21 +10,15 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from tokbench.core.tokens import Segmentation, TokenKind
 from tokbench.render.token_view import separators_for, visible_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from tokbench.play.columns import Column
     from tokbench.render.glyphs import Glyph
 
-SHORTEST_BLOCK, LONGEST_BLOCK = 256, 512
-"""Tokens of a block: behind so many it ends at the next line end, and behind so many in any case."""
 _BLOCKS_KEPT = 64
 
 
@@ -74,7 +68,7 @@ class TokenLayout:
         self.column = column
         self._width = width
         self._has_separators = has_separators
-        self._edges = block_edges(column)
+        self._edges = column.blocks
         self.rows = lru_cache(maxsize=_BLOCKS_KEPT)(self._rows)
 
     @property
@@ -125,42 +119,6 @@ class TokenLayout:
             kind = TokenKind.NORMAL if each.token is None else each.token.kind
             token = None if each.token is None else first + each.turn
             yield Cell(token, kind, each.covers_text, each.strip.glyphs, between)
-
-
-def block_edges(column: Column) -> list[int]:
-    """The first token of each block, and the number of tokens.
-
-    A block begins with a whole character that no token before it reaches into.
-    """
-    count = len(column)
-    if count <= LONGEST_BLOCK:
-        return [0, count]
-    may_begin = _where_blocks_may_begin(column)
-    data = np.frombuffer(column.data, np.uint8)
-    at_line_start = data[np.maximum(column.starts[may_begin], 1) - 1] == ord("\n")
-    lines = may_begin[at_line_start]
-    edges = [0]
-    while count - edges[-1] > LONGEST_BLOCK:
-        edge = _next(lines, edges[-1] + SHORTEST_BLOCK)
-        if edge is None or edge - edges[-1] > LONGEST_BLOCK:
-            edge = _next(may_begin, edges[-1] + LONGEST_BLOCK)
-        if edge is None:
-            break
-        edges.append(edge)
-    return [*edges, count]
-
-
-def _where_blocks_may_begin(column: Column) -> NDArray[np.intp]:
-    data = np.frombuffer(column.data, np.uint8)
-    starts = np.minimum(column.starts, len(data) - 1)
-    begins_character = (data[starts] & 0xC0) != 0x80
-    reached = np.maximum.accumulate(np.concatenate([[0], column.stops[:-1]]))
-    return np.flatnonzero(begins_character & (column.starts >= reached) & (column.starts < len(data)))
-
-
-def _next(sorted_places: NDArray[np.intp], least: int) -> int | None:
-    found = int(np.searchsorted(sorted_places, least))
-    return int(sorted_places[found]) if found < len(sorted_places) else None
 
 
 def _in_rows(cells: Iterator[Cell], width: int) -> Iterator[TokenRow]:

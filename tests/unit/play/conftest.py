@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.lint import byte_level
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 MERGES = [("l", "o"), ("lo", "w"), (" ", "low"), ("e", "r"), ("n", "e"), ("ne", "w"), (" ", "new")]
 
 
-def opened(folder: Path, name: str, *merges: tuple[str, str]) -> OpenTokenizer:
+def opened(folder: Path, name: str, *merges: tuple[str, str], **parts: Any) -> OpenTokenizer:
     """A byte-level BPE of these merges, in a folder of that name."""
-    put(folder / name, {"tokenizer.json": byte_level(*merges)})
+    put(folder / name, {"tokenizer.json": byte_level(*merges, **parts)})
     path = str(folder / name / "tokenizer.json")
     return OpenTokenizer(path, find_and_open(path, OpenRequest(), progress=no_progress))
 
@@ -36,3 +36,14 @@ def lower(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
 def letters(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
     """Merges `er` alone."""
     return opened(tmp_path_factory.mktemp("letters"), "letters", ("e", "r"))
+
+
+@pytest.fixture(scope="session")
+def chatty(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
+    """The same with the control tokens of ChatML."""
+    added = [
+        {"id": 263 + place, "content": text, "special": True, "single_word": False, "lstrip": False}
+        | {"rstrip": False, "normalized": False}
+        for place, text in enumerate(("<|im_start|>", "<|im_end|>"))
+    ]
+    return opened(tmp_path_factory.mktemp("chatty"), "chatty", *MERGES, added_tokens=added)

@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from tokbench.core.tokens import SpecialPolicy
-from tokbench.play.app import PlayApp
+from support.play_sessions import screen_of, session, settled
+from textual.events import Paste
+
 from tokbench.play.help_screen import HelpScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from textual.pilot import Pilot
 
+    from tokbench.play.app import PlayApp
     from tokbench.play.columns import OpenTokenizer
-
-
-def session(
-    drive: Callable[[PlayApp, Pilot[None]], Awaitable[None]],
-    *tokenizers: OpenTokenizer,
-    text: str = "",
-    size: tuple[int, int] = (80, 24),
-) -> None:
-    """Run a session and drive it."""
-
-    async def run() -> None:
-        app = PlayApp(tokenizers, text, special=SpecialPolicy.TEXT, dark=True)
-        async with app.run_test(size=size) as pilot:
-            await settled(app, pilot)
-            await drive(app, pilot)
-
-    asyncio.run(run())
-
-
-async def settled(app: PlayApp, pilot: Pilot[None]) -> None:
-    """Wait until nothing is on its way."""
-    await pilot.pause()
-    while app.is_busy:
-        await pilot.pause(0.01)
-    await pilot.pause()
-
-
-def screen_of(app: PlayApp) -> str:
-    """What stands on the screen."""
-    lines = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in line) for line in lines)
 
 
 def test_tokens_appear_as_one_types(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
@@ -87,8 +55,6 @@ def test_arrows_go_from_token_to_token_and_tell_of_each(lower: OpenTokenizer, le
 
 
 def test_what_is_pasted_is_encoded_as_it_stands(lower: OpenTokenizer) -> None:
-    from textual.events import Paste
-
     pasted = "日本 \x1b[31m עברית\u202e\x0c\u2028 low\rnew"
 
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:

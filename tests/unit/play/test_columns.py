@@ -11,9 +11,10 @@ from support.texts import texts
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.play import surroundings
+from tokbench.play.blocks import LONGEST_BLOCK
 from tokbench.play.columns import Column, OpenTokenizer, encode_columns
 from tokbench.play.surroundings import explain_token
-from tokbench.play.token_rows import LONGEST_BLOCK, Place, TokenLayout, block_edges
+from tokbench.play.token_rows import Place, TokenLayout
 
 TEXT = SpecialPolicy.TEXT
 
@@ -72,7 +73,7 @@ def test_every_token_stands_in_one_row(lower: OpenTokenizer, text: str) -> None:
 @pytest.mark.parametrize("text", ["x" * 3_000, "日" * 1_500, "line\n" * 1_500, "\n" * 3_000])
 def test_blocks_are_bounded_and_begin_with_whole_characters(lower: OpenTokenizer, text: str) -> None:
     column = column_of(lower, text)
-    edges = block_edges(column)
+    edges = column.blocks
     assert edges[0] == 0
     assert edges[-1] == len(column)
     sizes = [stop - start for start, stop in itertools.pairwise(edges)]

@@ -1,0 +1,34 @@
+"""Files of cases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tokbench.errors import StoreError
+from tokbench.play.cases import add_case
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_case_is_added_behind_those_that_are_there(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    file.write_bytes(b'{"text":"a"}')  # without a line end
+    assert add_case(file, "b") == 2
+    assert add_case(file, "c") == 3
+    assert file.read_bytes() == b'{"text":"a"}\n{"text":"b"}\n{"text":"c"}\n'
+
+
+@pytest.mark.parametrize(("name", "text"), [("cases.txt", "a"), ("cases", "a"), ("cases.jsonl", "")])
+def test_what_check_would_not_read_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(StoreError):
+        add_case(tmp_path / name, text)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_the_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").mkdir()
+    with pytest.raises(StoreError, match="cannot be read"):
+        add_case(tmp_path / "cases.jsonl", "a")

@@ -1,0 +1,80 @@
+"""The text as a conversation: tokens in the colours of roles, marked where they are learned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from tokbench.play.background import Background
+from tokbench.play.capture import captured
+from tokbench.play.chat_view import encode_chat
+from tokbench.play.rule import Rule
+from tokbench.render.chat import render_chat
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from tokbench.errors import TokbenchError
+    from tokbench.play.columns import OpenTokenizer
+    from tokbench.workbench.chat import ChatResult
+
+_HOW = "a line `user: Hi` begins a message; JSON works too"
+
+
+class ChatScreen(Screen[None]):
+    """A conversation as a tokenizer's chat template writes it.
+
+    Args:
+        source: the tokenizer.
+        text: the text of the session.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f4", "app.pop_screen", "Back to the text"),
+    ]
+
+    def __init__(self, source: OpenTokenizer, text: str) -> None:
+        super().__init__()
+        self._source = source
+        self._text = text
+        self._result: ChatResult | None = None
+        self._encoding: Background | None = None
+
+    def compose(self) -> ComposeResult:
+        """The conversation."""
+        yield Rule("chat", id="chat-rule")
+        with VerticalScroll(id="chat"):
+            yield Static(id="conversation")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Encode it."""
+        self.query_one("#chat").focus()
+        self._encoding = Background(self.app, tell=self._tell)
+        self._encoding.ask(lambda: encode_chat(self._source.tokenizer, self._text), self._show)
+
+    def on_resize(self) -> None:
+        """Draw it anew."""
+        if self._result is not None:
+            self.call_after_refresh(self._show, self._result)
+
+    def _show(self, result: ChatResult) -> None:
+        if not self.is_mounted:
+            return
+        self._result = result
+        self.query_one("#chat-rule", Rule).say(_HOW)
+        width = max(self.query_one("#chat").size.width - 2, 20)
+        drawn = captured(lambda console: render_chat(result, console=console), self.app.console, width=width)
+        self.query_one("#conversation", Static).update(drawn)
+
+    def _tell(self, error: TokbenchError) -> None:
+        if self.is_mounted:
+            self.query_one("#chat-rule", Rule).say(_HOW)
+            hint = f"\n{error.hint}" if error.hint else ""
+            self.query_one("#conversation", Static).update(Text(error.message + hint))

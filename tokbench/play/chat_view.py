@@ -1,0 +1,79 @@
+"""The text of the session as a conversation, encoded as `tokbench chat` encodes one."""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from tokbench.chat.conversation import Conversation
+from tokbench.chat.conversation_files import read_conversations
+from tokbench.chat.formats.catalogue import recognised
+from tokbench.chat.template import ChatTemplate
+from tokbench.core.guarded import control_tokens
+from tokbench.errors import TemplateError
+from tokbench.formats.tokenizer_config.fields import config_of
+from tokbench.workbench.chat import encode_conversation
+
+if TYPE_CHECKING:
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.workbench.chat import ChatResult
+
+LONGEST = 200_000
+"""Characters of a conversation that is shown."""
+_ROLE = re.compile(r"^(system|developer|user|assistant|tool):[ \t]?", re.MULTILINE)
+
+
+def encode_chat(tokenizer: Tokenizer, text: str) -> ChatResult:
+    """Encode a text as a conversation.
+
+    Args:
+        tokenizer: whose chat template writes it.
+        text: JSON as `tokbench chat` reads it, of several conversations the first; else messages in lines.
+
+    Raises:
+        TemplateError: the text is longer than `LONGEST`, there is no template, or it refuses the conversation.
+        ModelFormatError: JSON that is no conversation.
+    """
+    if len(text) > LONGEST:
+        raise TemplateError(
+            f"a conversation of {len(text):,} characters is not shown here",
+            hint="`tokbench chat FILE` shows it",
+        )
+    return encode_conversation(tokenizer, _template(tokenizer), conversation_of_text(text), place="the text")
+
+
+def conversation_of_text(text: str) -> Conversation:
+    r"""The conversation that a text is.
+
+    A text that begins with a bracket is JSON. Else a line that begins with a role and a colon begins a message, and
+    what stands before the first one is the user's.
+
+    Raises:
+        ModelFormatError: JSON that is no conversation.
+
+    >>> [dict(message) for message in conversation_of_text("Hi\nassistant: Hello!\nI am here.").messages]
+    [{'role': 'user', 'content': 'Hi'}, {'role': 'assistant', 'content': 'Hello!\nI am here.'}]
+    """
+    if text.lstrip().startswith(("{", "[")):
+        return next(iter(read_conversations(BytesIO(text.encode()), name="the text"))).conversation
+    before, *rest = _ROLE.split(text)
+    pairs = list(zip(rest[::2], rest[1::2], strict=True))
+    if before.strip() or not pairs:
+        pairs.insert(0, ("user", before))
+    last = len(pairs) - 1
+    return Conversation(
+        tuple(
+            {"role": role, "content": said.removesuffix("\n") if place < last else said}
+            for place, (role, said) in enumerate(pairs)
+        )
+    )
+
+
+def _template(tokenizer: Tokenizer) -> ChatTemplate:
+    if config_of(tokenizer).chat_templates or recognised(control_tokens(tokenizer)):
+        return ChatTemplate.of(tokenizer)
+    raise TemplateError(
+        f"{tokenizer.info.name} has no chat template, and its special tokens are those of no built-in one",
+        hint="open the folder of a chat model; to ranks and other bare vocabularies --special-preset adds the tokens",
+    )

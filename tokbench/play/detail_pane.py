@@ -1,0 +1,113 @@
+"""What there is to know of the selected token, or the steps that made its pre-token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from tokbench.play.steps import frames_of
+from tokbench.play.token_details import detail_lines
+from tokbench.render.palette import palette_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from tokbench.play.rule import Rule
+    from tokbench.play.token_details import TokenAnswer
+
+_NARROWEST = 20
+_NOTHING = "Type or paste a text: its tokens appear as you type."
+
+
+class DetailPane(VerticalScroll, inherit_bindings=False):
+    """The part of the screen below the tokens.
+
+    Args:
+        rule: the line above it, on which it says what it shows.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll_up", show=False),
+        Binding("down", "scroll_down", show=False),
+        Binding("pageup", "page_up", show=False),
+        Binding("pagedown", "page_down", show=False),
+        Binding("left", "step(-1)", show=False),
+        Binding("right,space,enter", "step(1)", show=False),
+        Binding("home", "step(-10000)", show=False),
+        Binding("end", "step(10000)", show=False),
+    ]
+
+    def __init__(self, rule: Rule, *, id: str) -> None:
+        super().__init__(id=id)
+        self._rule = rule
+        self._answer: TokenAnswer | None = None
+        self._of = ""
+        self._frame = 0
+        self.shows_steps = False
+
+    def compose(self) -> ComposeResult:
+        """The lines."""
+        yield Static(id="answer")
+
+    def show(self, answer: TokenAnswer | None, *, of: str = "") -> None:
+        """Show what there is to know of a token.
+
+        Args:
+            answer: it; None where there is no token.
+            of: the tokenizer, where there are several.
+        """
+        if answer is None or self._answer is None or _pretoken(answer) != _pretoken(self._answer):
+            self._frame = 0
+        self._answer, self._of = answer, of
+        self._write()
+
+    def turn(self) -> None:
+        """From the token to the steps, and back."""
+        self.shows_steps = not self.shows_steps
+        self._frame = 0
+        self._write()
+
+    def on_resize(self) -> None:
+        """Fold the lines anew."""
+        self._write()
+
+    def action_step(self, count: int) -> None:
+        """Show some steps more, or fewer."""
+        self._frame += count
+        self._write()
+
+    def _write(self) -> None:
+        width = max(self.size.width - 2, _NARROWEST)
+        of = f"of {self._of}" if self._of else ""
+        if self._answer is None:
+            self._rule.say("", title="token")
+            self._lines([Text(_NOTHING, "dim")])
+        elif self.shows_steps and self._answer.explained is not None:
+            frames = frames_of(self._answer.explained, palette=palette_for(self.app.console), width=width)
+            self._frame = max(min(self._frame, len(frames) - 1), 0)
+            self._rule.say(
+                f"{of} {self._frame + 1} of {len(frames)} · ← → go through them".strip(), title="steps"
+            )
+            self._lines(row for frame in frames[: self._frame + 1] for row in frame)
+            self.call_after_refresh(self.scroll_end, animate=False)
+        else:
+            self._rule.say(of, title="token")
+            self._lines(detail_lines(self._answer, width=width))
+            self.scroll_home(animate=False)
+
+    def _lines(self, lines: Iterable[Text]) -> None:
+        self.query_one("#answer", Static).update(Text("\n").join(lines))
+
+
+def _pretoken(answer: TokenAnswer) -> object:
+    """What tells whether two tokens are of one pre-token."""
+    if answer.explained is None:
+        return answer.index
+    return answer.column.source, answer.explained.step.pretoken, answer.explained.step.first

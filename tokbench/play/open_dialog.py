@@ -1,0 +1,135 @@
+"""Open another tokenizer: beside the others, or in the place of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from tokbench.play.dialog import Dialog
+from tokbench.render.glyphs import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+_MOST_SHOWN = 200
+_GOES_ON = ("/", ":")
+"""What a name ends with that is only the beginning of one: a folder, or a way to fetch."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequested:
+    """What is to be opened.
+
+    Attributes:
+        name: as `-t` takes it.
+        in_place: whether in the place of the current column, and not beside it.
+    """
+
+    name: str
+    in_place: bool
+
+
+class OpenDialog(Dialog[OpenRequested]):
+    """Asks for the name of a tokenizer, and completes it.
+
+    Args:
+        complete: the names that begin as a text does.
+        used: names that were opened in this session, which come first.
+        current: the tokenizer of the current column.
+        has_room: whether there is room beside the columns.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", priority=True),
+        Binding("down", "move(1)", priority=True),
+        Binding("up", "move(-1)", priority=True),
+        Binding("ctrl+r", "in_place", priority=True),
+    ]
+
+    def __init__(
+        self, complete: Callable[[str], list[str]], *, used: Sequence[str], current: str, has_room: bool
+    ) -> None:
+        super().__init__()
+        self._complete = complete
+        self._used = used
+        self._current = current
+        self._has_room = has_room
+
+    def compose(self) -> ComposeResult:
+        """A field, and names below it."""
+        with Vertical(classes="dialog"):
+            yield Static(Text("Open a tokenizer", "bold"))
+            yield Input(placeholder="a path, a saved name, tiktoken:NAME or hf:ORG/MODEL", compact=True)
+            yield OptionList(compact=True)
+            beside = "Enter opens it beside the others · " if self._has_room else ""
+            keys = "Ctrl+R" if self._has_room else "Enter"
+            yield Static(
+                Text(f"Tab completes · {beside}{keys}: in the place of {visible(self._current)}", "dim")
+            )
+
+    def on_mount(self) -> None:
+        """Begin with all names."""
+        self.query_one(OptionList).can_focus = False
+        self._list("")
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        self._list(event.value)
+
+    def _list(self, begun: str) -> None:
+        used = [name for name in self._used if name.startswith(begun)]
+        typed = [begun] if begun and Path(begun).exists() else []
+        names = list(dict.fromkeys([*typed, *used, *self._complete(begun)]))[:_MOST_SHOWN]
+        shown = self.query_one(OptionList)
+        shown.clear_options()
+        shown.add_options(Option(Text(visible(name)), id=str(number)) for number, name in enumerate(names))
+        self._names = names
+        shown.highlighted = 0 if names else None
+
+    @property
+    def _highlighted(self) -> str | None:
+        place = self.query_one(OptionList).highlighted
+        return None if place is None else self._names[place]
+
+    def action_move(self, count: int) -> None:
+        """Go through the names."""
+        shown = self.query_one(OptionList)
+        if self._names:
+            shown.highlighted = ((shown.highlighted or 0) + count) % len(self._names)
+
+    def action_complete(self) -> None:
+        """Take the name that is highlighted."""
+        if (name := self._highlighted) is not None:
+            field = self.query_one(Input)
+            field.value = name
+            field.cursor_position = len(name)
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self._answer(in_place=not self._has_room)
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self) -> None:
+        self.action_complete()
+
+    def action_in_place(self) -> None:
+        """Open it in the place of the current column."""
+        self._answer(in_place=True)
+
+    def _answer(self, *, in_place: bool) -> None:
+        name = self._highlighted or self.query_one(Input).value
+        if name.endswith(_GOES_ON) and name != self.query_one(Input).value:
+            self.action_complete()
+        elif name:
+            self.dismiss(OpenRequested(name, in_place=in_place))

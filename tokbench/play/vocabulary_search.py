@@ -1,0 +1,61 @@
+"""What is asked of a vocabulary as one types, and what is shown of the tokens that were found."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.inspection.search import TokenQuery, parse_bytes_of_token
+from tokbench.play.merge_tree import merge_tree
+from tokbench.render.glyphs import glyphs_of, text_of
+from tokbench.workbench.search_vocabulary import search_vocabulary
+
+if TYPE_CHECKING:
+    from tokbench.inspection.entries import Entries, Entry
+    from tokbench.workbench.search_vocabulary import SearchResult
+
+MOST_SHOWN = 200
+"""Tokens that are listed."""
+_ID = re.compile(r"#([0-9]{1,12})")
+_EXPRESSION = re.compile(r"/(.+)/", re.DOTALL)
+
+
+def query_of(asked: str) -> TokenQuery:
+    r"""What a text asks for: tokens that hold it, match it, have the id or hold the bytes.
+
+    Raises:
+        ConfigError: bytes that are none.
+
+    >>> query_of("low").data, query_of("/^low/").find, query_of("#7").ids, query_of("0xe2 82").data
+    (b'low', '^low', frozenset({7}), b'\xe2\x82')
+    """
+    if (found := _ID.fullmatch(asked)) is not None:
+        return TokenQuery(ids=frozenset({int(found[1])}))
+    if (found := _EXPRESSION.fullmatch(asked)) is not None:
+        return TokenQuery(find=found[1])
+    if asked.startswith("0x"):
+        return TokenQuery(data=parse_bytes_of_token(asked))
+    return TokenQuery(data=asked.encode(errors="replace"))
+
+
+def search_tokens(entries: Entries, asked: str) -> SearchResult:
+    """The tokens that are asked for. Raises as `query_of` and `tokbench.inspection.search.search`."""
+    return search_vocabulary(entries, query_of(asked), top=MOST_SHOWN)
+
+
+def found_line(entry: Entry) -> Text:
+    """A token that was found, in a line."""
+    shown = text_of(glyphs_of(entry.data)) or "⟨empty⟩"
+    kind = "" if entry.kind.value == "normal" else f"  {entry.kind.value}"
+    return Text.assemble((f"{entry.id:>8,}  ", "dim"), shown, (kind, "dim"))
+
+
+def token_tree(entries: Entries, id: int, *, width: int) -> Text:
+    """How a token is merged, or why that is not drawn."""
+    [details] = search_vocabulary(entries, TokenQuery(ids=frozenset({id}))).details
+    if details.derivation is None:
+        return Text(details.not_applicable or "", "dim")
+    rows = merge_tree(details.derivation, width=width)
+    return Text("\n".join(rows)) if rows else Text("its merges are too wide to be drawn here", "dim")
