@@ -215,6 +215,16 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "prune mine --list rare.tsv --out without --json",
         ],
     ),
+    "migrate": Entry(
+        "tokbench.cli.migrate",
+        "migrate",
+        summary="Tell what a change of tokenizer means to a model.",
+        examples=[
+            "migrate gpt2 mine --corpus docs/ --context 8192",
+            "migrate old/tokenizer.json new.model --corpus data/ --price 2.50",
+            "migrate gpt2 mine --out change --json",
+        ],
+    ),
     "compare": Entry(
         "tokbench.cli.compare",
         "compare",

@@ -9,23 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import (
-    MAX_DOCUMENT,
-    DocumentsOption,
-    ErrorsOption,
-    GroupByOption,
-    TextFieldOption,
-    chosen_corpus,
-    tell_problems,
-)
+from tokbench.cli.corpus_options import tell_problems
 from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.surgery_options import CountedText, PadOption
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.render.console import make_console, print_json
 from tokbench.render.progress import showing_progress
 
 if TYPE_CHECKING:
-    from tokbench.corpus import Corpus
     from tokbench.workbench.prune import Choice
 
 
@@ -72,37 +64,6 @@ class RemovalChoices:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CountedText:
-    """The text on which tokens are counted."""
-
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH",
-            help="Text on which tokens are counted, and both tokenizers compared: a file, folder or pattern; "
-            "repeatable.",
-        ),
-    ] = None
-    documents: DocumentsOption = "file"
-    text_field: TextFieldOption = None
-    errors: ErrorsOption = "strict"
-    group_by: GroupByOption = "auto"
-
-    def open(self) -> Corpus | None:
-        """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
-        if not self.corpus:
-            return None
-        return chosen_corpus(
-            self.corpus,
-            documents=self.documents,
-            text_field=self.text_field,
-            errors=self.errors,
-            max_document_bytes=MAX_DOCUMENT,
-            group_by=self.group_by,
-        )
-
-
 @taking_groups
 def prune(
     *,
@@ -120,10 +81,7 @@ def prune(
     ],
     removed: RemovalChoices,
     counted: CountedText,
-    pad_multiple: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, help="Ask for an embedding with a multiple of N rows."),
-    ] = 64,
+    pad_multiple: PadOption = 64,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that prune wrote.")] = False,
     threads: ThreadsOption = None,
     seed: Annotated[

@@ -1,0 +1,34 @@
+"""The texts that become more tokens, counted by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from support.lint import byte_level, target_of
+
+from tokbench.corpus import Document
+from tokbench.surgery.losing_texts import FEWEST_TOKENS, losing_texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_what_grows_most_comes_first(tmp_path: Path) -> None:
+    """The old one knows "ab" and the new one "cd": eight tokens become sixteen, or twelve, or four."""
+    old = target_of(byte_level(("a", "b")), tmp_path / "old").tokenizer
+    new = target_of(byte_level(("c", "d")), tmp_path / "new").tokenizer
+    texts = {
+        "twice": "ab" * 8,
+        "half": "ab" * 4 + "x" * 4,
+        "less": "cd" * 4,
+        "same": "x" * 8,
+        "few": "ab" * 7,
+    }
+    documents = [Document(text, "en", name) for name, text in texts.items()]
+    found = losing_texts(old, new, documents)
+    assert [(text.source, text.old_tokens, text.new_tokens) for text in found] == [
+        ("twice", 8, 16),
+        ("half", FEWEST_TOKENS, 12),
+    ]
+    assert [text.ratio for text in found] == [2.0, 1.5]
+    assert [text.source for text in losing_texts(old, new, documents, most=1)] == ["twice"]

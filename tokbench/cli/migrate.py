@@ -1,0 +1,80 @@
+"""The command that tells what a change of tokenizer means to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tokbench.cli import completion
+from tokbench.cli.corpus_options import tell_problems
+from tokbench.cli.metric_options import ModelChoices
+from tokbench.cli.options import ThreadsOption, taking_groups
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.surgery_options import CountedText, PadOption
+from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.render.console import make_console, print_json
+from tokbench.render.progress import showing_progress
+
+
+@taking_groups
+def migrate(
+    *,
+    old: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion.tokenizers,
+            metavar="OLD",
+            help="The model's tokenizer, named as for -t.",
+        ),
+    ],
+    new: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion.tokenizers, metavar="NEW", help="The one that it is to have, likewise."
+        ),
+    ],
+    compared: CountedText,
+    described: ModelChoices,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write what the model needs: maps of ids and rows, a program."),
+    ] = None,
+    pad_multiple: PadOption = 64,
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that migrate wrote.")] = False,
+    threads: ThreadsOption = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the resamples.")] = 0,
+    opening: OpeningChoices,
+    json: JsonFlag = False,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
+) -> None:
+    """Tell what it means to exchange a tokenizer: tokens that stay, cost by group, texts that lose.
+
+    Without --corpus, on the bundled texts.
+    """
+    from tokbench.render.migrate import render_migrate
+    from tokbench.workbench.migrate import migrate as compare_as_change
+
+    corpus = compared.open()
+    with showing_progress(progress) as report:
+        result = compare_as_change(
+            old,
+            new,
+            corpus=corpus,
+            model=described.model(),
+            request=opening.request(),
+            out=out,
+            pad_multiple=pad_multiple,
+            overwrite=force,
+            threads=threads,
+            seed=seed,
+            progress=report,
+        )
+    if corpus is not None:
+        tell_problems(corpus)
+    if json:
+        print_json(result.to_json())
+    else:
+        render_migrate(result, console=make_console(color=color))

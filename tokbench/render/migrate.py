@@ -1,0 +1,127 @@
+"""What a change of tokenizer means, for the terminal: tokens that stay, figures, groups, texts that lose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.core.plurals import counted
+from tokbench.metrics.catalogue import metrics_named
+from tokbench.render.comparison.tables import legend_lines, summary_table
+from tokbench.render.figures import with_interval
+from tokbench.render.glyphs import spelled, text_of, visible
+from tokbench.render.table import (
+    BEST,
+    NONE,
+    Table,
+    count_column,
+    known_columns,
+    text_column,
+    value_column,
+)
+from tokbench.render.terminal import print_rows, write_table
+from tokbench.workbench.migrate import FIGURES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from tokbench.workbench.migrate import GroupChange, MigrateResult
+
+_TEXT_SHOWN = 60
+
+
+def render_migrate(result: MigrateResult, *, console: Console) -> None:
+    """The tokens, the figures, the groups and the texts."""
+    print_rows(_rows(result), console=console)
+    metrics = metrics_named(FIGURES)
+    write_table(summary_table(result.comparison, metrics=metrics), console=console)
+    for line in legend_lines(result.comparison, metrics=metrics, mark=BEST):
+        console.print(Text(visible(line), style="dim"))
+    write_table(groups_table(result.groups), console=console)
+    if result.groups[0].old_context is not None:
+        console.print(Text("context is the characters that fit into it", style="dim"))
+    if result.texts:
+        write_table(texts_table(result), console=console)
+    for warning in result.comparison.provenance.warnings:
+        console.print(Text(visible(warning), style="yellow"))
+
+
+def groups_table(groups: Sequence[GroupChange]) -> Table:
+    """A row for each group: its tokens and the characters of a context, before and after."""
+    return Table(
+        "Tokens of each group before and after",
+        (
+            text_column("group", [visible(change.group) for change in groups]),
+            count_column("before", [change.old_tokens for change in groups]),
+            count_column("after", [change.new_tokens for change in groups]),
+            text_column("change", [_change(change) for change in groups]),
+            *known_columns(
+                value_column("context before", [change.old_context for change in groups], _whole),
+                value_column("context after", [change.new_context for change in groups], _whole),
+            ),
+        ),
+        corner="tokens of",
+        bars=tuple(change.ratio for change in groups),
+    )
+
+
+def texts_table(result: MigrateResult) -> Table:
+    """A row for each text that loses."""
+    return Table(
+        "The texts that grow most",
+        (
+            text_column("text", [visible(text.source) for text in result.texts]),
+            count_column("before", [text.old_tokens for text in result.texts]),
+            count_column("after", [text.new_tokens for text in result.texts]),
+            value_column("ratio", [text.ratio for text in result.texts], lambda ratio: f"{ratio:.2f}"),
+            text_column("begins", [_beginning(text.text) for text in result.texts], is_long=True),
+        ),
+        corner="grows most",
+    )
+
+
+def _rows(result: MigrateResult) -> Iterator[tuple[str, Text]]:
+    shared = result.shared
+    before, after = result.comparison.tokenizers
+    for label, one in (("from", before), ("to", after)):
+        info = one.candidate.tokenizer.info
+        yield label, Text(f"{visible(one.name)} ({info.backend}, {info.vocab_size:,} ids)")
+    yield "same", Text(f"{counted(shared.same_id, 'token')} with the same id, {shared.moved:,} with another")
+    if shared.by_role:
+        roles = ", ".join(f"{role} {old} → {new}" for role, (old, new) in shared.by_role.items())
+        yield "same", Text(f"by their role: {roles}")
+    yield "gone", Text(counted(shared.only_old, "token"))
+    yield (
+        "new",
+        Text(
+            f"{counted(len(shared.only_new), 'token')}: {result.decomposed:,} begin from the old tokens that spell "
+            f"them, of {result.unknown:,} nothing is known"
+        ),
+    )
+    yield "rows", Text(f"{result.patch['vocab_size']:,} for the model")
+    for name, size in result.files.items():
+        yield "written", Text(f"{visible(name)}  {counted(size, 'byte')}")
+    if result.out is not None:
+        yield "in", Text(visible(str(result.out)), style="bold")
+
+
+def _change(change: GroupChange) -> str:
+    if change.ratio is None:
+        return NONE
+    text = f"{(change.ratio - 1) * 100:+.1f} %"
+    if change.interval is None:
+        return text
+    moved = type(change.interval)(change.interval.low - 1, change.interval.high - 1)
+    return with_interval(text, change.ratio - 1, moved, scale=100, digits=1)
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _beginning(text: str) -> str:
+    shown = text_of(spelled(text[:_TEXT_SHOWN].encode()))
+    return shown if len(text) <= _TEXT_SHOWN else f"{shown}…"

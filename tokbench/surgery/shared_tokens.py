@@ -1,0 +1,173 @@
+"""Which tokens two unrelated vocabularies share, and of which old tokens the others are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.roles import role_ids_of
+from tokbench.errors import UnknownIdError
+from tokbench.surgery.id_map import NONE, IdMap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTokens:
+    """The tokens that mean the same in two vocabularies.
+
+    Attributes:
+        id_map: their ids.
+        same_id: how many have the same id in both.
+        moved: how many have another.
+        by_role: role → (old id, new id) of special tokens that have other texts and are the same to a model.
+        only_old: how many ids the new vocabulary has nothing for.
+        only_new: the new ids that the old vocabulary has nothing for.
+    """
+
+    id_map: IdMap
+    same_id: int
+    moved: int
+    by_role: Mapping[str, tuple[int, int]]
+    only_old: int
+    only_new: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "same_id": self.same_id,
+            "moved": self.moved,
+            "by_role": {role: list(ids) for role, ids in self.by_role.items()},
+            "only_old": self.only_old,
+            "only_new": len(self.only_new),
+        }
+
+
+def shared_tokens(old: Tokenizer, new: Tokenizer) -> SharedTokens:
+    """Compare two vocabularies by what their tokens are.
+
+    Two ordinary tokens are the same that have the same bytes, two special ones that have the same text, else the same
+    role. Of several old tokens with the same bytes the one counts that `token_id` gives.
+
+    Args:
+        old: of any algorithm.
+        new: of any other.
+
+    >>> from tokbench.backends.baseline import ByteBackend
+    >>> bytes_with = lambda *texts: ByteBackend().train([], ByteBackend.config_type(special_tokens=texts))
+    >>> found = shared_tokens(bytes_with("<a>"), bytes_with("<b>", "<a>"))
+    >>> found.same_id, found.moved, found.only_new
+    (256, 1, (256,))
+    """
+    old_tokens, new_tokens = dict(tokens_of(old)), dict(tokens_of(new))
+    forward = _same_ids(old, old_tokens, new)
+    back = _same_ids(new, new_tokens, old)
+    by_role: dict[str, tuple[int, int]] = {}
+    old_roles, new_roles = role_ids_of(old), role_ids_of(new)
+    for role, new_id in new_roles.items():
+        if role in old_roles and new_id not in back and old_roles[role] not in forward:
+            by_role[role] = old_roles[role], new_id
+    for old_id, new_id in by_role.values():
+        forward.setdefault(old_id, new_id)
+        back.setdefault(new_id, old_id)
+    ordered = (range(old.info.vocab_size), forward), (range(new.info.vocab_size), back)
+    of_role = {new_id for _, new_id in by_role.values()}
+    exact = [(old_id, new_id) for new_id, old_id in back.items() if new_id not in of_role]
+    return SharedTokens(
+        id_map=IdMap(*(tuple(found.get(id, NONE) for id in ids) for ids, found in ordered)),
+        same_id=sum(one == other for one, other in exact),
+        moved=sum(one != other for one, other in exact),
+        by_role=by_role,
+        only_old=len(old_tokens.keys() - forward.keys()),
+        only_new=tuple(id for id in new_tokens if id not in back),
+    )
+
+
+def tokens_of(tokenizer: Tokenizer) -> Iterator[tuple[int, bytes]]:
+    """The ids of a vocabulary with their bytes, those without a token left out."""
+    for id in range(tokenizer.info.vocab_size):
+        try:
+            yield id, tokenizer.token_bytes(id)
+        except UnknownIdError:
+            continue
+
+
+def _same_ids(one: Tokenizer, tokens: Mapping[int, bytes], other: Tokenizer) -> dict[int, int]:
+    """The ids of one vocabulary → those of the same tokens in another."""
+    special = {id: text for text, id in one.info.special_tokens.items()}
+    others = other.info.special_tokens
+    other_special = set(others.values())
+    found: dict[int, int] = {}
+    for id, data in tokens.items():
+        if id in special:
+            if (same := others.get(special[id])) is not None:
+                found[id] = same
+        elif (same := other.token_id(data)) is not None and same not in other_special:
+            found[id] = same
+    return found
+
+
+class OldTokens:
+    """The tokens of an old vocabulary, of which new ones are made.
+
+    Args:
+        tokenizer: the old tokenizer.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def making(self, tokens: Mapping[int, bytes]) -> dict[int, list[int]]:
+        """The old ids of the bytes of each token, in their order: those that it gives them as a text.
+
+        Where it gives them other bytes, as it puts a space in front, or they are no text, the longest old tokens are
+        taken from left to right, and bytes that no old token has are left out.
+
+        Args:
+            tokens: new id → bytes.
+
+        >>> from tokbench.backends.baseline import ByteBackend
+        >>> old = OldTokens(ByteBackend().train([], ByteBackend.config_type()))
+        >>> old.making({0: b"ab", 1: bytes([0xC3])})
+        {0: [97, 98], 1: [195]}
+        """
+        texts: dict[int, str] = {}
+        for id, data in tokens.items():
+            try:
+                texts[id] = data.decode()
+            except UnicodeDecodeError:
+                continue
+        encoded = self._tokenizer.encode_batch(list(texts.values()))
+        made = {id: self._whole(encoded[place].tolist(), tokens[id]) for place, id in enumerate(texts)}
+        return {id: made.get(id) or self._longest(data) for id, data in tokens.items()}
+
+    def _whole(self, ids: Sequence[int], data: bytes) -> list[int]:
+        """The ids, where their bytes are these; else none."""
+        return list(ids) if b"".join(self._bytes.get(id, b"") for id in ids) == data else []
+
+    def _longest(self, data: bytes) -> list[int]:
+        made, place = [], 0
+        while place < len(data):
+            stops = range(min(len(data), place + self._most), place, -1)
+            stop = next((stop for stop in stops if data[place:stop] in self._ids), None)
+            if stop is not None:
+                made.append(self._ids[data[place:stop]])
+            place = stop or place + 1
+        return made
+
+    @cached_property
+    def _bytes(self) -> dict[int, bytes]:
+        special = set(self._tokenizer.info.special_tokens.values())
+        return {id: data for id, data in tokens_of(self._tokenizer) if id not in special and data}
+
+    @cached_property
+    def _ids(self) -> dict[bytes, int]:
+        return {data: id for id, data in self._bytes.items()}
+
+    @cached_property
+    def _most(self) -> int:
+        return max(map(len, self._ids), default=0)
