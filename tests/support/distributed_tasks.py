@@ -67,6 +67,14 @@ def wait_for(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     return square(arguments, context)
 
 
+def tell_and_wait(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Tells that it is half done until somebody has heard it."""
+    while not (Path(arguments["folder"]) / "heard").exists():
+        context.tell(5)
+        time.sleep(0.05)
+    return square(arguments, context)
+
+
 def print_much(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     print("a library prints")
     os.system("echo a child prints")

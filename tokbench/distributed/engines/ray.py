@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
+import time
 from typing import TYPE_CHECKING, Any, Self
 
 from tokbench import __version__
 from tokbench.core.python_processes import module_environment
 from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
 from tokbench.distributed.outcomes import Ledger, run_task
+from tokbench.distributed.tasks import TaskContext
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import Finished, Slice
 
 _SECONDS_TO_WAIT = 1.0
+_BETWEEN_REPORTS = 1.0
+_SECONDS_TO_ANSWER = 2.0
+_SECONDS_TO_RETURN = 15.0
+"""That a head may be away. Ray itself ends this process without a word when it is away for 60."""
+
 _MORE_ATTEMPTS = 2
 
 
@@ -29,6 +37,13 @@ class RayEngine(ClosedOnExit):
     """
 
     name = "ray"
+
+    def __init__(self) -> None:
+        """Take the connection that there is."""
+        import ray
+
+        self._head = ray.get_runtime_context().gcs_address
+        self._is_watched = _answers(self._head)
 
     @classmethod
     def at(cls, scheduler: str) -> Self:
@@ -71,11 +86,13 @@ class RayEngine(ClosedOnExit):
         import ray
 
         ledger = Ledger(slices, phase=phase, workers=self.workers, progress=progress)
-        remote = ray.remote(num_cpus=1, max_retries=_MORE_ATTEMPTS)(run_task)
+        board = ray.remote(num_cpus=0, max_restarts=-1)(Board).remote()
+        remote = ray.remote(num_cpus=1, max_retries=_MORE_ATTEMPTS)(run_slice)
         running = {
-            remote.remote(task, dict(one.arguments), version=__version__): number
+            remote.remote(task, dict(one.arguments), board, number, __version__): number
             for number, one in enumerate(slices)
         }
+        told = board.take.remote()
         try:
             while running:
                 ready, _ = ray.wait(list(running), timeout=_SECONDS_TO_WAIT)
@@ -84,7 +101,14 @@ class RayEngine(ClosedOnExit):
                     if finished is not None:
                         yield finished
                 if not ready:
+                    self._check_head()
                     ledger.count_workers(self.workers)
+                if ray.wait([told], timeout=0)[0]:
+                    for number, done in _taken(told).items():
+                        ledger.tell(number, done)
+                    told = board.take.remote()
+        except DistributedError:  # the head is lost, and all that ran with it
+            raise
         except BaseException:
             for reference in running:
                 ray.cancel(reference, force=True)
@@ -96,6 +120,67 @@ class RayEngine(ClosedOnExit):
         import ray
 
         ray.shutdown()
+
+    def _check_head(self) -> None:
+        """Raise `DistributedError` where the head does not answer for some time, and with it all that ran is lost."""
+        until = time.monotonic() + _SECONDS_TO_RETURN
+        while self._is_watched and not _answers(self._head):
+            if time.monotonic() > until:
+                raise DistributedError(
+                    f"the head of the Ray cluster at {self._head} was lost",
+                    hint="start it again, then repeat the command: parts that are finished stay",
+                )
+            time.sleep(_SECONDS_TO_WAIT)
+
+
+class Board:
+    """How far slices are, as their workers tell; it is a process of the cluster."""
+
+    def __init__(self) -> None:
+        """Nobody has told anything."""
+        self._done: dict[int, int] = {}
+
+    def tell(self, number: int, done: int) -> None:
+        """A slice is so far."""
+        self._done[number] = done
+
+    def take(self) -> dict[int, int]:
+        """What was told since the last time."""
+        done, self._done = self._done, {}
+        return done
+
+
+def run_slice(task: str, arguments: dict[str, Any], board: Any, number: int, version: str) -> dict[str, Any]:
+    """What a worker does; it tells the board how far it is."""
+    told = time.monotonic()
+
+    def tell(done: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _BETWEEN_REPORTS:
+            told = time.monotonic()
+            board.tell.remote(number, done)
+
+    return run_task(task, arguments, version=version, context=TaskContext(tell=tell))
+
+
+def _taken(told: Any) -> dict[int, int]:
+    """What the board has told; nothing where it was lost."""
+    import ray
+
+    try:
+        done: dict[int, int] = ray.get(told)
+    except ray.exceptions.RayError:
+        return {}
+    return done
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_ANSWER).close()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _connect(**options: Any) -> None:

@@ -79,6 +79,21 @@ def test_progress_is_of_all_slices(engine: Engine, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_progress_is_told_while_slices_are_worked_on(engine: Engine, tmp_path: Path) -> None:
+    told: list[int] = []
+
+    def progress(phase: str, done: int, total: int | None, unit: str) -> None:
+        told.append(done)
+        if done == 5:
+            (tmp_path / "heard").touch()
+
+    task = "support.distributed_tasks:tell_and_wait"
+    one = Slice("part 1 of 1", slices(tmp_path)[0].arguments, size=10)
+    list(engine.run(task, [one], phase="counting", progress=progress))
+    assert sorted({*told}) == [0, 5, 10]
+
+
+@pytest.mark.slow
 def test_failed_slices_are_named_after_the_others_have_finished(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(DistributedError) as failed:
         run(engine, "fail_on_odd", tmp_path)
