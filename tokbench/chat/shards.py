@@ -175,10 +175,18 @@ class ConversationShards:
         chats = self._template.encode_rendered(
             self._tokenizer, given, good, train_on=self.options.train_on, threads=threads
         )
-        self.findings += sum(map(len, chats.findings))
-        self.tokens += len(chats.loss_mask)
-        self.learned += int(chats.loss_mask.sum())
+        self.count(
+            findings=sum(map(len, chats.findings)),
+            tokens=len(chats.loss_mask),
+            learned=int(chats.loss_mask.sum()),
+        )
         return chats.spans.encoded, chats.loss_mask
+
+    def count(self, *, findings: int, tokens: int, learned: int) -> None:
+        """Add what was found in conversations, here or where others encoded them."""
+        self.findings += findings
+        self.tokens += tokens
+        self.learned += learned
 
 
 def conversation_corpus(corpus: Corpus) -> Corpus:

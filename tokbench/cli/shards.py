@@ -134,8 +134,7 @@ def write(
 
     --chat writes conversations, with a loss mask beside them. Documents are concatenated and never split across
     shards; an index and document offsets are written beside them. --resume continues an interrupted run; the files
-    are the same as those of one run. --engine local, dask and ray divide the work among
-    processes or machines.
+    are the same as those of one run. --engine local, dask and ray divide the work among processes or machines.
     """
     from tokbench.render.shards import render_shards
     from tokbench.shards.writing import write_shards
@@ -143,8 +142,10 @@ def write(
     engine_name = opening.of_work
     if engine_name is None:
         _check_no_parts(parts, out)
-    else:
-        _check_parts(engine_name, {"--chat": chat, "--threads": threads})
+    elif threads is not None:
+        raise ConfigError(
+            f"--threads has no meaning with --engine {engine_name}", hint="leave one of them out"
+        )
     end = _end_of_documents(append_eos=append_eos, eos=eos)
     _check_chat(
         chat,
@@ -188,6 +189,7 @@ def write(
             "special": special_policy,
             "resume": resume,
             "overwrite": force,
+            "chat": encoder,
             "progress": report,
         }
         if engine_name is not None:
@@ -202,10 +204,11 @@ def write(
                     out,
                     engine=engine,
                     part_bytes=parts.num_bytes(PART_BYTES),
+                    template=chat,
                     **options,
                 )
         else:
-            index = write_shards(opened, corpus, out, threads=threads, chat=encoder, **options).index
+            index = write_shards(opened, corpus, out, threads=threads, **options).index
     seconds = time.perf_counter() - started
     tell_problems(corpus)
     if encoder is not None and encoder.findings:
@@ -231,13 +234,6 @@ def _check_no_parts(parts: PartChoices, out: str) -> None:
             f"--out {out} is written in parts",
             hint="add --engine local, or --engine dask --scheduler ADDRESS",
         )
-
-
-def _check_parts(engine: str, meaningless: Mapping[str, Any]) -> None:
-    """Refuse what cannot be done in parts. Raises `ConfigError`."""
-    option = next((name for name, value in meaningless.items() if value is not None), None)
-    if option:
-        raise ConfigError(f"{option} has no meaning with --engine {engine}", hint="leave one of them out")
 
 
 def _check_chat(

@@ -22,7 +22,7 @@ from tokbench.corpus.spans import FileSpan
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
-from tokbench.shards.layout import INDEX_NAME
+from tokbench.shards.layout import INDEX_NAME, ChatOptions
 from tokbench.shards.parts import part_folder
 from tokbench.shards.plan import identity_of
 from tokbench.shards.writing import write_shards
@@ -31,6 +31,7 @@ from tokbench.workbench.open import open_tokenizer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokbench.chat.shards import ConversationShards
     from tokbench.core.interfaces import Tokenizer
     from tokbench.distributed.tasks import TaskContext
     from tokbench.files.storage.place import Place
@@ -45,6 +46,7 @@ def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
         left_out=LeftOut(),
     )
     _check_unchanged(corpus, arguments["versions"])
+    chat = None if arguments["chat"] is None else _encoder(tokenizer, arguments["chat"])
     folder = place_of(arguments["out"])
     name = part_folder(arguments["part"])
 
@@ -59,6 +61,7 @@ def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
                 staging,
                 special=SpecialPolicy(arguments["special"]),
                 threads=context.threads,
+                chat=chat,
                 progress=progress,
                 **arguments["settings"],
             )
@@ -68,7 +71,8 @@ def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
             raise
         _check_unchanged(corpus, arguments["versions"])
         _publish(staging, folder / name)
-    return {"documents": shards.index.documents, "tokens": shards.index.tokens}
+    told = {} if chat is None else {"findings": chat.findings, "tokens": chat.tokens, "learned": chat.learned}
+    return {"documents": shards.index.documents, "tokens": shards.index.tokens, **told}
 
 
 @lru_cache(maxsize=1)
@@ -82,6 +86,28 @@ def _opened(name: str, request: str, vocabulary: str, behaviour: str) -> Tokeniz
             hint="copy the folder to where workers read it",
         )
     return tokenizer
+
+
+def template_document(chat: ConversationShards, name: str) -> dict[str, Any]:
+    """How conversations are encoded, as a task is told of it.
+
+    Args:
+        chat: does so here.
+        name: of the template, as the user has it: a file is named by its whole path.
+    """
+    path = Path(name)
+    return {"template": str(path.absolute()) if path.is_file() else name, "options": chat.options.to_json()}
+
+
+def _encoder(tokenizer: Tokenizer, document: dict[str, Any]) -> ConversationShards:
+    """The same where the worker is. Raises `ConfigError` where the template is another one there."""
+    from tokbench.chat.shards import ConversationShards
+
+    fields = document["options"]
+    options = ChatOptions(
+        **{**fields, "train_on": tuple(fields["train_on"]), "tools": tuple(fields["tools"])}
+    )
+    return ConversationShards.recorded(tokenizer, options, template=document["template"])
 
 
 def file_document(file: CorpusFile) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokbench.chat.template import AUTO
 from tokbench.core.json_fields import described
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
@@ -23,11 +24,12 @@ from tokbench.shards.parts import PART_FOLDER, Part, dump_parts, joined, joined_
 from tokbench.shards.plan import make_plan
 from tokbench.shards.writing import SHARD_TOKENS
 from tokbench.workbench.open import TOKENIZERS
-from tokbench.workbench.shard_part_task import file_document, version_of
+from tokbench.workbench.shard_part_task import file_document, template_document, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokbench.chat.shards import ConversationShards
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus.corpus import Corpus
@@ -45,6 +47,7 @@ PART_BYTES = 1_000_000_000
 _TASK = "tokbench.workbench.shard_part_task:write_part"
 _PLAN_NAME = "plan.json"
 _PLAN_SCHEMA = "tokbench.shards.plan/1"
+_LINES = {".jsonl", ".ndjson"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ def write_shard_parts(
     part_bytes: int = PART_BYTES,
     resume: bool = False,
     overwrite: bool = False,
+    chat: ConversationShards | None = None,
+    template: str | None = None,
     progress: Progress = no_progress,
 ) -> ShardIndex:
     """Encode a corpus into a folder of parts, each of which one worker writes.
@@ -97,6 +102,8 @@ def write_shard_parts(
         part_bytes: of the files of a part; a larger file is cut between documents, unless it is compressed.
         resume: write the parts that an interrupted run has left out.
         overwrite: replace what is there.
+        chat: encodes documents that are conversations; it is told what workers found. Rows of `pack` end with a part.
+        template: with `chat`, the name of its template, or its file, which every worker can read.
         progress: told how far it is.
 
     Returns:
@@ -115,10 +122,17 @@ def write_shard_parts(
                 f"{file.name} can be read only once, and not in parts", hint="save it to a file and name that"
             )
     plan = make_plan(
-        tokenizer, corpus, format=format, dtype=dtype, eos=eos, shard_tokens=shard_tokens, special=special
+        tokenizer,
+        corpus,
+        format=format,
+        dtype=dtype,
+        eos=eos,
+        shard_tokens=shard_tokens,
+        special=special,
+        chat=None if chat is None else chat.options,
     )
     folder = place_of(Path(out).absolute() if place_of(out).local is not None else out)
-    parts = _parts_of(corpus, part_bytes)
+    parts = _parts_of(corpus, part_bytes, of_conversations=chat is not None)
     versions = [[version_of(file) for file in part] for part in parts]
     document = _plan_document(plan, corpus, parts, versions)
     common = {
@@ -133,14 +147,18 @@ def write_shard_parts(
             "shard_tokens": shard_tokens,
         },
         "special": special.value,
+        "chat": None if chat is None else template_document(chat, template or AUTO),
         "out": str(folder),
     }
     with locked(folder, is_shared=False):
         if resume and (folder / INDEX_NAME).exists():
             return _finished_before(folder, plan)
         _prepare(folder, document, resume=resume, overwrite=overwrite)
-        _encode(folder, common, parts, versions, engine=engine, progress=progress)
+        results = _encode(folder, common, parts, versions, engine=engine, progress=progress)
         index = _finish(folder, corpus, count=len(parts))
+    if chat is not None:
+        for result in results:
+            chat.count(**{name: result.get(name, 0) for name in ("findings", "tokens", "learned")})
     corpus.problems = Problems(
         replaced_bytes=sum(file.replaced_bytes for file in index.files),
         skipped_documents=sum(file.skipped_documents for file in index.files),
@@ -156,8 +174,8 @@ def _encode(
     *,
     engine: Engine,
     progress: Progress,
-) -> None:
-    """Write the parts that are not there. Raises `DistributedError`."""
+) -> list[dict[str, Any]]:
+    """Write the parts that are not there; what tasks tell of them. Raises `DistributedError`."""
     slices = [
         Slice(
             name=_name_of(number, parts),
@@ -173,7 +191,7 @@ def _encode(
         if not (folder / part_folder(number) / INDEX_NAME).exists()
     ]
     try:
-        results_in_order(engine, _TASK, slices, phase="encoding", progress=progress)
+        return results_in_order(engine, _TASK, slices, phase="encoding", progress=progress)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("--resume continues with the parts that are not there yet") from None
 
@@ -190,12 +208,19 @@ def _finish(folder: Place, corpus: Corpus, *, count: int) -> ShardIndex:
     return joined(written)
 
 
-def _parts_of(corpus: Corpus, part_bytes: int) -> list[tuple[CorpusFile, ...]]:
-    """Files one after another, in parts that are full; a document is in one part."""
+def _parts_of(corpus: Corpus, part_bytes: int, *, of_conversations: bool) -> list[tuple[CorpusFile, ...]]:
+    """Files one after another, in parts that are full; a document is in one part.
+
+    Of conversations, only JSON lines are cut: another file may be one JSON value.
+    """
     if part_bytes < 1:
         raise ConfigError(f"--part-bytes must be at least 1, not {part_bytes}")
     files, options = corpus.files, corpus.options
-    can_cut = [can_be_cut(file, options, cuts_at_lines=False) for file in files]
+    can_cut = [
+        can_be_cut(file, options, cuts_at_lines=False)
+        and (not of_conversations or file.path.suffix in _LINES)
+        for file in files
+    ]
     parts = divided([file.size for file in files], can_cut, part_bytes)
     return [tuple(_part_of(files[one.file], one, options) for one in part) for part in parts]
 
@@ -297,7 +322,8 @@ def _finished_before(folder: Place, plan: Plan) -> ShardIndex:
     index = _read_parts(folder)
     now = plan.to_json()
     before = index.to_json()
-    del now["options"]["chat"]
+    if plan.options.chat is None:
+        del now["options"]["chat"]
     changed = [
         name for name in ("format", "dtype", "tokenizer", "eos", "options") if before[name] != now[name]
     ]
