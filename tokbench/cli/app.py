@@ -204,6 +204,16 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "convert --check mine tokenizer.json",
         ],
     ),
+    "extend": Entry(
+        "tokbench.cli.extend",
+        "extend",
+        summary="Add tokens to a vocabulary, with a map of the ids.",
+        examples=[
+            "extend mine docs/ --tokens 8k --out larger",
+            "extend tokenizer.json 'data/*.txt' --size 64k --out larger",
+            "extend mine --words terms.txt --special '<|tool|>' --out larger",
+        ],
+    ),
     "prune": Entry(
         "tokbench.cli.prune",
         "prune",

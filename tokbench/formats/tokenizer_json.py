@@ -106,7 +106,7 @@ def dump_byte_level_bpe(
     ):
         # An id that is not the next free one can only be said by the model's own vocabulary.
         if whole_tokens_first:
-            _check_no_pretoken(specials)
+            check_no_pretoken(specials)
         vocabulary |= {text: special_tokens[text] for text in specials}
     document = byte_level_document(
         vocab=dict(sorted(vocabulary.items(), key=lambda item: item[1])),
@@ -240,8 +240,12 @@ def _checked_specials(special_tokens: Mapping[str, int], *, pieces: Sequence[str
     return texts
 
 
-def _check_no_pretoken(specials: Sequence[str]) -> None:
-    """Whole tokens come first, and the special ones are in the vocabulary: no text may be taken for one."""
+def check_no_pretoken(specials: Sequence[str]) -> None:
+    """Refuse special tokens of a vocabulary in which whole pre-tokens are looked up first, and that a text could have.
+
+    Raises:
+        ConversionError: one could be a pre-token.
+    """
     for text in specials:
         if all(character in _character_bytes() for character in text) and not _WORDS_AND_SIGNS.search(text):
             raise ConversionError(

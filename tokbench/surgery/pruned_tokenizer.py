@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.convert.conversion import Source
-from tokbench.convert.disagreement import in_words
-from tokbench.convert.proof import ProofError, prove
-from tokbench.convert.targets import tiktoken as ranks
-from tokbench.convert.targets import tokenizers as documents
-from tokbench.core.descriptions import DescribesItself
-from tokbench.errors import ConversionError
+from tokbench.convert.targets.tokenizers import tokenizer_json_of
 from tokbench.files.atomic_folder import write_folder
 from tokbench.opening.open import open_path
 from tokbench.opening.recognition import Format
@@ -21,6 +15,7 @@ from tokbench.opening.request import OpenRequest
 from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.configuration import files_beside
 from tokbench.surgery.documents import pruned_document
+from tokbench.surgery.library_proofs import WITH_RANKS, prove_in_libraries, source_of
 from tokbench.surgery.output_folder import DOCUMENT_NAME, RANKS_NAME
 from tokbench.surgery.proofs import check_reachable, check_segmentations, check_tokens
 
@@ -33,8 +28,6 @@ if TYPE_CHECKING:
     from tokbench.opening.request import Opened
     from tokbench.surgery.id_map import IdMap
     from tokbench.surgery.proofs import SegmentationProof
-
-_WITH_RANKS = (Format.RANKS, Format.SAVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +84,7 @@ def document_of(opened: Opened) -> dict[str, Any]:
     if opened.source.format is Format.TOKENIZER_JSON:
         path = opened.source.files[0]
         return dict(parse_json(read_file(path), path=path))
-    return dict(parse_json(documents.tokenizer_json_of(_source(opened.tokenizer)), path=opened.source.path))
+    return dict(parse_json(tokenizer_json_of(source_of(opened.tokenizer)), path=opened.source.path))
 
 
 def prune_tokenizer(
@@ -138,49 +131,14 @@ def prune_tokenizer(
             new_document=changed,
             id_map=id_map,
         )
-        source = _source(tokenizer)
-        peer = documents.restricted(documents.opened(trial / DOCUMENT_NAME), source)
-        encodings = [_agreeing(prove(tokenizer, peer, seed=seed, progress=progress))]
-        notes: list[str] = []
-        if opened.source.format in _WITH_RANKS:
-            _add_ranks(source, files, encodings, notes, folder=Path(folder), seed=seed, progress=progress)
-    return PrunedTokenizer(
-        tokenizer, files, PruningProofs(kept, made, segmentations, tuple(encodings)), tuple(notes)
-    )
-
-
-def _add_ranks(
-    source: Source,
-    files: dict[str, bytes],
-    encodings: list[ProofResult],
-    notes: list[str],
-    *,
-    folder: Path,
-    seed: int,
-    progress: Progress,
-) -> None:
-    """Add a rank file, where tiktoken gives the same ids with it; else a note says why there is none."""
-    try:
-        product = ranks.make(source)
-    except ConversionError as error:
-        notes.append(f"{RANKS_NAME} is left out: {error.reason}")
-        return
-    path = folder / RANKS_NAME
-    path.write_bytes(product.files[""])
-    encodings.append(_agreeing(prove(source.tokenizer, product.open(path), seed=seed, progress=progress)))
-    files[RANKS_NAME] = product.files[""]
-    notes.extend(product.notes)
-
-
-def _source(tokenizer: Tokenizer) -> Source:
-    described = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
-    return Source(tokenizer=tokenizer, description=described)
-
-
-def _agreeing(proof: ProofResult) -> ProofResult:
-    """A proof that holds. Raises `ProofError`."""
-    if proof.disagreement is not None:
-        raise ProofError(
-            f"{proof.second} {in_words(proof.disagreement)}", proof=proof, hint="nothing was written"
+        proved = prove_in_libraries(
+            tokenizer,
+            trial / DOCUMENT_NAME,
+            with_ranks=opened.source.format in WITH_RANKS,
+            seed=seed,
+            progress=progress,
         )
-    return proof
+    if proved.ranks is not None:
+        files[RANKS_NAME] = proved.ranks
+    proofs = PruningProofs(kept, made, segmentations, proved.encodings)
+    return PrunedTokenizer(tokenizer, files, proofs, proved.notes)

@@ -1,0 +1,134 @@
+"""`tokbench extend`: what is written, what is told, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.huggingface import added
+from support.lint import byte_level
+
+import tokbench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cli.conftest import Done
+
+TEXT = "the then other the abc\n"
+
+
+@pytest.fixture
+def tokenizer(tmp_path: Path) -> Path:
+    """256 th, 257 " th", 258 <eos>; eos."""
+    path = tmp_path / "old" / "tokenizer.json"
+    path.parent.mkdir()
+    document = byte_level(("t", "h"), (" ", "th"), added_tokens=[added("<eos>", 258)])
+    path.write_text(json.dumps(document))
+    (path.parent / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<eos>"}))
+    (tmp_path / "text.txt").write_text(TEXT * 40)
+    return path.parent
+
+
+def written(folder: Path, name: str) -> Any:
+    return json.loads((folder / name).read_bytes())
+
+
+def test_tokens_are_learned_behind_the_old_ones(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    """ " th" + e occurs 80 times, th + e 80 times; the lower ids come first."""
+    done = run("extend", tokenizer, "text.txt", "--tokens", "2", "--out", "new", "--json").good()
+    assert done.json["schema"] == "tokbench.extend/1"
+    assert (done.json["old_vocab_size"], done.json["new_vocab_size"], done.json["learned"]) == (259, 261, 2)
+    assert [piece["bytes"] for piece in done.json["last_learned"]] == ["746865", "20746865"]
+    assert done.json["new_tokens"] < done.json["old_tokens"]
+    assert done.json["proofs"]["texts"] == 1
+    found = written(tmp_path / "new", "id_map.json")
+    assert found["old_to_new"] == list(range(259))
+    assert found["new_to_old"][256:] == [256, 257, 258, -1, -1]
+    rows = written(tmp_path / "new", "init.json")
+    assert rows["ids"][258:] == [[258], [256, 101], [257, 101]]
+    assert written(tmp_path / "new", "config_patch.json") == {"vocab_size": 320, "eos_token_id": 258}
+    new = tokbench.load(tmp_path / "new")
+    assert new.info.special_tokens == {"<eos>": 258}
+    assert new.encode("the the") == [259, 260]
+    assert written(tmp_path / "new", "tokenizer_config.json")["eos_token"] == "<eos>"
+
+
+def test_words_and_special_tokens_need_no_text(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "words.txt").write_text("thee\n there\n\n")
+    done = run("extend", tokenizer, "--words", "words.txt", "--special", "<tool>", "--out", "new").good()
+    assert any(line.startswith("to       265 ids: 5 of words, 1 special") for line in done.lines)
+    new = tokbench.load(tmp_path / "new")
+    assert len(new.encode("thee there")) == 2
+    assert new.info.special_tokens == {"<eos>": 258, "<tool>": 264}
+    assert run("inspect", "new", "--json").good().json["vocab_size"] == 265
+    assert run("lint", "-t", "new", "--select", "reachability,bytes,roles").good().code == 0
+
+
+def test_a_saved_tokenizer_gets_ranks_and_a_size(run: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text(TEXT * 40)
+    run("train", "text.txt", "--vocab-size", "260", "--special-token", "<|e|>", "--out", "saved").good()
+    done = run("extend", "saved", "text.txt", "--size", "263", "--out", "new", "--json").good()
+    assert done.json["new_vocab_size"] == 263
+    assert len(done.json["proofs"]["encodings"]) == 2
+    assert "ranks.tiktoken" in done.json["files"]
+    run("train", "text.txt", "--vocab-size", "262", "--out", "longer").good()
+    longer, new = (tokbench.load(tmp_path / name) for name in ("longer", "new"))
+    pieces = [[one.token_bytes(id) for id in one.encode(TEXT)] for one in (longer, new)]
+    assert pieces[0] == pieces[1]
+
+
+def test_a_word_that_other_merges_spell_already_is_told(run: Callable[..., Done], tmp_path: Path) -> None:
+    """Merging makes "a bc" of abc, and abc is the token of a merge that is never made."""
+    document = byte_level(("b", "c"), ("a", "b"), ("ab", "c"))
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    (tmp_path / "words.txt").write_text("abc\n")
+    done = run("extend", "tokenizer.json", "--words", "words.txt", "--out", "new").good()
+    assert "'abc' stays 2 tokens: a token of it is there already" in " ".join(done.lines)
+
+
+def test_too_little_text_is_told(run: Callable[..., Done], tokenizer: Path) -> None:
+    done = run(
+        "extend", tokenizer, "text.txt", "--tokens", "900", "--min-frequency", "60", "--out", "new"
+    ).good()
+    assert "of 900 tokens: no pair is left that occurs 60 times or more" in " ".join(done.lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "nothing says which tokens are to come"),
+        (["--tokens", "5"], "tokens are learned from text, and none is named"),
+        (["text.txt", "--special", "<a>"], "nothing is learned from the text that is named"),
+        (["text.txt", "--tokens", "5", "--size", "300"], "--tokens and --size both say"),
+        (["text.txt", "--size", "259"], "--size 259 leaves no id"),
+        (["--special", "<eos>"], "'<eos>' is a token already"),
+        (["--words", "two.txt"], "the word 'two words' is no pre-token: it is split into 'two', ' words'"),
+        (["--words", "empty.txt"], "empty.txt holds no word"),
+        (["--words", "latin.txt"], "latin.txt is not UTF-8, at byte 1"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    (tmp_path / "two.txt").write_text("two words\n")
+    (tmp_path / "empty.txt").write_text("\n")
+    (tmp_path / "latin.txt").write_bytes(b"a\xe9")
+    done = run("extend", tokenizer, *arguments, "--out", "new")
+    assert done.code in (1, 2)
+    assert said in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_others_than_byte_level_bpe_are_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text(TEXT * 40)
+    run("train", "text.txt", "--backend", "wordpiece", "--vocab-size", "40", "--out", "pieces").good()
+    done = run("extend", "pieces", "text.txt", "--tokens", "5", "--out", "new")
+    assert done.code == 1
+    assert "tokens are made of others in BPE" in done.stderr

@@ -1,0 +1,74 @@
+"""An extended vocabulary only joins tokens of the old one, whatever it was made of and learns from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from support.kernels import chosen
+from support.texts import texts, words
+
+from tokbench.backends.bpe import reference
+from tokbench.core.progress import no_progress
+from tokbench.surgery.counted_pretokens import CountedPretokens
+from tokbench.surgery.growth import Vocabulary, grow, is_coarsening, made_of
+
+if TYPE_CHECKING:
+    from tokbench.backends.bpe.kernel import Kernel
+
+word_counts = st.dictionaries(words | texts.filter(bool), st.integers(1, 9), min_size=1, max_size=8)
+
+
+def trained(counts: dict[str, int], *, num_merges: int, whole_tokens_first: bool = False) -> Vocabulary:
+    """A vocabulary that the textbook learned, without tokens of the same bytes."""
+    merges = reference.continue_training(
+        {word.encode(): count for word, count in counts.items()}, [], num_merges=num_merges, min_frequency=1
+    )
+    made = tuple((left, right, 256 + i) for i, (left, right, _) in enumerate(merges))
+    return Vocabulary(tuple(reference.vocabulary(merges)), made, whole_tokens_first)
+
+
+@given(
+    old=word_counts,
+    new=word_counts,
+    others=st.lists(texts, max_size=5),
+    num_merges=st.integers(0, 30),
+    whole_tokens_first=st.booleans(),
+)
+def test_every_word_becomes_coarser_or_stays(
+    kernel: Kernel,
+    *,
+    old: dict[str, int],
+    new: dict[str, int],
+    others: list[str],
+    num_merges: int,
+    whole_tokens_first: bool,
+) -> None:
+    vocabulary = trained(old, num_merges=num_merges, whole_tokens_first=whole_tokens_first)
+    counted = CountedPretokens(list(new), np.array(list(new.values()), np.int64))
+    with chosen(kernel.name):
+        found = grow(vocabulary, counted, num_tokens=30, min_frequency=1, threads=1, progress=no_progress)
+        grown = vocabulary.grown(found.tokens)
+        everything = [*old, *new, *others]
+        assert is_coarsening(vocabulary, grown, everything, threads=1)
+        before, after = (each.cut(everything, threads=1) for each in (vocabulary, grown))
+    assert grown.tokens[: len(vocabulary.tokens)] == vocabulary.tokens
+    assert grown.merges[: len(vocabulary.merges)] == vocabulary.merges
+    if (
+        not whole_tokens_first
+    ):  # there a word may be taken whole that is cut otherwise where the token was learned
+        spelled = made_of(found.tokens, first_id=len(vocabulary.tokens))
+        parts = [part for id in after.ids.tolist() for part in spelled.get(id, [id])]
+        assert parts == before.ids.tolist()
+        cut = grown.cut(list(new), threads=1)
+        assert found.new_count == int((np.diff(cut.offsets) * counted.counts).sum())
+
+
+def test_a_coarsening_has_no_boundary_of_its_own() -> None:
+    letters = tuple(bytes([value]) for value in range(256))
+    old = Vocabulary(letters, ()).grown([(97, 98, 1)])  # type: ignore[list-item]  # ab
+    assert is_coarsening(old, old.grown([(256, 99, 1)]), ["abc"], threads=1)  # type: ignore[list-item]  # ab c → abc
+    other = Vocabulary(letters, ()).grown([(98, 99, 1)])  # type: ignore[list-item]  # a bc
+    assert not is_coarsening(old, other, ["abc"], threads=1)

@@ -1,0 +1,169 @@
+"""The command that adds tokens to a vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tokbench.cli import completion
+from tokbench.cli.corpus_options import (
+    MAX_DOCUMENT,
+    DocumentsOption,
+    ErrorsOption,
+    MaxDocumentOption,
+    TextFieldOption,
+    chosen_corpus,
+    tell_problems,
+)
+from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.errors import ConfigError
+from tokbench.render.console import make_console, print_json
+from tokbench.render.progress import showing_progress
+
+if TYPE_CHECKING:
+    from tokbench.corpus import Corpus
+    from tokbench.workbench.extend import Additions
+
+
+@dataclass(frozen=True, slots=True)
+class AdditionChoices:
+    """Which tokens come."""
+
+    tokens: Annotated[int | None, tokens_option(help="Learn N tokens from the text, e.g. 8000 or 8k.")] = None
+    size: Annotated[
+        int | None,
+        tokens_option(help="Learn as many as make N ids, those of --words and --special included."),
+    ] = None
+    words: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Make each line one token: a word as it stands in text, with the space before it.",
+        ),
+    ] = None
+    special: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Add a special token; repeatable.")
+    ] = None
+    min_frequency: Annotated[
+        int, typer.Option(metavar="N", min=1, help="The minimum frequency of a merged pair.")
+    ] = 2
+    max_token_length: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The maximum length of a token, in bytes.")
+    ] = None
+
+    def additions(self) -> Additions:
+        """The same for the work. Raises `ConfigError`."""
+        from tokbench.workbench.extend import Additions
+
+        return Additions(
+            num_tokens=self.tokens,
+            size=self.size,
+            words=() if self.words is None else _words_of(self.words),
+            special_tokens=tuple(self.special or ()),
+            min_frequency=self.min_frequency,
+            max_token_length=self.max_token_length,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedText:
+    """The text that tokens are learned from."""
+
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATH]...", help="Files, folders, patterns, URLs, or - for stdin."),
+    ] = None
+    documents: DocumentsOption = "file"
+    text_field: TextFieldOption = None
+    errors: ErrorsOption = "strict"
+    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
+
+    def open(self) -> Corpus | None:
+        """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
+        if not self.paths:
+            return None
+        return chosen_corpus(
+            self.paths,
+            documents=self.documents,
+            text_field=self.text_field,
+            errors=self.errors,
+            max_document_bytes=self.max_document_bytes,
+        )
+
+
+@taking_groups
+def extend(
+    *,
+    name: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion.tokenizers,
+            metavar="TOKENIZER",
+            help="A byte-level BPE, named as for -t.",
+        ),
+    ],
+    text: LearnedText,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The folder to write: the tokenizer, id_map.json.")
+    ],
+    added: AdditionChoices,
+    pad_multiple: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, help="Ask for an embedding with a multiple of N rows."),
+    ] = 64,
+    force: Annotated[bool, typer.Option("--force", help="Replace a folder that extend wrote.")] = False,
+    threads: ThreadsOption = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the proof's texts.")] = 0,
+    opening: OpeningChoices,
+    json: JsonFlag = False,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
+) -> None:
+    """Add tokens to a vocabulary, behind its own: learned from text, given words, special tokens.
+
+    Old ids and merges stay as they are, and new merges come last: a text keeps its tokens, or some are joined.
+    """
+    from tokbench.render.extend import render_extend
+    from tokbench.workbench.extend import extend as extend_tokens
+
+    additions, corpus = added.additions(), text.open()
+    if corpus is not None and not additions.learns:
+        raise ConfigError("nothing is learned from the text that is named", hint="add --tokens N")
+    with showing_progress(progress) as report:
+        result = extend_tokens(
+            name,
+            out,
+            additions,
+            corpus=corpus,
+            request=opening.request(),
+            pad_multiple=pad_multiple,
+            overwrite=force,
+            threads=threads,
+            seed=seed,
+            progress=report,
+        )
+    if corpus is not None:
+        tell_problems(corpus)
+    if json:
+        print_json(result.to_json())
+    else:
+        render_extend(result, console=make_console(color=color))
+
+
+def _words_of(path: Path) -> tuple[str, ...]:
+    """The lines of a file, without those that are empty. Raises `ConfigError`."""
+    from tokbench.opening.files import read_file
+
+    try:
+        lines = read_file(path).decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8, at byte {error.start}", hint="--words takes text") from None
+    words = tuple(line for line in lines if line)
+    if not words:
+        raise ConfigError(f"{path} holds no word", hint="write a word on each line")
+    return words

@@ -1,0 +1,137 @@
+"""The pre-tokens of a text with their counts, as a byte-level BPE splits it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.backends.bpe.config import BpeConfig
+from tokbench.backends.bpe.counting import PretokenCounting
+from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.core.special_tokens import SpecialTokenFinder
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError, ConversionError
+from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.lint.reachability.steps import DocumentSteps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+    from tokbench.corpus import Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPretokens:
+    """Distinct pre-tokens of a text.
+
+    Attributes:
+        words: they.
+        counts: int64, how often each occurs.
+        num_bytes: UTF-8 bytes of the text; None where that was not counted.
+    """
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    num_bytes: int | None = None
+
+    @classmethod
+    def once(cls, words: Iterable[str]) -> CountedPretokens:
+        """Words that count alike."""
+        distinct = list(dict.fromkeys(words))
+        return cls(distinct, np.ones(len(distinct), np.int64))
+
+
+def count_pretokens(
+    tokenizer: Tokenizer,
+    document: Mapping[str, Any],
+    corpus: Corpus,
+    *,
+    threads: int | None,
+    progress: Progress,
+) -> CountedPretokens:
+    """Split a corpus as a tokenizer does, and count what that gives; added tokens are left out.
+
+    Args:
+        tokenizer: the tokenizer.
+        document: it as a `tokenizer.json`.
+        corpus: read once.
+        threads: None takes every processor.
+        progress: told how far it is.
+
+    Raises:
+        ConversionError: the document does not say how text is split.
+        CorpusError: a document cannot be read.
+    """
+    added = tuple(token["content"] for token in document.get("added_tokens") or [] if token["content"])
+    counting = _kernel_counting(tokenizer, added, threads=threads)
+    if counting is None:
+        counted: Counter[str] = Counter()
+        pretokens = split_of(tokenizer, document)
+        for text in corpus:
+            counted.update(pretokens(text))
+        words = sorted(counted)
+        return CountedPretokens(words, np.array([counted[word] for word in words], np.int64))
+    counter = counting.new_counter(threads=threads or os.cpu_count() or 1, seed=0)
+    counting.count(counter, corpus, progress=progress)
+    data, offsets, counts = counter.arrays()
+    block = data.tobytes()
+    words = [block[start:stop].decode() for start, stop in pairwise(offsets.tolist())]
+    return CountedPretokens(words, counts, counter.num_bytes)
+
+
+def split_of(tokenizer: Tokenizer, document: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    """A text → its pre-tokens, without added tokens. Raises `ConversionError` where that is not known."""
+    added = {token["content"]: token["id"] for token in document.get("added_tokens") or []}
+    split = tokenizer.pretokens if isinstance(tokenizer, BpeTokenizer) else _library_split(document)
+    finder = SpecialTokenFinder({text: id for text, id in added.items() if text})
+
+    def pretokens(text: str) -> list[str]:
+        pieces = (
+            piece.text for piece in finder.cut(text, special=SpecialPolicy.ENCODE) if not piece.is_special
+        )
+        return [pretoken for piece in pieces for pretoken in split(piece)]
+
+    return pretokens
+
+
+def _kernel_counting(
+    tokenizer: Tokenizer, added: tuple[str, ...], *, threads: int | None
+) -> PretokenCounting | None:
+    """How the kernel counts; None where it does not split as the tokenizer does."""
+    if not isinstance(tokenizer, BpeTokenizer):
+        return None
+    pattern = tokenizer.pattern
+    name = (pattern.regex or "none") if pattern.is_custom else pattern.name
+    try:
+        counting = PretokenCounting(BpeConfig(pattern=name, special_tokens=added, threads=threads))
+    except ConfigError:  # a pattern or an added token that a training would not take
+        return None
+    return counting if counting.pattern == pattern else None
+
+
+def _library_split(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    steps = DocumentSteps(document)
+    if not steps.pre_tokenizers or not steps.is_byte_level:
+        raise ConversionError("its file does not tell how text is split into bytes that merge")
+
+    def split(text: str) -> list[str]:
+        return list(_whole_characters(map(from_byte_level, steps.pretokens(text))))
+
+    return split
+
+
+def _whole_characters(parts: Iterable[bytes]) -> Iterator[str]:
+    """Those parts that are text: some files split bytes, and there merges make tokens of parts of characters."""
+    for part in parts:
+        with suppress(UnicodeDecodeError):
+            yield part.decode()

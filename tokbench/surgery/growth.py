@@ -1,0 +1,175 @@
+"""A byte-level BPE that learns more merges: the tokens behind the old ones, and what each is made of."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.errors import ConversionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.backends.bpe.kernel import Encoder
+    from tokbench.core.progress import Progress
+    from tokbench.surgery.bpe_document import BpeDocument
+    from tokbench.surgery.counted_pretokens import CountedPretokens
+
+
+class NewToken(NamedTuple):
+    """A token that was learned: the ids of its parts, and how often they stood side by side."""
+
+    left: int
+    right: int
+    count: int  # type: ignore[assignment]  # tuple.count is not missed here
+
+
+class Cut(NamedTuple):
+    """Words as tokens: word number i is ids[offsets[i] : offsets[i + 1]]."""
+
+    ids: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The tokens and merges of a byte-level BPE.
+
+    Attributes:
+        tokens: the bytes of each id; none for a gap, a special token or another added one.
+        merges: (left id, right id, made id) in the order of their ranks.
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
+    """
+
+    tokens: tuple[bytes, ...]
+    merges: tuple[tuple[int, int, int], ...]
+    whole_tokens_first: bool = False
+
+    @classmethod
+    def of(cls, bpe: BpeDocument, *, size: int) -> Vocabulary:
+        """The vocabulary of a document of which new ids begin at `size`."""
+        tokens = [b""] * size
+        for id, token in bpe.token_bytes.items():
+            tokens[id] = token
+        ranked = sorted(bpe.ranks, key=bpe.ranks.__getitem__)
+        merges = tuple((bpe.vocab[left], bpe.vocab[right], bpe.vocab[left + right]) for left, right in ranked)
+        return cls(tuple(tokens), merges, bpe.whole_tokens_first)
+
+    def grown(self, new: Sequence[NewToken]) -> Vocabulary:
+        """It with tokens behind its own.
+
+        >>> letters = tuple(bytes([value]) for value in range(256))
+        >>> grown = Vocabulary(letters, ()).grown([NewToken(97, 98, 2), NewToken(256, 99, 1)])
+        >>> grown.tokens[256:], grown.merges
+        ((b'ab', b'abc'), ((97, 98, 256), (256, 99, 257)))
+        """
+        tokens, merges = list(self.tokens), list(self.merges)
+        for left, right, _ in new:
+            merges.append((left, right, len(tokens)))
+            tokens.append(tokens[left] + tokens[right])
+        return Vocabulary(tuple(tokens), tuple(merges), self.whole_tokens_first)
+
+    def cut(self, words: list[str], *, threads: int | None) -> Cut:
+        """Words as its tokens. Raises `ConversionError` for a vocabulary without some byte."""
+        return Cut(*self._encoder().encode_batch(words, threads or os.cpu_count() or 1))
+
+    def _encoder(self) -> Encoder:
+        merges = np.array(self.merges, dtype=np.uint32).reshape(-1, 3)
+        try:
+            return current_kernel().encoder_from_parts(
+                list(self.tokens), merges, whole_tokens_first=self.whole_tokens_first, pattern=None
+            )
+        except ValueError as error:
+            raise ConversionError(f"it cannot be extended: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What was learned from words.
+
+    Attributes:
+        tokens: in order; the first has the id behind the last old one.
+        old_count: tokens of the text before.
+        new_count: tokens of the text with them.
+    """
+
+    tokens: tuple[NewToken, ...]
+    old_count: int
+    new_count: int
+
+
+def grow(
+    vocabulary: Vocabulary,
+    words: CountedPretokens,
+    *,
+    num_tokens: int,
+    min_frequency: int,
+    max_token_length: int | None = None,
+    threads: int | None,
+    progress: Progress,
+) -> Growth:
+    """Learn tokens behind those of a vocabulary: `tokbench.backends.bpe.reference.continue_training` of its words.
+
+    Args:
+        vocabulary: cuts the words to begin with.
+        words: with their counts.
+        num_tokens: how many are wanted; fewer are learned when pairs run out.
+        min_frequency: learning stops when the most frequent pair is rarer.
+        max_token_length: bytes that a token may have; None for any number.
+        threads: for cutting the words; None takes every processor.
+        progress: told how many are learned.
+
+    Raises:
+        ConversionError: a byte has no token.
+    """
+    cut = vocabulary.cut(words.words, threads=threads)
+    pairs, counts, new_count = current_kernel().continue_training(
+        cut.ids,
+        cut.offsets,
+        words.counts,
+        list(vocabulary.tokens),
+        num_merges=num_tokens,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length or 0,
+        max_words=0,
+        excluded=b"",
+        seed=0,
+        progress=lambda done: progress("merging", done, num_tokens, "merges"),
+    )
+    new = (
+        NewToken(left, right, count)
+        for (left, right), count in zip(pairs.tolist(), counts.tolist(), strict=True)
+    )
+    return Growth(tuple(new), int((np.diff(cut.offsets) * words.counts).sum()), new_count)
+
+
+def made_of(new: Sequence[NewToken], *, first_id: int) -> dict[int, list[int]]:
+    """The old ids that each new token is made of, in their order.
+
+    >>> made_of([NewToken(97, 98, 2), NewToken(256, 99, 1)], first_id=256)
+    {256: [97, 98], 257: [97, 98, 99]}
+    """
+    made: dict[int, list[int]] = {}
+    for id, (left, right, _) in enumerate(new, first_id):
+        made[id] = [*made.get(left, [left]), *made.get(right, [right])]
+    return made
+
+
+def is_coarsening(
+    vocabulary: Vocabulary, grown: Vocabulary, words: list[str], *, threads: int | None
+) -> bool:
+    """Whether in every word each token boundary of a grown vocabulary is one of the first one's, too."""
+    before, after = (
+        np.cumsum(_lengths(each)[each.cut(words, threads=threads).ids]) for each in (vocabulary, grown)
+    )
+    return bool(np.isin(after, before, assume_unique=True).all())
+
+
+def _lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    return np.array([len(token) for token in vocabulary.tokens], np.int64)

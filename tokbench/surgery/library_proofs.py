@@ -1,0 +1,86 @@
+"""What a changed tokenizer is in libraries: each file of it gives the same ids there, or it is not written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.convert.conversion import Source
+from tokbench.convert.disagreement import in_words
+from tokbench.convert.proof import ProofError, prove
+from tokbench.convert.targets import tiktoken as ranks
+from tokbench.convert.targets import tokenizers as documents
+from tokbench.core.descriptions import DescribesItself
+from tokbench.errors import ConversionError
+from tokbench.opening.recognition import Format
+from tokbench.surgery.output_folder import RANKS_NAME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.convert.proof import ProofResult
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+
+WITH_RANKS = (Format.RANKS, Format.SAVED)
+"""The formats with a rank file: what is made of them gets one, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryProofs:
+    """How a tokenizer does in libraries.
+
+    Attributes:
+        encodings: the comparison with each library that opens a file of it.
+        ranks: its rank file; None where none is wanted, or where tiktoken would give other ids.
+        notes: what its user has to know, a sentence each.
+    """
+
+    encodings: tuple[ProofResult, ...]
+    ranks: bytes | None = None
+    notes: tuple[str, ...] = ()
+
+
+def prove_in_libraries(
+    tokenizer: Tokenizer, document: Path, *, with_ranks: bool, seed: int, progress: Progress
+) -> LibraryProofs:
+    """Compare a tokenizer with its `tokenizer.json` in tokenizers and, where it is wanted, with its ranks in tiktoken.
+
+    Args:
+        tokenizer: as it runs.
+        document: its `tokenizer.json`; a rank file is made beside it to be opened.
+        with_ranks: whether there is to be a rank file.
+        seed: draws the generated texts.
+        progress: told how far it is.
+
+    Raises:
+        ProofError: a library gives other ids.
+    """
+    source = source_of(tokenizer)
+    peer = documents.restricted(documents.opened(document), source)
+    first = _agreeing(prove(tokenizer, peer, seed=seed, progress=progress))
+    if not with_ranks:
+        return LibraryProofs((first,))
+    try:
+        product = ranks.make(source)
+    except ConversionError as error:
+        return LibraryProofs((first,), notes=(f"{RANKS_NAME} is left out: {error.reason}",))
+    path = document.with_name(RANKS_NAME)
+    path.write_bytes(product.files[""])
+    second = _agreeing(prove(tokenizer, product.open(path), seed=seed, progress=progress))
+    return LibraryProofs((first, second), product.files[""], product.notes)
+
+
+def source_of(tokenizer: Tokenizer) -> Source:
+    """A tokenizer as conversions take it."""
+    described = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
+    return Source(tokenizer=tokenizer, description=described)
+
+
+def _agreeing(proof: ProofResult) -> ProofResult:
+    """A proof that holds. Raises `ProofError`."""
+    if proof.disagreement is not None:
+        raise ProofError(
+            f"{proof.second} {in_words(proof.disagreement)}", proof=proof, hint="nothing was written"
+        )
+    return proof
