@@ -2,6 +2,7 @@
 #include "bpe/continuation.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
+#include "training/pretoken_counts.hpp"
 
 using namespace tokbench;
 using fuzz::Input;
