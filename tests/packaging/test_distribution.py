@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tokbench"
-PARTS = ("*.j2", "*.css", "*.js", "*.tcss")
+PARTS = ("*.j2", "*.css", "*.html", "*.js", "*.tcss")
 """What pages are made of."""
 MODULES = (
     "_bpe",
