@@ -1,4 +1,5 @@
-// The trainer learns what the textbook learns, from bytes and behind other merges, whatever the seed of its tables and the width of its symbols.
+// The trainer learns what the textbook learns, from bytes and behind other merges, whatever the seed of its tables, the
+// width of its symbols and the steps of its postings; without steps there is room for fewer words.
 #include "bpe/continuation.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
@@ -32,6 +33,16 @@ void check(Trainer&& trainer, const naive::Learned& expected) {
   CHECK(trainer.num_tokens() == expected.num_tokens);
 }
 
+// Whether there is room for words of these sizes, by definition: records of words of 2 to 6 symbols are those behind a header,
+// which is 32 bits and a symbol; they begin at every step-th symbol, and 100 steps are too many here (CMakeLists.txt).
+bool has_room(const std::vector<std::size_t>& sizes, std::size_t header, std::size_t step) {
+  std::size_t steps = 0;
+  for (const std::size_t size : sizes) {
+    if (size > 1 && size <= 6) steps += (header + size + step - 1) / step;
+  }
+  return steps < 100;
+}
+
 // A training that begins with merges of other counts of the same pre-tokens.
 void check_continuation(const naive::Counts& counts, fuzz::Random& random, std::size_t num_merges, std::uint64_t seed) {
   naive::Counts others = counts;
@@ -44,6 +55,7 @@ void check_continuation(const naive::Counts& counts, fuzz::Random& random, std::
 
   std::vector<Id> ids;
   std::vector<std::int64_t> offsets{0}, times;
+  std::vector<std::size_t> sizes;
   for (const auto& [word, count] : naive::words_of(counts)) {
     naive::Word cut = word;
     for (std::size_t i = 0; i < inherited.pairs.size(); ++i) {
@@ -52,13 +64,26 @@ void check_continuation(const naive::Counts& counts, fuzz::Random& random, std::
     ids.insert(ids.end(), cut.begin(), cut.end());
     offsets.push_back(static_cast<std::int64_t>(ids.size()));
     times.push_back(count);
+    sizes.push_back(cut.size());
   }
+  if (!has_room(sizes, 3, 1)) return;
   const CutWords words{ids, offsets, times};
   const std::vector<std::string_view> known(tokens.begin(), tokens.end());
   words.check(known);
   const ContinuationOptions options{{num_merges, 1, 0, seed}, 0, {}};
   check(ContinuationOf<std::uint16_t>(words, known, options), expected);
   check(ContinuationOf<std::uint32_t>(words, known, options), expected);
+}
+
+template <class Trainer>
+void check_with_room(const PretokenCounts& pretokens, const TrainerOptions& options, const naive::Learned& expected, bool room) {
+  bool found_room = true;
+  try {
+    check(Trainer(pretokens, options), expected);
+  } catch (const std::length_error&) {
+    found_room = false;
+  }
+  CHECK(found_room == room);
 }
 
 }  // namespace
@@ -90,9 +115,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const TrainerOptions options{num_merges, min_frequency, max_token_length, seed};
   const naive::Learned expected = naive::train(counts, num_merges, min_frequency, max_token_length);
-  check(TrainerOf<std::uint16_t>(pretokens, options), expected);
-  check(TrainerOf<std::uint32_t>(pretokens, options), expected);
-  check(Trainer(pretokens, options), expected);
+  std::vector<std::size_t> sizes;
+  for (const auto& [word, count] : counts) sizes.push_back(word.size());
+  check_with_room<TrainerOf<std::uint16_t>>(pretokens, options, expected, has_room(sizes, 3, 1));
+  check_with_room<TrainerOf<std::uint32_t>>(pretokens, options, expected, has_room(sizes, 2, 1));
+  check_with_room<TrainerOf<std::uint16_t, kWideStep>>(pretokens, options, expected, has_room(sizes, 3, kWideStep));
+  check_with_room<TrainerOf<std::uint32_t, kWideStep>>(pretokens, options, expected, has_room(sizes, 2, kWideStep));
+  check_with_room<Trainer>(pretokens, options, expected, has_room(sizes, 3, kWideStep));
   check_continuation(counts, random, num_merges, seed);
   return 0;
 }

@@ -140,7 +140,8 @@ def limits_told() -> Iterator[None]:
     except ValueError as error:
         raise TrainingError(
             f"the text is too much for the kernel: {error}",
-            hint="is it text? a word of 2 GiB is none; train on a part of it, or leave out the file that holds it",
+            hint="is it text? a word of 2 GiB is none: leave out the file that holds it; of too many words, "
+            "`tokbench count-words --min-count 2` leaves out the rarest",
         ) from None
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.progress import Progress
 
-MOST_UNITS = 1 << 31
-"""Of the merger's list of short words: their bytes, and a header for each (`native/training/short_words.hpp`)."""
+MOST_STEPS = 1 << 31
+"""Of the merger's list of short words, as widely as they are numbered (`native/training/short_words.hpp`)."""
 
+STEP_UNITS = 8
 _HEADER_UNITS = 3
 _SHORT_BYTES = 100
 _COUNTS_TOLD = 64
@@ -45,17 +46,19 @@ class Room:
     more: str = ""
 
 
-def merger_room(most_units: int = MOST_UNITS) -> Room:
-    """What the merger numbers: a word takes its bytes and three units more.
+def merger_room(most_steps: int = MOST_STEPS) -> Room:
+    """What the merger numbers: a word takes at most its bytes and three units more, rounded up to steps of eight.
 
     >>> import numpy as np
-    >>> merger_room().cost_of(np.array([1, 2, 100, 101])).tolist()
-    [0, 5, 103, 0]
+    >>> merger_room().cost_of(np.array([1, 2, 6, 100, 101])).tolist()
+    [0, 1, 2, 13, 13]
     """
+    import numpy as np
+
     return Room(
-        most_units,
-        lambda sizes: is_short(sizes) * (sizes + _HEADER_UNITS),
-        lambda units: f"the distinct words take {units / most_units:.1f} times of what can be merged at once",
+        most_steps,
+        lambda sizes: (sizes > 1) * -(-(np.minimum(sizes, _SHORT_BYTES) + _HEADER_UNITS) // STEP_UNITS),
+        lambda steps: f"the distinct words take {steps / most_steps:.1f} times of what can be merged at once",
     )
 
 
@@ -127,7 +130,7 @@ def check_counted(counter: WordCounter, *, room: Room | None = None, hint: str) 
         hint: where the error names a --min-count, how it is given.
     """
     room = room or merger_room()
-    if counter.memory < room.most:  # its tables take more bytes for a word than the merger takes units
+    if counter.memory < room.most:  # its tables take more bytes for a word than the merger takes steps
         return
     taken = _Taken(room)
     for part in range(PARTS):

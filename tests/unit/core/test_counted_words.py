@@ -200,27 +200,27 @@ class Given:
         yield WordArrays.of(self._words[2:])
 
 
-FOUR = [(b"ab", 1), (b"cd", 3), (b"ef", 5), (b"gh", 70)]  # five units each
+FOUR = [(b"ab", 1), (b"cd", 3), (b"ef", 5), (b"gh", 70)]  # a step each
 
 
 def test_too_many_words_are_told_before_they_are_merged(kernel: Kernel) -> None:
     counted = kernel.new_word_list()
-    with pytest.raises(TrainingError, match=r"take 1\.8 times") as error:
-        add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(11)])
+    with pytest.raises(TrainingError, match=r"take 1\.3 times") as error:
+        add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(3)])
     assert str(error.value.hint).startswith("--min-count 4 ")
     with pytest.raises(TrainingError, match="take") as error:
-        add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(99), merger_room(4)])
+        add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(99), merger_room(1)])
     assert "above 64" in str(error.value.hint)
     counted = kernel.new_word_list()
-    add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(21)])
+    add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(5)])
     assert (counted.items(), counted.pretokens, counted.num_bytes) == (FOUR, 79, 10)
 
 
 def test_too_many_words_of_a_text_are_told_too(kernel: Kernel) -> None:
     counter = counter_of(kernel, {word.decode(): count for word, count in FOUR})
-    check_counted(counter, hint="--memory SIZE with ", room=merger_room(21))
-    with pytest.raises(TrainingError, match=r"take 1\.8 times") as error:
-        check_counted(counter, hint="--memory SIZE with ", room=merger_room(11))
+    check_counted(counter, hint="--memory SIZE with ", room=merger_room(5))
+    with pytest.raises(TrainingError, match=r"take 1\.3 times") as error:
+        check_counted(counter, hint="--memory SIZE with ", room=merger_room(3))
     assert str(error.value.hint).startswith("--memory SIZE with --min-count 4 leaves out")
 
 

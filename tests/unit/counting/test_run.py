@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tokbench
+from tokbench.core.word_input import merger_room
 from tokbench.corpus import open_corpus
 from tokbench.counting.run import Share
 from tokbench.distributed.engines.in_process import InProcessEngine
-from tokbench.errors import ConfigError, CorpusError, DistributedError, StoreError, TokbenchError
+from tokbench.errors import (
+    ConfigError,
+    CorpusError,
+    DistributedError,
+    StoreError,
+    TokbenchError,
+    TrainingError,
+)
 from tokbench.files.bundled import corpora_directory
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
@@ -268,6 +276,22 @@ def test_other_backends_train_on_words(
     assert one == other
     for name in ("documents", "num_bytes", "pretokens", "distinct_pretokens", "tokens"):
         assert len({manifest["training"][name] for manifest in manifests}) == 1, name
+
+
+def test_more_words_than_pieces_can_be_learned_from(
+    texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted(texts, tmp_path / "words", backend="wordpiece", options={})
+    for module in ("core.word_input", "backends.wordpiece.training"):
+        monkeypatch.setattr(f"tokbench.{module}.merger_room", lambda: merger_room(1000))
+    given: dict[str, Any] = {"directory": tmp_path / "a", "options": {"vocab_size": 4000}}
+    with pytest.raises(TrainingError, match="of what can be merged") as error:
+        train_and_save(training_words(str(tmp_path / "words")), **given)
+    assert str(error.value.hint).startswith("--min-count ")
+    with pytest.raises(TrainingError, match="of what can be merged") as error:
+        train_and_save(open_corpus(*texts), backend="wordpiece", **given)
+    assert str(error.value.hint).startswith("`tokbench count-words` with --min-count ")
+    assert not (tmp_path / "a").exists()
 
 
 def test_rare_words_are_left_out_after_all_is_added_up(texts: list[Path], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.word_input import Room, is_short, merger_room
+from tokbench.core.word_input import MOST_STEPS, STEP_UNITS, Room, is_short, merger_room
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,16 +29,19 @@ def merging_rooms(words: CountedWords, config: BpeConfig) -> tuple[Room, ...]:
     return merger_room(), _memory_room(words.memory, vocab_size=config.vocab_size or _MOST_SMALL_SYMBOLS)
 
 
-def merging_bytes(sizes: NDArray[np.int64], *, vocab_size: int) -> NDArray[np.int64]:
+def merging_bytes(sizes: NDArray[np.int64], *, vocab_size: int, step_units: int = 1) -> NDArray[np.int64]:
     """The bytes of memory that words take at most while they are merged.
 
     Args:
         sizes: of the words, in bytes.
         vocab_size: that is asked for: symbols have 16 bits where that is enough.
+        step_units: 8 where there may be so many words that they are numbered in steps, else 1.
 
     >>> import numpy as np
     >>> merging_bytes(np.array([1, 2, 10]), vocab_size=32_000).tolist()
     [4, 19, 135]
+    >>> merging_bytes(np.array([1, 2, 10]), vocab_size=32_000, step_units=8).tolist()
+    [4, 25, 141]
     """
     import numpy as np
 
@@ -46,16 +49,17 @@ def merging_bytes(sizes: NDArray[np.int64], *, vocab_size: int) -> NDArray[np.in
     listed = sizes + _LIST_HEADER_BYTES
     # Its pairs at first, and two that each merge makes, but one before the last merge and none behind it.
     postings = (sizes > 1) * _POSTING_BYTES * np.maximum(3 * sizes - 6, 1)
-    symbols = is_short(sizes) * symbol_bytes * (sizes + _HEADER_SYMBOLS)
+    symbols = is_short(sizes) * symbol_bytes * step_units * -(-(sizes + _HEADER_SYMBOLS) // step_units)
     nodes = (sizes > 1) * ~is_short(sizes) * _NODE_BYTES * sizes
     total: NDArray[np.int64] = listed + postings + symbols + nodes
     return total
 
 
 def _memory_room(memory: int, *, vocab_size: int) -> Room:
+    step_units = STEP_UNITS if memory > MOST_STEPS else 1  # in less, no words are that many
     return Room(
         max(memory - vocab_size * _TOKEN_BYTES, 0),
-        lambda sizes: merging_bytes(sizes, vocab_size=vocab_size),
+        lambda sizes: merging_bytes(sizes, vocab_size=vocab_size, step_units=step_units),
         lambda needed: (
             f"merging the distinct words takes up to {needed / 1e6:,.0f} MB of memory, and "
             f"{memory / 1e6:,.0f} MB are left for it"

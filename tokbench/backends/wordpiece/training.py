@@ -14,7 +14,7 @@ from tokbench.core.counting import limits_told
 from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.training import early_end, identity_of
-from tokbench.core.word_input import add_words, with_words
+from tokbench.core.word_input import add_words, check_counted, merger_room, with_words
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 _MOST_LEARNED = 1 << 15  # pieces, where no size is given
+_FEWER_WORDS = "`tokbench count-words` with "
+"""Before the --min-count that an error proposes."""
 
 
 def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progress) -> WordPieceTokenizer:
@@ -34,12 +36,14 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
 
     Raises:
         CorpusError: a document that cannot be read.
-        TrainingError: no text at all, or a vocabulary that its characters alone would fill.
+        TrainingError: no text at all, more words than can be merged, or a vocabulary that its characters alone
+            would fill.
     """
     counting = NormalWordCounting(config)
     started = time.perf_counter()
     counter = counting.new_counter(threads=threads_of(config), seed=config.seed)
     counting.count(counter, documents, progress=progress)
+    check_counted(counter, hint=_FEWER_WORDS)
     return _learned(
         counter,
         config,
@@ -57,7 +61,7 @@ def train_on_words(words: CountedWords, config: WordPieceConfig, *, progress: Pr
     """
     started = time.perf_counter()
     counter = NormalWordCounting(config).new_counter(threads=1, seed=config.seed)
-    add_words(counter, words, progress=progress)
+    add_words(counter, words, progress=progress, rooms=(merger_room(),))
     counter.finish()
     tokenizer = _learned(
         counter,

@@ -1,6 +1,7 @@
 // Byte-level BPE: learns merges from pre-token counts, by frequency, with the bytes as the first symbols.
 #pragma once
 
+#include <memory>
 #include <variant>
 
 #include "training/frequency_trainer.hpp"
@@ -20,8 +21,8 @@ struct TrainerOptions {
   std::uint64_t seed;
 };
 
-// Symbol holds the id of every merge that is asked for.
-template <class Symbol>
+// Symbol holds the id of every merge that is asked for; kStep is as PairMerger has it.
+template <class Symbol, std::size_t kStep = 1>
 class TrainerOf {
  public:
   template <class Pretokens>
@@ -49,41 +50,51 @@ class TrainerOf {
 
   std::size_t num_merges_;
   std::vector<Merge> merges_;
-  FrequencyTrainer<Symbol> trainer_;
+  FrequencyTrainer<Symbol, kStep> trainer_;
 };
 
-// With symbols of 16 bits as long as they hold every id: half the memory, and more words in a cache line.
+// With symbols of 16 bits as long as they hold every id: half the memory, and more words in a cache line. With steps only where
+// there are more words than can be numbered without.
 class Trainer {
  public:
-  // Pretokens has for_each(sink), which calls sink(bytes, count) for each pre-token.
+  // Pretokens has for_each(sink), which calls sink(bytes, count) for each pre-token, and size(), how many there are.
   template <class Pretokens>
   Trainer(const Pretokens& pretokens, const TrainerOptions& options) {
     if (options.num_merges <= kMostSmallMerges) {
-      trainer_.emplace<Small>(pretokens, options);
+      begin<std::uint16_t>(pretokens, options);
     } else {
-      trainer_.emplace<Large>(pretokens, options);
+      begin<std::uint32_t>(pretokens, options);
     }
   }
 
   bool step() {
-    return small() ? small()->step() : large().step();
+    return std::visit([](auto& trainer) { return trainer->step(); }, trainer_);
   }
   const std::vector<Merge>& merges() {
-    return small() ? small()->merges() : large().merges();
+    return std::visit([](auto& trainer) -> const std::vector<Merge>& { return trainer->merges(); }, trainer_);
   }
   std::int64_t num_tokens() {
-    return small() ? small()->num_tokens() : large().num_tokens();
+    return std::visit([](auto& trainer) { return trainer->num_tokens(); }, trainer_);
   }
 
  private:
-  using Small = TrainerOf<std::uint16_t>;
-  using Large = TrainerOf<std::uint32_t>;
   static constexpr std::size_t kMostSmallMerges = (1 << 16) - 256;
 
-  Small* small() { return std::get_if<Small>(&trainer_); }
-  Large& large() { return std::get<Large>(trainer_); }
+  template <class Symbol, class Pretokens>
+  void begin(const Pretokens& pretokens, const TrainerOptions& options) {
+    const auto source = [&](const auto& sink) { pretokens.for_each(sink); };
+    if (PairMerger<Symbol>::has_room_for(source, pretokens.size())) {
+      trainer_ = std::make_unique<TrainerOf<Symbol>>(pretokens, options);
+    } else {
+      trainer_ = std::make_unique<TrainerOf<Symbol, kWideStep>>(pretokens, options);
+    }
+  }
 
-  std::variant<std::monostate, Small, Large> trainer_;
+  template <class Symbol, std::size_t kStep = 1>
+  using Owned = std::unique_ptr<TrainerOf<Symbol, kStep>>;
+
+  std::variant<Owned<std::uint16_t>, Owned<std::uint32_t>, Owned<std::uint16_t, kWideStep>, Owned<std::uint32_t, kWideStep>>
+      trainer_;
 };
 
 }  // namespace tokbench

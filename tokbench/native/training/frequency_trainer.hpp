@@ -31,7 +31,8 @@ struct AllowsAll {
   bool operator()(Id, Id) const { return true; }
 };
 
-template <class Symbol>
+// See PairMerger for Symbol and kStep.
+template <class Symbol, std::size_t kStep = 1>
 class FrequencyTrainer {
  public:
   // `source` is what PairMerger::lay_out() takes.
@@ -74,7 +75,7 @@ class FrequencyTrainer {
   std::int64_t num_tokens() const { return merger_.num_tokens(); }
 
  private:
-  friend PairMerger<Symbol>;
+  friend PairMerger<Symbol, kStep>;
 
   struct Candidate {
     std::int64_t count;
@@ -129,7 +130,7 @@ class FrequencyTrainer {
 
   FrequencyOptions options_;
   std::int64_t threshold_ = 0;  // of the count of a pair that is known
-  PairMerger<Symbol> merger_;
+  PairMerger<Symbol, kStep> merger_;
   std::vector<Candidate> heap_;
   std::vector<std::size_t> token_lengths_;
   std::size_t num_learned_ = 0;

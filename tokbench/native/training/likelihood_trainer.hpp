@@ -30,7 +30,8 @@ struct LikelihoodOptions {
   std::uint64_t seed;
 };
 
-template <class Symbol>
+// See PairMerger for Symbol and kStep.
+template <class Symbol, std::size_t kStep = 1>
 class LikelihoodTrainer {
  public:
   // `source` is what PairMerger::lay_out() takes; words of one symbol count, too.
@@ -75,7 +76,7 @@ class LikelihoodTrainer {
   std::int64_t num_tokens() const { return merger_.num_tokens(); }
 
  private:
-  friend PairMerger<Symbol>;
+  friend PairMerger<Symbol, kStep>;
 
   using Entries = std::vector<std::uint32_t>;
 
@@ -245,7 +246,7 @@ class LikelihoodTrainer {
   static constexpr double kDecisive = 0x1p48;
 
   std::int64_t min_frequency_;
-  PairMerger<Symbol> merger_;
+  PairMerger<Symbol, kStep> merger_;
   std::vector<std::int64_t> counts_;  // of symbols
   std::int64_t highest_count_ = 0;    // that any pair ever had
   std::vector<Entries> rows_;         // the pairs of each left symbol

@@ -15,7 +15,7 @@ class Neighbours {
  public:
   struct Change {
     std::int64_t count = 0;       // occurrences that moved from the old pair to the new one
-    std::uint32_t postings = 0;   // where they are; 0 where the symbol is no neighbour
+    std::size_t postings = 0;     // where they are; 0 where the symbol is no neighbour
     Posting* next = nullptr;      // where the new pair's next posting goes, if it gets any
   };
 

@@ -18,9 +18,11 @@
 
 namespace tokbench {
 
-// Symbol holds every id that is made.
-template <class Symbol>
+// Symbol holds every id that is made. With kWideStep (short_words.hpp) there is room for eight times as many words.
+template <class Symbol, std::size_t kStep = 1>
 class PairMerger {
+  using Short = ShortWords<Symbol, kStep>;
+
  public:
   // The words hold symbols below `num_first`.
   PairMerger(std::size_t num_first, std::uint64_t seed) : num_symbols_(num_first), pairs_(seed) {}
@@ -28,13 +30,7 @@ class PairMerger {
   // source(sink) calls sink(symbols, count) for each word: a span of symbols, or of bytes that are symbols. It is called twice.
   template <class Source>
   void lay_out(const Source& source) {
-    std::size_t num_words = 0, num_symbols = 0;
-    source([&](const auto& word, std::int64_t) {
-      if (word.size() < 2 || word.size() > kLongestShortWord) return;
-      num_words += 1;
-      num_symbols += word.size();
-    });
-    short_words_.reserve(num_words, num_symbols);
+    short_words_.reserve(units_of(source));
     source([&](const auto& word, std::int64_t count) {
       num_tokens_ += count * static_cast<std::int64_t>(word.size());
       if (word.size() > kLongestShortWord) {
@@ -43,6 +39,13 @@ class PairMerger {
         short_words_.add(word, count);
       }
     });
+  }
+
+  // Whether the words of a source, that many, are few enough for postings that count units.
+  template <class Source>
+  static bool has_room_for(const Source& source, std::size_t num_words) {
+    static_assert(kStep == 1);
+    return num_words < Short::kMostSteps / Short::units_of(kLongestShortWord) || units_of(source) < Short::kMostSteps;
   }
 
   // Finds all pairs that occur as often as the threshold demands, and where.
@@ -97,11 +100,21 @@ class PairMerger {
   std::int64_t num_tokens() const { return num_tokens_; }
 
  private:
-  static constexpr Posting kLongMark = ShortWords<Symbol>::kPostingsEnd;  // on postings of long words
+  static constexpr Posting kLongMark = Short::kPostingsEnd;  // on postings of long words
   static constexpr std::size_t kLongestShortWord = 100;
   static constexpr std::size_t kMostInTable = 256;  // symbols, of which a table has all pairs
 
   using Change = typename Neighbours<Symbol>::Change;
+
+  // That the words of a source take together.
+  template <class Source>
+  static std::size_t units_of(const Source& source) {
+    std::size_t units = 0;
+    source([&](const auto& word, std::int64_t) {
+      if (word.size() > 1 && word.size() <= kLongestShortWord) units += Short::units_of(word.size());
+    });
+    return units;
+  }
 
   // Calls sink(left, right, count, posting) for each pair of neighbours; words in order, a word's pairs in order.
   template <class Sink>
@@ -190,7 +203,7 @@ class PairMerger {
   }
 
   std::size_t num_symbols_;  // none in the words is larger
-  ShortWords<Symbol> short_words_;
+  Short short_words_;
   LongWords<Symbol> long_words_;
   std::int64_t num_tokens_ = 0;
 

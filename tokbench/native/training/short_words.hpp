@@ -3,6 +3,9 @@
 // A record is its count (32 bits, or where to find a larger one), its room and its length, and then
 // its symbols, which are merged in place. A posting is where a record begins: to merge a pair there,
 // its few symbols are simply looked through, in the cache line that had to be fetched anyway.
+//
+// Postings have 32 bits. For words beyond that, records begin at every kStep-th unit alone, and a posting counts steps:
+// that costs a word some units between records, where postings of 64 bits would cost four bytes for each of its pairs.
 #pragma once
 
 #include <array>
@@ -16,20 +19,26 @@
 
 namespace tokbench {
 
-template <class Symbol>
+inline constexpr std::size_t kWideStep = 8;
+
+template <class Symbol, std::size_t kStep = 1>
 class ShortWords {
  public:
   static constexpr std::size_t kMostSymbols = 255;
-  static constexpr Posting kPostingsEnd = 0x80000000u;  // no record begins here or behind
+  static constexpr std::size_t kMostSteps = std::size_t{1} << 31;
+  static constexpr Posting kPostingsEnd = kMostSteps;  // no record begins here or behind
 
-  void reserve(std::size_t words, std::size_t symbols) { units_.reserve(words * kHeaderUnits + symbols + kSlack); }
+  // That a word of so many symbols takes.
+  static constexpr std::size_t units_of(std::size_t size) { return (kHeaderUnits + size + kStep - 1) / kStep * kStep; }
+
+  void reserve(std::size_t units) { units_.reserve(units + kSlack); }
 
   // A pre-token of 2 to kMostSymbols symbols, or of as many bytes, each a symbol.
   template <class Unit>
   void add(std::span<const Unit> word, std::int64_t count) {
-    if (units_.size() + kHeaderUnits + word.size() >= kPostingsEnd) throw std::length_error("too many distinct pre-tokens");
     const std::size_t start = units_.size();
-    units_.resize(start + kHeaderUnits + word.size());
+    if ((start + units_of(word.size())) / kStep >= kPostingsEnd) throw std::length_error("too many distinct pre-tokens");
+    units_.resize(start + units_of(word.size()));
     set_count(start, count);
     set_sizes(start, word.size(), word.size());
     Symbol* const symbols = &units_[start + kHeaderUnits];
@@ -39,24 +48,28 @@ class ShortWords {
   // Calls sink(symbols, count, posting) for each word that is not one symbol yet.
   template <class Sink>
   void for_each(Sink sink) const {
-    for (std::size_t start = 0; start < units_.size(); start += kHeaderUnits + room(start)) {
-      if (length(start) > 1) sink(symbols_of(static_cast<Posting>(start)), count(start), static_cast<Posting>(start));
+    for (std::size_t start = 0; start < units_.size(); start += units_of(room(start))) {
+      const auto posting = static_cast<Posting>(start / kStep);
+      if (length(start) > 1) sink(symbols_of(posting), count(start), posting);
     }
   }
 
-  std::span<const Symbol> symbols_of(Posting start) const { return {&units_[start + kHeaderUnits], length(start)}; }
-  std::int64_t count_of(Posting start) const { return count(start); }
+  std::span<const Symbol> symbols_of(Posting posting) const {
+    const std::size_t start = start_of(posting);
+    return {&units_[start + kHeaderUnits], length(start)};
+  }
+  std::int64_t count_of(Posting posting) const { return count(start_of(posting)); }
 
   // Drops words that are one symbol and the room that others have gained; postings are void then.
   void compact() {
     std::size_t end = 0;
     for (std::size_t start = 0, next; start < units_.size(); start = next) {
-      next = start + kHeaderUnits + room(start);
+      next = start + units_of(room(start));
       const std::size_t size = length(start);
       if (size < 2) continue;
       std::memmove(&units_[end], &units_[start], (kHeaderUnits + size) * sizeof(Symbol));
       set_sizes(end, size, size);
-      end += kHeaderUnits + size;
+      end += units_of(size);
     }
     units_.resize(end);
   }
@@ -80,8 +93,11 @@ class ShortWords {
   static constexpr std::size_t kAhead = 12;
   static constexpr std::uint32_t kLargeCount = 0x80000000u;  // the rest is a place in large_counts_
 
-  std::int64_t merge_word(Symbol left, Symbol right, Symbol made, Posting start, Neighbours<Symbol>& left_side,
+  static std::size_t start_of(Posting posting) { return std::size_t{posting} * kStep; }
+
+  std::int64_t merge_word(Symbol left, Symbol right, Symbol made, Posting posting, Neighbours<Symbol>& left_side,
                           Neighbours<Symbol>& right_side) {
+    const std::size_t start = start_of(posting);
     Symbol* const symbols = &units_[start + kHeaderUnits];
     const std::size_t size = length(start);
     // Both symbols are compared at once: half the branches, and only one of them is hard to foresee.
@@ -98,11 +114,11 @@ class ShortWords {
         symbols[to++] = symbols[from++];
         continue;
       }
-      if (to > 0) left_side.note(symbols[to - 1], times, start);
+      if (to > 0) left_side.note(symbols[to - 1], times, posting);
       symbols[to++] = made;
       from += 2;
       // Of two that are merged side by side, the right one notes the left one.
-      if (from < size && !matches(from)) right_side.note(symbols[from], times, start);
+      if (from < size && !matches(from)) right_side.note(symbols[from], times, posting);
       merged += times;
     }
     set_sizes(start, room(start), to);
@@ -116,11 +132,11 @@ class ShortWords {
     return two;
   }
 
-  void prefetch(Posting start) const {
+  void prefetch(Posting posting) const {
 #if defined(__GNUC__)
-    __builtin_prefetch(&units_[start]);
+    __builtin_prefetch(&units_[start_of(posting)]);
 #else
-    static_cast<void>(start);
+    static_cast<void>(posting);
 #endif
   }
 

@@ -66,11 +66,20 @@ class PieceTrainer {
       });
     };
     if (pieces_.size() >= options_.num_pieces) return;
+    if (PairMerger<Symbol>::has_room_for(source, words.size())) {
+      train_on<Symbol, 1>(source, report);
+    } else {
+      train_on<Symbol, kWideStep>(source, report);
+    }
+  }
+
+  template <class Symbol, std::size_t kStep, class Source, class Report>
+  void train_on(const Source& source, const Report& report) {
     if (options_.objective == Objective::Frequency) {
       const std::size_t num_merges = options_.num_pieces - pieces_.size();
-      run(FrequencyTrainer<Symbol>(source, {pieces_.size(), num_merges, options_.min_frequency, 0, options_.seed}), report);
+      run(FrequencyTrainer<Symbol, kStep>(source, {pieces_.size(), num_merges, options_.min_frequency, 0, options_.seed}), report);
     } else {
-      run(LikelihoodTrainer<Symbol>(source, {pieces_.size(), options_.min_frequency, options_.seed}), report);
+      run(LikelihoodTrainer<Symbol, kStep>(source, {pieces_.size(), options_.min_frequency, options_.seed}), report);
     }
   }
 
