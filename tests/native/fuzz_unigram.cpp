@@ -41,7 +41,7 @@ Vocabulary vocabulary_for(Bytes text, Random& random) {
   Vocabulary vocabulary;
   vocabulary.options = {random.one_in(2), random.one_in(2), !random.one_in(8), random.one_in(8)};
   NormalizedText normal;
-  Normalizer(CharacterMap(), Symbols(), vocabulary.options).normalize<false>(text, {true, true}, normal);
+  Normalizer(CharacterMap(), Symbols(), vocabulary.options).normalize(text, {true, true}, normal);
   std::vector<std::size_t> starts;
   const Byte* const end = normal.bytes.data() + normal.bytes.size();
   for (std::size_t at = 0; at < normal.bytes.size(); at += std::max(1u, well_formed_length(&normal.bytes[at], end))) starts.push_back(at);
@@ -68,7 +68,7 @@ Vocabulary vocabulary_for(Bytes text, Random& random) {
 // From left to right, with a table of all pieces.
 Found defined(const Vocabulary& vocabulary, Bytes text) {
   NormalizedText normal;
-  Normalizer(CharacterMap(), Symbols(), vocabulary.options).normalize<false>(text, {true, true}, normal);
+  Normalizer(CharacterMap(), Symbols(), vocabulary.options).normalize(text, {true, true}, normal);
   const std::string bytes(normal.bytes.begin(), normal.bytes.end());
   std::map<std::string, Id> ids;
   for (std::size_t i = 0; i < vocabulary.pieces.size(); ++i) ids.emplace(vocabulary.pieces[i], static_cast<Id>(i + 1));

@@ -25,7 +25,6 @@ MODULES = (
     "_bpe",
     "_character_bpe",
     "_metrics",
-    "_normalization",
     "_unigram",
     "_unigram_training",
     "_wordpiece",

@@ -7,6 +7,19 @@ SOURCES: str
 
 def split(text: bytes, cut: str, simd: str | None = None) -> NDArray[np.int64]: ...
 
+class Normalizer:
+    def __init__(
+        self,
+        charsmap: bytes,
+        symbols: list[bytes],
+        *,
+        add_dummy_prefix: bool,
+        remove_extra_whitespaces: bool,
+        escape_whitespaces: bool,
+        treat_whitespace_as_suffix: bool,
+    ) -> None: ...
+    def normalize(self, text: bytes) -> bytes: ...
+
 class DocumentEncoder:
     def __init__(
         self,

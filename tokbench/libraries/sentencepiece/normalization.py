@@ -1,4 +1,4 @@
-"""SentencePiece's normaliser, outside the library: the compiled one, or the definition in Python.
+"""SentencePiece's normaliser, outside the library: the definition in Python of what the kernel does.
 
 What a text becomes before pieces are looked for in it. At each place a user-defined symbol stays as it is, else the
 longest key of the character map gives way to its replacement, else a character stays; a byte that begins none becomes
@@ -9,57 +9,15 @@ Source: normalizer.cc of SentencePiece 0.2.3, and the layout of Darts-clone for 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
 import numpy as np
 
-from tokbench.formats.sentencepiece.model import SPACE, iter_user_defined
-from tokbench.native.kernel_choice import chosen_module
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tokbench.formats.sentencepiece.model import SentencePieceFile
-
-COMPILED = "tokbench.native._normalization"
-FALLBACK = "tokbench.libraries.sentencepiece.normalization"
+from tokbench.formats.sentencepiece.model import SPACE
 
 _MOST_NESTED_KEYS, _MOST_NESTED_SYMBOLS = 32, 64
 """Of keys that begin one another, and of such symbols, the library sees so many."""
 _BLOCK_BYTES = 1024
 _LONGEST_REPLACEMENT = 1024
 _REPLACEMENT = "\ufffd".encode()
-
-
-class ModelNormalizer(Protocol):
-    """Makes of a text what the pieces of one model are looked for in."""
-
-    def normalize(self, text: bytes) -> bytes:
-        """The normalised form of a text, which need not be UTF-8."""
-
-    def normalize_with_places(self, text: bytes) -> tuple[bytes, NDArray[np.uint32]]:
-        """The normalised form, and where in the text each byte of it, and its end, begins to be from.
-
-        A text of which nothing is left may have no places.
-        """
-
-
-def new_normalizer(model: SentencePieceFile) -> ModelNormalizer:
-    """The normaliser of a model, on the kernel that TOKBENCH_KERNEL asks for.
-
-    Raises:
-        ValueError: the character map is damaged, or replaces a character by more than a kilobyte.
-        BackendUnavailableError: the compiled module is demanded and not installed.
-    """
-    _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
-    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
-    normalizer: ModelNormalizer = module.Normalizer(
-        model.normalizer["precompiled_charsmap"],
-        [symbol.encode() for symbol in iter_user_defined(model)],
-        **{name: model.normalizer[name] for name in names},
-        treat_whitespace_as_suffix=model.trainer["treat_whitespace_as_suffix"],
-    )
-    return normalizer
 
 
 class CharacterMap:
@@ -122,7 +80,7 @@ class CharacterMap:
 
 
 class Normalizer:
-    """The definition; see `ModelNormalizer`.
+    """Makes of a text what the pieces of one model are looked for in.
 
     Args:
         charsmap: the table `precompiled_charsmap`; empty for none.
@@ -160,41 +118,28 @@ class Normalizer:
         self._space = SPACE.encode() if escape_whitespaces else b" "
 
     def normalize(self, text: bytes) -> bytes:
-        """The normalised form of a text."""
-        return self.normalize_with_places(text)[0]
-
-    def normalize_with_places(self, text: bytes) -> tuple[bytes, NDArray[np.uint32]]:
-        """The normalised form of a text, and where each byte of it is from."""
+        """The normalised form of a text, which need not be UTF-8."""
         made = bytearray()
-        places: list[int] = []
-
-        def add(data: bytes, place: int) -> None:
-            made.extend(data)
-            places.extend([place] * len(data))
-
         place = self._behind_spaces(text) if self._removes else 0
         if place == len(text):
-            return b"", np.zeros(0, np.uint32)
+            return b""
         if self._prefix:
-            add(self._space, place)
+            made += self._space
         is_behind_space = self._removes
         while place < len(text):
             length, data = self._unit_at(text, place)
             if is_behind_space:
                 data = data.lstrip(b" ")
             if data:
-                add(data.replace(b" ", self._space), place)
+                made += data.replace(b" ", self._space)
                 is_behind_space = self._removes and data.endswith(b" ")
             place += length
         if self._removes:
             while made.endswith(self._space):
                 del made[-len(self._space) :]
-                place = places[len(made)]
-                del places[len(made) :]
         if self._suffix:
-            add(self._space, place)
-        places.append(place)
-        return bytes(made), np.array(places, np.uint32)
+            made += self._space
+        return bytes(made)
 
     def _behind_spaces(self, text: bytes) -> int:
         place = 0

@@ -27,7 +27,7 @@ class CharacterBpeFamily {
 
     // The same of a part of a text with its ends.
     std::size_t solve_part(Bytes part, TextEnds ends, Id* out) {
-      model_.normalizer.normalize<false>(part, ends, normal_);
+      model_.normalizer.normalize(part, ends, normal_);
       return solve_normal(out);
     }
 

@@ -26,9 +26,6 @@ struct NormalizerOptions {
 // Room for normalised text, used again and again.
 struct NormalizedText {
   std::vector<Byte> bytes;
-  // Where in the text each byte of it begins to be from, and where what is behind it would: one more than there are bytes.
-  // Of a text without bytes there may be none.
-  std::vector<std::uint32_t> places;
 };
 
 class Normalizer {
@@ -57,19 +54,11 @@ class Normalizer {
 
   // Writes the normalised form of a text to `out`. Of a part of one, what stands before it ends in no space and what stands
   // behind it has no part in its last character or symbol; the first part, and the last one, have more than spaces.
-  template <bool kWithPlaces>
   void normalize(Bytes text, TextEnds ends, NormalizedText& out) const {
     out.bytes.clear();
-    out.places.clear();
-    if constexpr (kWithPlaces) {
-      if (text.size() >= UINT32_MAX) throw std::length_error("a text of more than 4 GB");
-    }
     const Byte* p = text.data();
     const Byte* const end = p + text.size();
-    const auto add = [&](Bytes bytes) {
-      out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
-      if constexpr (kWithPlaces) out.places.insert(out.places.end(), bytes.size(), static_cast<std::uint32_t>(p - text.data()));
-    };
+    const auto add = [&out](Bytes bytes) { out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end()); };
     if (ends.is_first && options_.remove_extra_whitespaces) p = behind_spaces(p, end);
     if (p == end && ends.is_first) return;
     const bool is_prefix = ends.is_first && options_.add_dummy_prefix && !options_.treat_whitespace_as_suffix;
@@ -79,7 +68,7 @@ class Normalizer {
       const Byte* const run = p;
       p = behind_run(p, end);
       if (p != run) {
-        add_run<kWithPlaces>(text, run, p, out);
+        add({run, p});
         is_behind_space = false;
         if (p == end) break;
       }
@@ -91,9 +80,8 @@ class Normalizer {
       }
       p += unit.length;
     }
-    if (ends.is_last && options_.remove_extra_whitespaces) remove_spaces_behind<kWithPlaces>(text, p, out);
+    if (ends.is_last && options_.remove_extra_whitespaces) remove_spaces_behind(out.bytes);
     if (ends.is_last && options_.add_dummy_prefix && options_.treat_whitespace_as_suffix) add(space());
-    if constexpr (kWithPlaces) out.places.push_back(static_cast<std::uint32_t>(p - text.data()));
   }
 
  private:
@@ -132,31 +120,13 @@ class Normalizer {
     return p;
   }
 
-  template <bool kWithPlaces>
-  static void add_run(Bytes text, const Byte* first, const Byte* behind, NormalizedText& out) {
-    out.bytes.insert(out.bytes.end(), first, behind);
-    if constexpr (kWithPlaces) {
-      const Byte* start = first;  // of the character
-      for (const Byte* p = first; p != behind; ++p) {
-        if (!is_continuation(*p)) start = p;
-        out.places.push_back(static_cast<std::uint32_t>(start - text.data()));
-      }
-    }
-  }
-
-  // Takes away what spaces the normalised text ends in; `p` becomes where in the text the first of them is from.
-  template <bool kWithPlaces>
-  void remove_spaces_behind(Bytes text, const Byte*& p, NormalizedText& out) const {
+  void remove_spaces_behind(std::vector<Byte>& made) const {
     const Bytes mark = space();
-    std::size_t size = out.bytes.size();
-    while (size >= mark.size() && std::equal(mark.begin(), mark.end(), out.bytes.begin() + static_cast<std::ptrdiff_t>(size - mark.size()))) {
+    std::size_t size = made.size();
+    while (size >= mark.size() && std::equal(mark.begin(), mark.end(), made.begin() + static_cast<std::ptrdiff_t>(size - mark.size()))) {
       size -= mark.size();
     }
-    if constexpr (kWithPlaces) {
-      if (size != out.bytes.size()) p = text.data() + out.places[size];
-      out.places.resize(size);
-    }
-    out.bytes.resize(size);
+    made.resize(size);
   }
 
   CharacterMap map_;

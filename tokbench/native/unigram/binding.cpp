@@ -49,6 +49,25 @@ UnigramRules<Real> rules_of(Id unknown, Real unknown_score, const std::optional<
   return rules;
 }
 
+Normalizer* made_normalizer(const nb::bytes& charsmap, const nb::list& symbols, bool add_dummy_prefix, bool remove_extra_whitespaces,
+                            bool escape_whitespaces, bool treat_whitespace_as_suffix) {
+  const nb::tuple kept(symbols);
+  std::vector<std::string_view> found_first = views_of(kept);
+  const NormalizerOptions options{add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces, treat_whitespace_as_suffix};
+  const Bytes table = view(charsmap);
+  const nb::gil_scoped_release unlocked;
+  return new Normalizer(table.empty() ? CharacterMap() : CharacterMap(table), Symbols(std::move(found_first)), options);
+}
+
+nb::bytes normalized(const Normalizer& normalizer, const nb::bytes& text) {
+  NormalizedText made;
+  {
+    const nb::gil_scoped_release unlocked;
+    normalizer.normalize(view(text), {}, made);
+  }
+  return nb::bytes(reinterpret_cast<const char*>(made.bytes.data()), made.bytes.size());
+}
+
 SentencePieceUnigramEncoder* made_encoder(const nb::list& pieces, const InputArray<Id>& ids, const InputArray<float>& scores, Id unknown,
                                           float unknown_score, const std::optional<InputArray<Id>>& bytes, float reset,
                                           const nb::bytes& charsmap, const nb::list& symbols, bool add_dummy_prefix,
@@ -118,6 +137,10 @@ NB_MODULE(_unigram, module) {
   module.attr("SOURCES") = TOKBENCH_SOURCES;
   module.def("split", &split, "text"_a, "cut"_a, "simd"_a = nb::none(),
              "Where the words that are looked up begin and end, in bytes. `simd` names a tier, as TOKBENCH_SIMD does.");
+  nb::class_<Normalizer>(module, "Normalizer")
+      .def(nb::new_(&made_normalizer), "charsmap"_a, "symbols"_a, nb::kw_only(), "add_dummy_prefix"_a, "remove_extra_whitespaces"_a,
+           "escape_whitespaces"_a, "treat_whitespace_as_suffix"_a)
+      .def("normalize", &normalized, "text"_a, "What the pieces of a SentencePiece model are looked for in.");
   nb::class_<DocumentUnigramEncoder>(module, "DocumentEncoder")
       .def(nb::new_(&made_document_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
            "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert(), "only_spaces"_a)

@@ -56,14 +56,14 @@ class UnigramFamily {
         sum = by_parts;
         return static_cast<std::size_t>(end - out);
       }
-      model_.form.template normalize_word<false>(word, normal_);
+      model_.form.normalize_word(word, normal_);
       return path_.at(sum, normal_.bytes, out);
     }
 
     // The same of a text that is not cut.
     std::size_t solve_text(Bytes text, Id* out) {
       Real sum = 0;
-      model_.form.template normalize_text<false>(text, normal_);
+      model_.form.normalize_text(text, normal_);
       return path_.at(sum, normal_.bytes, out);
     }
 
@@ -71,7 +71,7 @@ class UnigramFamily {
     // 0 where no sum is told for which it stays so.
     std::size_t remembered(Bytes word, Id* out) {
       if (const auto told = parts_.remembered(word, out)) return *told;
-      model_.form.template normalize_word<false>(word, normal_);
+      model_.form.normalize_word(word, normal_);
       const std::size_t count = path_.anywhere(normal_.bytes, out);
       return count != 0 && packed::level_of(out[0]) == 0 ? 0 : count;
     }

@@ -56,7 +56,7 @@ class NormalForm {
   // Of words, for their parts (part_solver.hpp).
   const CertainCuts* cuts() const { return cuts_.get(); }
   bool puts_space_in_front_of_words() const { return cut_ != WordCut::BeforeSpaces; }
-  void normalize_part(Bytes part, NormalizedText& out) const { normalizer_.normalize<false>(part, {false, false}, out); }
+  void normalize_part(Bytes part, NormalizedText& out) const { normalizer_.normalize(part, {false, false}, out); }
 
   // The most bytes that are made of a text, for each of its own.
   std::size_t most_made(std::size_t size) const { return size * growth_ + kSpaceMark.size(); }
@@ -66,15 +66,13 @@ class NormalForm {
     return cut_ != WordCut::Nowhere && characters_of(text).find(kSpaceMark) == std::string_view::npos;
   }
 
-  template <bool kWithPlaces>
   void normalize_text(Bytes text, NormalizedText& out) const {
-    normalizer_.normalize<kWithPlaces>(text, {true, true}, out);
+    normalizer_.normalize(text, {true, true}, out);
   }
 
-  template <bool kWithPlaces>
   void normalize_word(Bytes word, NormalizedText& out) const {
     const bool is_alone = cut_ != WordCut::BeforeSpaces;
-    normalizer_.normalize<kWithPlaces>(word, {is_alone, is_alone}, out);
+    normalizer_.normalize(word, {is_alone, is_alone}, out);
   }
 
  private:

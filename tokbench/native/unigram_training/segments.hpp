@@ -84,7 +84,7 @@ class SegmentCounter {
     if (normalizer_.map().is_empty()) {
       add_normal(part, count);
     } else if (!part.empty()) {
-      normalizer_.normalize<false>(part, {}, normal_);
+      normalizer_.normalize(part, {}, normal_);
       add_normal(normal_.bytes, count);
     }
   }

@@ -1,8 +1,9 @@
-"""The normaliser, compiled and in Python, gives what the library's gives, with the same places."""
+"""The normaliser, compiled and in Python, gives what the library's gives."""
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sentencepiece_models import charsmap, scored, unknown, written
 
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
-from tokbench.libraries.sentencepiece import normalization
-from tokbench.libraries.sentencepiece.normalization import CharacterMap, Normalizer, new_normalizer
+from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, iter_user_defined, parse_model
+from tokbench.libraries.sentencepiece.normalization import CharacterMap
 from tokbench.native.kernel_choice import is_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tokbench.libraries.sentencepiece.normalization import ModelNormalizer
+    from collections.abc import Sequence
 
 RULES = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 OPTIONS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 SYMBOLS = ("<s>", "<sep>", " x", "y ", "ab", "abc", "é", "\u3000q", "a b", "Ⅳ")
+MODULES = {"python": "tokbench.libraries.sentencepiece.normalization", "native": "tokbench.native._unigram"}
 KERNELS = [
     "python",
     pytest.param(
-        "native", marks=pytest.mark.skipif(not is_installed(normalization.COMPILED), reason="not compiled")
+        "native", marks=pytest.mark.skipif(not is_installed(MODULES["native"]), reason="not compiled")
     ),
 ]
 
@@ -61,18 +60,23 @@ def peer(proto: bytes) -> sentencepiece.SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_proto=proto)
 
 
+def new_normalizer(kernel: str, table: bytes, symbols: Sequence[str] = (), **options: bool) -> Any:
+    return import_module(MODULES[kernel]).Normalizer(
+        table, [symbol.encode() for symbol in symbols], **options
+    )
+
+
 @cache
-def normalizer(proto: bytes, kernel: str) -> ModelNormalizer:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TOKBENCH_KERNEL", kernel)
-        return new_normalizer(parse_model(proto))
+def normalizer(proto: bytes, kernel: str) -> Any:
+    parsed = parse_model(proto)
+    options = {name: parsed.normalizer[name] for name in OPTIONS}
+    suffix = parsed.trainer["treat_whitespace_as_suffix"]
+    table, symbols = parsed.normalizer["precompiled_charsmap"], list(iter_user_defined(parsed))
+    return new_normalizer(kernel, table, symbols, **options, treat_whitespace_as_suffix=suffix)
 
 
 def check(proto: bytes, text: bytes, kernel: str) -> None:
-    expected, places = peer(proto).normalize(text, with_offsets=True)
-    made, found = normalizer(proto, kernel).normalize_with_places(text)
-    assert (made, found.tolist()) == (expected, list(places))
-    assert normalizer(proto, kernel).normalize(text) == expected
+    assert normalizer(proto, kernel).normalize(text) == peer(proto).normalize(text)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -101,7 +105,7 @@ def test_spaces_at_both_ends_and_between(kernel: str, text: str) -> None:
     ["nmt_nfkc", *(pytest.param(rule, marks=pytest.mark.slow) for rule in RULES if rule != "nmt_nfkc")],
 )
 def test_every_code_point_between_letters_and_behind_a_mark(rule: str) -> None:
-    if not is_installed(normalization.COMPILED):
+    if not is_installed(MODULES["native"]):
         pytest.skip("takes long in Python")
     proto = model(rule, suffix=False, symbols=False, **dict.fromkeys(OPTIONS, True))
     points = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
@@ -116,7 +120,7 @@ def test_a_place_where_more_keys_begin_one_another_than_the_library_sees() -> No
         [unknown(), *(ModelPiece(text, 0.0, PieceType.USER_DEFINED) for text in symbols)],
         trainer={"model_type": 2},
     )
-    for kernel in ("python", *(["native"] if is_installed(normalization.COMPILED) else [])):
+    for kernel in ("python", *(["native"] if is_installed(MODULES["native"]) else [])):
         check(proto, b"a" * 69 + b" " + b"a" * 140, kernel)
 
 
@@ -146,14 +150,11 @@ def tables() -> list[bytes]:
 @pytest.mark.parametrize("number", range(11))
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_damaged_tables_are_refused(kernel: str, number: int) -> None:
-    make: Callable[..., Any] = (
-        Normalizer if kernel == "python" else __import__(normalization.COMPILED, fromlist=["x"]).Normalizer
-    )
     with pytest.raises(ValueError, match="normalisation table"):
-        make(tables()[number], [], **dict.fromkeys(OPTIONS, True), treat_whitespace_as_suffix=False)
+        with_all_options(kernel, tables()[number])
 
 
-@pytest.mark.skipif(not is_installed(normalization.COMPILED), reason="not compiled")
+@pytest.mark.skipif(not is_installed(MODULES["native"]), reason="not compiled")
 @given(data=st.data())
 def test_tables_with_changed_units_are_refused_or_give_the_same_in_both(data: st.DataObject) -> None:
     whole = bytearray(charsmap("nfkc"))
@@ -164,14 +165,12 @@ def test_tables_with_changed_units_are_refused_or_give_the_same_in_both(data: st
         CharacterMap(bytes(whole))
     except ValueError:
         with pytest.raises(ValueError, match="normalisation table"):
-            made(bytes(whole), "native")
+            with_all_options("native", bytes(whole))
         return
     text = data.draw(TEXTS)
-    assert made(bytes(whole), "native").normalize(text) == made(bytes(whole), "python").normalize(text)
+    compiled, defined = (with_all_options(kernel, bytes(whole)) for kernel in ("native", "python"))
+    assert compiled.normalize(text) == defined.normalize(text)
 
 
-def made(table: bytes, kernel: str) -> Any:
-    module = __import__(
-        normalization.COMPILED if kernel == "native" else normalization.FALLBACK, fromlist=["Normalizer"]
-    )
-    return module.Normalizer(table, [], **dict.fromkeys(OPTIONS, True), treat_whitespace_as_suffix=False)
+def with_all_options(kernel: str, table: bytes) -> Any:
+    return new_normalizer(kernel, table, **dict.fromkeys(OPTIONS, True), treat_whitespace_as_suffix=False)
