@@ -178,6 +178,22 @@ def test_it_breaks_into_the_making_of_a_dataclass(environment, tmp_path):
     assert (done.returncode, done.stderr.decode()) == (130, MESSAGE)
 
 
+def test_it_breaks_into_the_import_of_typer(environment):
+    """Most of the time of a short run is spent there, before any command is found."""
+    code = (
+        "import runpy, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *places):\n"
+        "        if name == 'typer':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "sys.argv = ['tokbench', 'list']\n"
+        "runpy.run_module('tokbench', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr.decode()) == (130, MESSAGE)
+
+
 def test_it_breaks_into_the_import_of_numpy(environment):
     """The kernel's first array imports it, far below the code that Ctrl-C is meant for."""
     code = (

@@ -82,7 +82,10 @@ def test_a_reader_that_goes_away_is_no_error(start, tmp_path, arguments):
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
-@pytest.mark.parametrize("command", ["encode 72", "encode 72 --json", "count 72", "viz 72", "decode 72"])
+@pytest.mark.parametrize(
+    "command",
+    ["encode 72", "encode 72 --json", "count 72", "viz 72", "decode 72", "--help", "viz --help", "--version"],
+)
 def test_output_to_a_full_disk_is_an_error(process, command):
     with FULL.open("wb") as full:
         done = process(*command.split(), stdout=full)

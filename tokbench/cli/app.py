@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from tokbench.cli.commands import Entry, EntryGroup, lazy_group
+from tokbench.cli.error_messages import errors_as_messages
 
 _WIDEST_HELP = 160
 
@@ -370,7 +371,8 @@ def main() -> NoReturn:
     _prepare_streams()
     # The matrices of the bootstrap are small: more threads of OpenBLAS would wait for work, spinning.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    app(prog_name="tokbench")  # whatever started it: completion goes by this name
+    with errors_as_messages():  # help is written outside of any command
+        app(prog_name="tokbench")  # whatever started it: completion goes by this name
     raise AssertionError("typer exits by itself")
 
 

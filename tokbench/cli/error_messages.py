@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_NO_MORE_THREADS = "can't start new thread"
+"""What Python says then: the error has no type of its own."""
 
 
 @contextmanager
@@ -36,6 +38,10 @@ def errors_as_messages() -> Iterator[None]:
         sys.exit(141)
     except MemoryError:
         _fail("there is not enough memory", hint="give less text at once, or a smaller --vocab-size", code=1)
+    except RuntimeError as error:
+        if str(error) != _NO_MORE_THREADS:
+            raise
+        _fail("the system grants no more threads", hint="--threads N takes fewer", code=1)
     except OSError as error:  # what no layer below knows of, as a full disk behind stdout
         where = error.filename or ("the output" if error.errno in _WRITING else "the current folder")
         _fail(f"{where}: {error.strerror or error}", hint=None, code=1)
