@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,13 @@ def test_a_line_of_5_mb_of_one_word(process, trained, tmp_path):
         (["--max-token-length", "0"], "max_token_length is 0", "it must be at least 1"),
         (["--threads", "0"], "threads is 0", "it must be at least 1"),
         (["--seed", "-1"], "seed is -1", "it must be at least 0"),
+        (["--seed", str(2**63)], f"seed is {2**63}", f"it must be at most {2**63 - 1}"),
+        (["--vocab-size", "9" * 19], f"'{'9' * 19}' is too large a number of tokens", "at most 18 digits"),
+        (
+            ["--backend", "word", "--min-frequency", "9" * 19],
+            "min_frequency is 99999",
+            f"at most {2**63 - 1}",
+        ),
     ],
     ids=" ".join,
 )
@@ -194,6 +202,17 @@ def test_options_that_cannot_be_used(run, tmp_path, options, message, hint):
     run("train", "snow.txt", *options).refused(2, message, hint)
     run("train", "snow.txt", *options, "--json", "--name", "x").refused(2, message, hint)
     assert contents_of(tmp_path) == before
+
+
+def test_more_threads_than_the_system_grants(run, tmp_path, monkeypatch):
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    (tmp_path / "good.txt").write_text(TEXT, encoding="utf-8")
+    monkeypatch.setattr(threading.Thread, "start", start)
+    run("train", "good.txt", "--vocab-size", "260").refused(
+        1, "grants no more threads", "--threads N takes fewer"
+    )
 
 
 def test_a_gap_of_the_pattern_that_only_another_text_shows(run, tmp_path):

@@ -75,6 +75,8 @@ def _fields_of(group: Any) -> Iterator[inspect.Parameter]:
 
 
 _SIZE = re.compile(r"([0-9]{1,15})(?:([KMGT])(I?)B?|B)?")
+_MAX_DIGITS = 18
+"""Of a number of tokens, as `whole_number` reads it."""
 _POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -90,6 +92,10 @@ def num_tokens(text: str) -> int:
     try:
         number = whole_number(str(text))
     except ValueError:
+        if len(str(text)) > _MAX_DIGITS and str(text).isdecimal():
+            raise typer.BadParameter(
+                f"{text!r:.40} is too large a number of tokens: write at most {_MAX_DIGITS} digits"
+            ) from None
         number = 0
     if number < 1:
         raise typer.BadParameter(

@@ -257,7 +257,8 @@ def test_max_token_length_holds_for_every_token(train, text, length):
     tokenizer = tokbench.load(data["directory"])
     lengths = [len(tokenizer.token_bytes(id)) for id in range(data["vocab_size"])]
     assert max(lengths) == length
-    assert f"in at most {length} bytes" in data["stopped_early"]
+    assert f"and makes a token of at most {length} byte" in data["stopped_early"]
+    assert ("byte:" in data["stopped_early"]) == (length == 1)
 
 
 def test_a_preset_and_what_stands_beside_it(train):

@@ -41,6 +41,7 @@ UNKNOWN = "[UNK]"
 VOCABULARY_NAME = "vocabulary.json"
 
 _MAX_VOCAB_SIZE = 1 << 24
+_MAX_INTEGER = 2**63 - 1
 _RETRAIN = "the folder is damaged: restore it, or train again"
 _SECONDS_BETWEEN_REPORTS = 0.1
 
@@ -68,8 +69,11 @@ class FrequentConfig:
             raise ConfigError(
                 f"vocab_size is {self.vocab_size}", hint=f"it must be from {smallest} to {_MAX_VOCAB_SIZE}"
             )
-        if self.min_frequency < 1:
-            raise ConfigError(f"min_frequency is {self.min_frequency}", hint="it must be at least 1")
+        if not 1 <= self.min_frequency <= _MAX_INTEGER:
+            raise ConfigError(
+                f"min_frequency is {self.min_frequency}",
+                hint=f"it must be at least 1 and at most {_MAX_INTEGER}",
+            )
 
     @property
     def all_special_tokens(self) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.split_patterns import SplitPattern
 
 _MAX_VOCAB_SIZE = 2**31
+_MAX_INTEGER = 2**63 - 1
+"""As files of a saved tokenizer hold integers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +77,10 @@ class BpeConfig:
         self._check_range("seed", self.seed, smallest=0)
 
     def _check_range(self, name: str, value: int | None, *, smallest: int) -> None:
-        if value is not None and not smallest <= value < 2**63:
+        if value is not None and value < smallest:
             raise ConfigError(f"{name} is {value}", hint=f"it must be at least {smallest}")
+        if value is not None and value > _MAX_INTEGER:
+            raise ConfigError(f"{name} is {value}", hint=f"it must be at most {_MAX_INTEGER}")
 
 
 def config_as_saved(config: BpeConfig, pattern: SplitPattern) -> Mapping[str, Any]:

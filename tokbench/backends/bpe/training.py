@@ -176,5 +176,6 @@ def _traced(
 
 
 def _no_more_pairs(config: BpeConfig) -> str:
-    length = f" in at most {config.max_token_length} bytes" if config.max_token_length else ""
+    longest = config.max_token_length
+    length = f" and makes a token of at most {longest} byte{'s'[: longest > 1]}" if longest else ""
     return f"no pair is left that occurs {config.min_frequency} times or more{length}"

@@ -100,7 +100,7 @@ def test_the_record_says_what_was_seen(kernel: Kernel) -> None:
     [
         ({}, "2 times or more: "),
         ({"min_frequency": 4}, "4 times or more: "),
-        ({"max_token_length": 2}, "2 times or more in at most 2 bytes: "),
+        ({"max_token_length": 2}, "2 times or more and makes a token of at most 2 bytes: "),
     ],
 )
 def test_it_says_why_it_stopped_early(kernel: Kernel, options: dict[str, int], words: str) -> None:
