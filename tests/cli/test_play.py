@@ -24,6 +24,14 @@ def test_a_missing_library_names_the_pip_command(run, monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_terminal_without_a_screen_is_refused(terminal, trained):
+    done = terminal("play", "-t", str(trained), env={"TERM": "dumb"})
+    assert done.code == 2
+    assert b"TERM is dumb" in done.out
+    assert b"TERM=xterm-256color" in done.out
+
+
+@pytest.mark.slow
 def test_more_than_three_tokenizers_are_refused(terminal, trained):
     done = terminal("play", *(["-t", str(trained)] * 4))
     assert done.code == 2

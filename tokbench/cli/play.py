@@ -13,7 +13,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, ProgressOption
-from tokbench.cli.text_options import TextChoices
+from tokbench.cli.text_options import STDIN, TextChoices
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizersOption
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
@@ -22,9 +22,8 @@ from tokbench.render.console import ColorChoice, make_console
 from tokbench.render.progress import ProgressChoice, showing_progress
 
 Theme = Literal["auto", "dark", "light"]
-
-_LIGHT_GROUNDS = {"7", "15"}
-"""What COLORFGBG ends with in a terminal whose background is light."""
+_DUMB = {"dumb", "unknown"}
+"""What TERM is where text can be written line after line only."""
 
 
 @taking_groups
@@ -32,14 +31,17 @@ def play(
     *,
     begin: Annotated[
         str | None,
-        typer.Argument(metavar="TEXT", help="The text to begin with, a file of it, or - for stdin."),
+        typer.Argument(
+            metavar="TEXT",
+            help="The text to begin with, a file of it, or - for stdin, the default in a pipe.",
+        ),
     ] = None,
     tokenizer: TokenizersOption = None,
     opening: OpeningChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     reading: TextChoices,
     theme: Annotated[
-        Theme, typer.Option(help="The background; auto: as COLORFGBG says, else dark. F8 changes it.")
+        Theme, typer.Option(help="The background; auto: that of the terminal, else dark. F8 changes it.")
     ] = "auto",
     html: Annotated[
         Path | None,
@@ -58,9 +60,8 @@ def play(
     _check_terminal()
     _check_columns(names)
     begun = _first_text(begin, reading)
-    _open_session(
-        names, begun, opening=opening, special=special_policy, dark=_is_dark(theme), progress=progress
-    )
+    dark = _is_dark(theme)
+    _open_session(names, begun, opening=opening, special=special_policy, dark=dark, progress=progress)
 
 
 def _open_session(
@@ -126,6 +127,11 @@ def _check_terminal() -> None:
         raise ConfigError(
             "`tokbench play` needs a terminal", hint="`tokbench viz` prints the tokens of a text"
         )
+    if (kind := os.environ.get("TERM", "")).lower() in _DUMB:
+        raise ConfigError(
+            f"`tokbench play` needs a whole screen, and TERM is {kind}",
+            hint="TERM=xterm-256color, where the terminal is one; `tokbench viz` prints the tokens of a text",
+        )
 
 
 def _check_columns(names: list[str]) -> None:
@@ -138,12 +144,13 @@ def _check_columns(names: list[str]) -> None:
 
 
 def _first_text(text: str | None, reading: TextChoices) -> str:
-    """The text that the session begins with; after one from stdin the keyboard is that of the terminal."""
-    begun = _one_text(text, reading)
-    if text is not None and not sys.stdin.isatty():
-        terminal = os.open(os.ctermid(), os.O_RDWR)
-        os.dup2(terminal, 0)
-        os.close(terminal)
+    """The text that the session begins with; where stdin is no terminal, keys are read from the terminal itself."""
+    from tokbench.play.terminal import take_keyboard
+
+    if sys.stdin is not None and sys.stdin.isatty():
+        return _one_text(text, reading)
+    begun = _one_text(STDIN if text is None else text, reading)
+    take_keyboard()
     return begun
 
 
@@ -157,6 +164,6 @@ def _one_text(text: str | None, reading: TextChoices) -> str:
 
 
 def _is_dark(theme: Theme) -> bool:
-    if theme == "auto":
-        return os.environ.get("COLORFGBG", "").rpartition(";")[2] not in _LIGHT_GROUNDS
-    return theme == "dark"
+    from tokbench.play.terminal import has_light_background
+
+    return not has_light_background() if theme == "auto" else theme == "dark"

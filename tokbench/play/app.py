@@ -76,8 +76,9 @@ class PlayApp(App[None], inherit_bindings=False):
     CSS_PATH = "play.tcss"
     ENABLE_COMMAND_PALETTE = False
     TITLE = "tokbench play"
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (8, "-low"), (15, "-high")]  # noqa: RUF012 -- so is the base's
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f1", "help", "Help"),
+        Binding("f1,ctrl+g", "help", "Help"),
         Binding("f2", "steps", "Steps"),
         Binding("f3", "search", "Search"),
         Binding("f4", "chat", "Chat"),
@@ -100,6 +101,8 @@ class PlayApp(App[None], inherit_bindings=False):
         names: Names,
     ) -> None:
         super().__init__()
+        # Textual has taken NO_COLOR out of the environment, where the console would have found it
+        self.console.no_color = self.no_color
         self._tokenizers = list(tokenizers)
         self._first_text = text
         self._special = special

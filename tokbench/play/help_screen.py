@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.table import Table
 from rich.text import Text
 from textual.binding import Binding
 from textual.containers import VerticalScroll
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 KEYS = (
     ("everywhere", (
         ("Tab, Shift+Tab", "the next part of the screen: text, tokens, details"),
-        ("F2", "the steps that made the pre-token, and back; ← → go through them"),
+        ("F1, Ctrl+G", "these keys"),
+        ("F2", "the steps that made the pre-token, and back"),
         ("F3", "search the vocabulary"),
         ("F4", "the text as a conversation: lines as `user: Hi`, or JSON"),
         ("F5", "open another tokenizer, or change this one"),
@@ -39,12 +41,24 @@ KEYS = (
         ("n, p", "the next, the previous token that differs from another column"),
         ("Home, End", "the first, the last token"),
     )),
+    ("in the steps", (
+        ("← →", "a step back, a step on"),
+        ("Home, End", "the first step, all steps"),
+        ("↑ ↓", "scroll"),
+    )),
+    ("what is drawn", (
+        ("grey", "every column has this token in this place"),
+        ("coloured", "another column cuts elsewhere; in one column every token"),
+        ("underlined", "a part of a character"),
+        ("⟪…⟫", "a special token"),
+        ("· → ⏎", "a space, a tab, a line end"),
+    )),
 )  # fmt: skip
-_KEY_WIDTH = 20
+_KEY_WIDTH = 19
 
 
 class HelpScreen(Dialog[None]):
-    """All keys; any of Escape, F1 and q closes it."""
+    """All keys, by what they are for; any of Escape, F1 and q closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f1,q", "close", "Close")]
 
@@ -54,15 +68,12 @@ class HelpScreen(Dialog[None]):
             yield Static(_listed())
 
 
-def _listed() -> Text:
-    text = Text()
+def _listed() -> Table:
+    listed = Table.grid(padding=(0, 2, 0, 0))
+    listed.add_column(width=_KEY_WIDTH)
+    listed.add_column()
     for part, keys in KEYS:
-        text.append(f"{part}\n", "bold")
+        listed.add_row(Text(part, "bold", no_wrap=True))
         for key, meaning in keys:
-            text.append(f"  {key:<{_KEY_WIDTH}}")
-            text.append(f"{meaning}\n")
-    text.append("tokens\n", "bold")
-    text.append("  grey: every column has it in this place; coloured: another one cuts here\n")
-    text.append("  underlined: a part of a character;  ⟪…⟫: a special token;  · is a space, ⏎ a line end\n")
-    text.append("Escape closes this", "dim")
-    return text
+            listed.add_row(f"  {key}", meaning)
+    return listed

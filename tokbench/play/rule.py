@@ -36,7 +36,8 @@ class Rule(Widget):
         width = self.size.width
         note = f"  {self._note} " if self._note else " "
         text = Strip([Segment(" "), Segment(self._title, _BOLD), Segment(note)])
-        hint = f" {self._hint}" if self._hint else ""
-        rest = max(width - text.cell_length - len(hint) - 1, 0)
+        rest = max(width - text.cell_length - 1, 0)
+        hint = f" {self._hint}" if self._hint and len(self._hint) < rest else ""
+        rest -= len(hint)
         strip = Strip([*text, Segment("─" * rest + hint, _FAINT)]).apply_style(self.rich_style)
         return strip.adjust_cell_length(width, self.rich_style)

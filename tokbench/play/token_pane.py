@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tokbench.play.column_title import fitted_title, title_figures
 from tokbench.play.token_rows import Place, TokenLayout
 from tokbench.render.glyphs import visible
 
@@ -153,23 +154,15 @@ class TokenPane(Widget, can_focus=True):
         return self.column is not None and cell.token is not None and bool(self.column.differs[cell.token])
 
     def _title_strip(self, width: int) -> Strip:
-        name = visible(self._title)
-        title = Strip(
-            [Segment(f"{name} ", Style(bold=True, reverse=self.has_focus)), Segment(self._figures())]
-        )
+        name, figures = fitted_title(visible(self._title), self._figures(), width=width)
+        title = Strip([Segment(f"{name} ", Style(bold=True, reverse=self.has_focus)), Segment(f" {figures}")])
         rule = Segment(" " + "─" * max(width - title.cell_length - 2, 0) + " ", _FAINT)
         return Strip([*title, rule]).apply_style(self.rich_style).adjust_cell_length(width, self.rich_style)
 
-    def _figures(self) -> str:
+    def _figures(self) -> list[str]:
         if self.column is None:
-            return " …"
-        count = len(self.column)
-        figures = f" {count:,} {'token' if count == 1 else 'tokens'}"
-        if self._has_others:
-            if 0 < self._fewest < count:
-                figures += f" +{100 * (count / self._fewest - 1):.1f} %"
-            return f"{figures} · {self.column.num_differ:,} differ"
-        return f"{figures} · {len(self.column.data) / count:.2f} bytes/token" if count else figures
+            return ["…"]
+        return title_figures(self.column, fewest=self._fewest, has_others=self._has_others)
 
     # --- keys ---------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from support.play_sessions import screen_of, session, settled
 from textual.events import Paste
 
@@ -99,3 +100,31 @@ def test_a_long_text_is_drawn_by_its_rows_alone(lower: OpenTokenizer) -> None:
         assert "token 400,000 of 400,000" in screen_of(app)
 
     session(drive, lower, text="low newer\n" * 100_000, size=(200, 50))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 10), (24, 6), (200, 50)])
+def test_every_size_shows_the_text_and_its_tokens(
+    lower: OpenTokenizer, letters: OpenTokenizer, size: tuple[int, int]
+) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        shown = screen_of(app)
+        assert "low lower" in shown
+        assert "low·low" in shown
+        assert ("low  id 257" in shown) == (size[1] > 8)
+        for key in ("f1", "f3", "f5", "f7"):
+            await pilot.press(key)
+            assert len(app.screen_stack) == 2
+            await pilot.press("escape")
+
+    session(drive, lower, letters, text="low lower", size=size)
+
+
+def test_without_colours_separators_tell_tokens_apart(
+    lower: OpenTokenizer, letters: OpenTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        assert "low│·low│er" in screen_of(app)
+
+    session(drive, lower, letters, text="low lower")

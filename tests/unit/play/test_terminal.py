@@ -1,0 +1,100 @@
+"""What a terminal is asked, by one that a test plays."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tokbench.errors import ConfigError
+from tokbench.play import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pty = pytest.importorskip("pty")
+ASKED = b"\x1b[c"
+KNOWN = b"\x1b[?62;22c"
+
+
+@pytest.mark.parametrize(
+    ("colour", "expected"),
+    [(b"ffff/ffff/ffff", True), (b"fd/f6/e3", True), (b"0000/0000/0000", False), (b"2/2/3", False)],
+)
+def test_a_background_is_light_or_dark(colour: bytes, expected: bool) -> None:
+    assert terminal.is_light(b"\x1b]11;rgb:" + colour + b"\x1b\\") is expected
+    assert terminal.is_light(b"\x1b]11;rgba:" + colour + b"/ffff\x07" + KNOWN) is expected
+
+
+@pytest.mark.parametrize("answer", [b"", KNOWN, b"\x1b]11;#ffffff\x07", b"\x1b]11;rgb:fffff/0/0\x07"])
+def test_what_is_no_colour_tells_nothing(answer: bytes) -> None:
+    assert terminal.is_light(answer) is None
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], bool]:
+    """The background as it is found on a terminal that gives an answer; a half one ends the wait too."""
+
+    def ask(answer: bytes) -> bool:
+        inside, outside = pty.openpty()
+        before = os.dup(0)
+        heard = bytearray()
+
+        def play() -> None:
+            while ASKED not in heard:
+                heard.extend(os.read(inside, 100))
+            os.write(inside, answer)
+
+        playing = threading.Thread(target=play, daemon=True)
+        playing.start()
+        os.dup2(outside, 0)
+        try:
+            with monkeypatch.context() as patched, os.fdopen(outside, "wb", closefd=False) as screen:
+                patched.setattr(sys, "stdout", screen)
+                return terminal.has_light_background()
+        finally:
+            os.dup2(before, 0)
+            playing.join()
+            for each in (inside, outside, before):
+                os.close(each)
+
+    return ask
+
+
+def test_the_terminal_is_asked(played: Callable[[bytes], bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLORFGBG", "15;0")
+    assert played(b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\" + KNOWN)
+    monkeypatch.setenv("COLORFGBG", "0;15")
+    assert not played(b"\x1b]11;rgb:1000/1000/1000\x07" + KNOWN)
+
+
+@pytest.mark.parametrize("answer", [KNOWN, b""])
+def test_without_an_answer_the_environment_says(
+    played: Callable[[bytes], bool], answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLORFGBG", "0;15")
+    assert played(answer)
+    monkeypatch.delenv("COLORFGBG")
+    assert not played(answer)
+
+
+def test_a_file_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLORFGBG", "0;15")
+    read, write = os.pipe()
+    before = os.dup(0)
+    os.dup2(read, 0)
+    try:
+        assert terminal.has_light_background()
+    finally:
+        os.dup2(before, 0)
+        for each in (read, write, before):
+            os.close(each)
+
+
+def test_without_a_terminal_behind_it_there_is_no_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "ctermid", lambda: "/no/terminal")
+    with pytest.raises(ConfigError, match="no keyboard"):
+        terminal.take_keyboard()

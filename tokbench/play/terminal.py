@@ -1,0 +1,95 @@
+"""What is asked of the terminal before the session takes it over: its keyboard, and its background."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import sys
+import time
+
+from tokbench.errors import ConfigError
+
+_SECONDS = 0.5
+"""How long an answer is waited for, of a terminal that gives none; over SSH the others take a round trip."""
+_QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
+"""What the background is, then what the terminal is: every terminal answers the second, which ends the wait."""
+_KNOWN = re.compile(rb"\x1b\[\?[0-9;]*c")
+_COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
+_SHARES = (0.2126, 0.7152, 0.0722)
+"""How bright red, green and blue are to the eye (ITU-R BT.709)."""
+_MOST_BYTES = 4_096
+_LIGHT_NUMBERS = {"7", "15"}
+"""What COLORFGBG ends with in a terminal whose background is light."""
+
+
+def take_keyboard() -> None:
+    """Make the terminal that the process was started from its standard input.
+
+    Raises:
+        ConfigError: it was started from none.
+    """
+    try:
+        terminal = os.open(os.ctermid(), os.O_RDWR)
+    except (AttributeError, OSError):
+        raise ConfigError(
+            "`tokbench play` has no keyboard: standard input is no terminal, and there is none behind it",
+            hint="`tokbench viz` prints the tokens of a text",
+        ) from None
+    os.dup2(terminal, 0)
+    os.close(terminal)
+
+
+def has_light_background() -> bool:
+    """Whether the terminal says that its background is light, or COLORFGBG does for one that says nothing."""
+    answered = is_light(_answer())
+    if answered is None:
+        return os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_NUMBERS
+    return answered
+
+
+def is_light(answer: bytes) -> bool | None:
+    r"""Whether the background is light that a terminal tells of; None where it tells of none.
+
+    >>> is_light(b"\x1b]11;rgb:ffff/fafa/f0f0\x1b\\"), is_light(b"\x1b]11;rgb:1c/1c/1c\x07"), is_light(b"\x1b[?6c")
+    (True, False, None)
+    """
+    found = _COLOUR.search(answer)
+    if found is None:
+        return None
+    brightness = 0.0
+    for share, part in zip(_SHARES, found.groups(), strict=True):
+        brightness += share * int(part, 16) / (16.0 ** len(part) - 1)
+    return brightness > 0.5
+
+
+def _answer() -> bytes:
+    """What the terminal answers to the question; empty where it is none that can be asked."""
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows
+        return b""
+    keyboard, screen = 0, sys.stdout.fileno()
+    try:
+        before = termios.tcgetattr(keyboard)
+    except termios.error:
+        return b""
+    try:
+        tty.setcbreak(keyboard, termios.TCSANOW)
+        os.write(screen, _QUESTION)
+        return _read_answer(keyboard)
+    except OSError:
+        return b""
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSANOW, before)
+
+
+def _read_answer(keyboard: int) -> bytes:
+    answer, deadline = b"", time.monotonic() + _SECONDS
+    while _KNOWN.search(answer) is None and len(answer) < _MOST_BYTES:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([keyboard], [], [], left)[0]:
+            break
+        answer += os.read(keyboard, _MOST_BYTES)
+    return answer
