@@ -72,7 +72,7 @@ def prune(
         typer.Argument(
             autocompletion=completion.tokenizers,
             metavar="TOKENIZER",
-            help="A byte-level BPE, named as for -t.",
+            help="A byte-level BPE or a Unigram, named as for -t.",
         ),
     ],
     out: Annotated[
@@ -94,7 +94,10 @@ def prune(
 ) -> None:
     """Remove tokens from a vocabulary, prove what is left, and write it with a map of the ids.
 
-    A token goes only when no merge that stays needs it; bytes and special tokens always stay.
+    Of a BPE, a token goes only when no merge that stays needs it, the least
+    frequent first; of a Unigram, those pieces go first without which the text
+    loses least likelihood. Bytes, special tokens, and the single characters of
+    a Unigram always stay.
     """
     from tokbench.render.prune import render_prune
     from tokbench.workbench.prune import prune as prune_tokens

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
@@ -18,7 +18,36 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from tokbench.surgery.proofs import Algorithm
     from tokbench.workbench.prune import PruneResult
+
+
+class _Words(NamedTuple):
+    """How proofs are told of an algorithm."""
+
+    needed: str
+    always: str
+    made: str
+    unit: str
+    changed: str
+
+
+_WORDS: dict[Algorithm, _Words] = {
+    "bpe": _Words(
+        needed="that merges still need",
+        always="bytes and added tokens",
+        made="their merges",
+        unit="pre-token",
+        changed="as the surviving merges say",
+    ),
+    "unigram": _Words(
+        needed="that no others spell",
+        always="single characters, bytes, special and added tokens",
+        made="their scores",
+        unit="word",
+        changed="with other tokens, and the same text",
+    ),
+}
 
 
 def render_prune(result: PruneResult, *, console: Console) -> None:
@@ -30,7 +59,7 @@ def render_prune(result: PruneResult, *, console: Console) -> None:
 
 
 def _rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
-    removal, proofs = result.removal, result.proofs
+    removal, proofs, words = result.removal, result.proofs, _WORDS[result.algorithm]
     yield "from", Text(f"{visible(result.old.name)} ({result.old.vocab_size:,} ids)")
     yield (
         "to",
@@ -38,17 +67,18 @@ def _rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
             f"{result.new.vocab_size:,} tokens: {len(removal.ids):,} went; {result.rows:,} rows for the model"
         ),
     )
+    yield "kept", Text(f"{result.kept:,} whatever the text: {words.always}")
     if removal.needed:
-        yield "kept", Text(f"{counted(len(removal.needed), 'selected token')} that merges still need")
+        yield "kept", Text(f"{counted(len(removal.needed), 'selected token')} {words.needed}")
     if removal.fixed:
-        yield "kept", Text(f"{counted(len(removal.fixed), 'selected token')}: bytes and added tokens stay")
-    yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.made:,} their merges")
+        yield "kept", Text(f"{counted(len(removal.fixed), 'selected token')}: {words.always} stay")
+    yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.made:,} {words.made}")
     found = proofs.segmentations
     yield (
         "proved",
         Text(
-            f"{counted(found.texts, 'text')} of the corpus: {counted(found.unchanged, 'distinct pre-token')} "
-            f"as before, {found.changed:,} as the surviving merges say"
+            f"{counted(found.texts, 'part')} of the corpus: {counted(found.unchanged, f'distinct {words.unit}')} "
+            f"as before, {found.changed:,} {words.changed}"
         ),
     )
     for proof in proofs.encodings:

@@ -18,25 +18,18 @@ def pruned_document(document: Mapping[str, Any], id_map: IdMap, *, path: Path | 
     """A `tokenizer.json` without the tokens that have no new id, and with the new ids everywhere.
 
     Args:
-        document: a parsed `tokenizer.json` of a BPE.
+        document: a parsed `tokenizer.json` of a BPE, a Unigram or a WordPiece.
         id_map: the new ids; every added token has one.
         path: what error messages call it.
 
-    A merge stays where both its parts and what it makes do.
+    A merge stays where both its parts and what it makes do; scores stay as they are.
 
     >>> from tokbench.surgery.id_map import IdMap
     >>> model = {"vocab": {"a": 0, "b": 1, "ab": 2, "aab": 3}, "merges": ["a b", "a ab"]}
     >>> pruned_document({"model": model}, IdMap.closing_up([0, 1, 2], size=4), path="tokenizer.json")["model"]
     {'vocab': {'a': 0, 'b': 1, 'ab': 2}, 'merges': ['a b']}
     """
-    model = document["model"]
-    kept = {piece: new for piece, old in model["vocab"].items() if (new := id_map.new(old)) is not None}
-    vocab = dict(sorted(kept.items(), key=lambda item: item[1]))
-    pairs = zip(model["merges"], merge_pairs(model, path=path), strict=True)
-    merges = [
-        merge for merge, (left, right) in pairs if left in vocab and right in vocab and left + right in vocab
-    ]
-    changed = {**document, "model": {**model, "vocab": vocab, "merges": merges}}
+    changed = {**document, "model": _pruned_model(document["model"], id_map, path=path)}
     if document.get("added_tokens"):
         changed["added_tokens"] = [
             {**token, "id": _new(id_map, token["id"])} for token in document["added_tokens"]
@@ -46,6 +39,22 @@ def pruned_document(document: Mapping[str, Any], id_map: IdMap, *, path: Path | 
     if document.get("padding"):
         changed["padding"] = {**document["padding"], "pad_id": _new(id_map, document["padding"]["pad_id"])}
     return changed
+
+
+def _pruned_model(model: Mapping[str, Any], id_map: IdMap, *, path: Path | str) -> dict[str, Any]:
+    if isinstance(model["vocab"], list):
+        left = [entry for id, entry in enumerate(model["vocab"]) if id_map.new(id) is not None]
+        unknown = model.get("unk_id")
+        return {**model, "vocab": left, "unk_id": None if unknown is None else _new(id_map, unknown)}
+    kept = {piece: new for piece, old in model["vocab"].items() if (new := id_map.new(old)) is not None}
+    vocab = dict(sorted(kept.items(), key=lambda item: item[1]))
+    if "merges" not in model:
+        return {**model, "vocab": vocab}
+    pairs = zip(model["merges"], merge_pairs(model, path=path), strict=True)
+    merges = [
+        merge for merge, (left, right) in pairs if left in vocab and right in vocab and left + right in vocab
+    ]
+    return {**model, "vocab": vocab, "merges": merges}
 
 
 def _renumbered(processor: Mapping[str, Any], id_map: IdMap) -> dict[str, Any]:

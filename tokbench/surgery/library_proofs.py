@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from tokbench.convert.conversion import Source
 from tokbench.convert.disagreement import in_words
 from tokbench.convert.proof import ProofError, prove
+from tokbench.convert.targets import sentencepiece as models
 from tokbench.convert.targets import tiktoken as ranks
 from tokbench.convert.targets import tokenizers as documents
 from tokbench.core.descriptions import DescribesItself
 from tokbench.errors import ConversionError
 from tokbench.opening.recognition import Format
-from tokbench.surgery.output_folder import RANKS_NAME
+from tokbench.surgery.output_folder import DOCUMENT_NAME, RANKS_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,11 +34,13 @@ class LibraryProofs:
     Attributes:
         encodings: the comparison with each library that opens a file of it.
         ranks: its rank file; None where none is wanted, or where tiktoken would give other ids.
+        document: the `tokenizer.json` of a SentencePiece model; None where tokenizers would give other ids.
         notes: what its user has to know, a sentence each.
     """
 
     encodings: tuple[ProofResult, ...]
     ranks: bytes | None = None
+    document: bytes | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -68,7 +71,33 @@ def prove_in_libraries(
     path = document.with_name(RANKS_NAME)
     path.write_bytes(product.files[""])
     second = _agreeing(prove(tokenizer, product.open(path), seed=seed, progress=progress))
-    return LibraryProofs((first, second), product.files[""], product.notes)
+    return LibraryProofs((first, second), product.files[""], notes=product.notes)
+
+
+def prove_model_in_libraries(
+    tokenizer: Tokenizer, path: Path, *, seed: int, progress: Progress
+) -> LibraryProofs:
+    """Compare a SentencePiece model with itself in sentencepiece, and with its `tokenizer.json` in tokenizers.
+
+    Args:
+        tokenizer: as it runs.
+        path: its `.model`; a `tokenizer.json` is made beside it to be opened.
+        seed: draws the generated texts.
+        progress: told how far it is.
+
+    Raises:
+        ProofError: sentencepiece gives other ids.
+    """
+    source = source_of(tokenizer)
+    first = _agreeing(prove(tokenizer, models.make(source).open(path), seed=seed, progress=progress))
+    try:
+        product = documents.make(source)
+        beside = path.with_name(DOCUMENT_NAME)
+        beside.write_bytes(product.files[""])
+        second = _agreeing(prove(tokenizer, product.open(beside), seed=seed, progress=progress))
+    except ConversionError as error:
+        return LibraryProofs((first,), notes=(f"{DOCUMENT_NAME} is left out: {error.reason}",))
+    return LibraryProofs((first, second), document=product.files[""], notes=product.notes)
 
 
 def source_of(tokenizer: Tokenizer) -> Source:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 DOCUMENT_NAME = "tokenizer.json"
 RANKS_NAME = "ranks.tiktoken"
+MODEL_NAME = "tokenizer.model"
+MODEL_SUFFIX = ".model"
 MAP_NAME = "id_map.json"
 INIT_NAME = "init.json"
 PATCH_NAME = "config_patch.json"
@@ -38,7 +40,8 @@ def check_place(out: Path, *, overwrite: bool) -> None:
     entries = sorted(path.name for path in out.iterdir())
     if entries and not overwrite:
         raise StoreError(f"{out} exists", hint="--force replaces it; --out names another folder")
-    if strangers := [name for name in entries if name not in _NAMES]:
+    strangers = [name for name in entries if name not in _NAMES and not name.endswith(MODEL_SUFFIX)]
+    if strangers:
         raise StoreError(
             f"{out} will not be replaced: it holds {strangers[0]!r}, which would not be written",
             hint="move that away, or name another folder with --out",

@@ -7,7 +7,7 @@ before: fewer merges compete with those that make it. And so a pre-token of whic
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.core.quoting import quoted
 from tokbench.errors import ConversionError
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tokbench.surgery.bpe_document import BpeDocument
     from tokbench.surgery.id_map import IdMap
 
+Algorithm = Literal["bpe", "unigram"]
+"""What tokens are removed from: proofs of each are told in its words."""
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentationProof:
@@ -26,8 +29,8 @@ class SegmentationProof:
 
     Attributes:
         texts: how many, of which no part is an added token.
-        unchanged: distinct pre-tokens of which every token stays; they have the same tokens.
-        changed: the others; they have what merging with the surviving merges gives.
+        unchanged: distinct pre-tokens, or words, of which every token stays; they have the same tokens.
+        changed: the others; they have what merging with the surviving merges gives, or spell the same text.
     """
 
     texts: int
@@ -52,10 +55,10 @@ def check_tokens(old: Tokenizer, new: Tokenizer, id_map: IdMap) -> int:
     for new_id, old_id in enumerate(id_map.new_to_old):
         before, after = old.token_bytes(old_id), new.token_bytes(new_id)
         if before != after:
-            raise _wrong(f"token {old_id}, {before!r}, would be {after!r} with the id {new_id}")
+            raise wrong(f"token {old_id}, {before!r}, would be {after!r} with the id {new_id}")
     for byte in range(256):
         if old.token_id(bytes([byte])) is not None and new.token_id(bytes([byte])) is None:
-            raise _wrong(f"byte 0x{byte:02X} would have no token")
+            raise wrong(f"byte 0x{byte:02X} would have no token")
     return len(id_map.new_to_old)
 
 
@@ -73,10 +76,10 @@ def check_reachable(old: BpeDocument, new: BpeDocument) -> int:
         # What could not be made before need not be made now; that is asked of few, as it takes its time.
         if (parts[0], parts[-1]) not in new.ranks or len(parts) != 2:
             if _is_made(old.last_parts(piece), old):
-                raise _wrong(f"merging would no longer make the token {piece!r}")
+                raise wrong(f"merging would no longer make the token {piece!r}")
             continue
         if old.vocab[parts[0]] not in old.parts.parts.get(old.vocab[piece], ()):
-            raise _wrong(f"merging would make the token {piece!r} of others than before")
+            raise wrong(f"merging would make the token {piece!r} of others than before")
         made += 1
     return made
 
@@ -113,9 +116,9 @@ def check_segmentations(
         before = [id for pretoken in pretokens for id in known.old(pretoken)]
         after = [id for pretoken in pretokens for id in known.new(pretoken)]
         if old.encode(text) != before:
-            raise _wrong(f"merging by definition gives other ids than the tokenizer has for {quoted(text)}")
+            raise wrong(f"merging by definition gives other ids than the tokenizer has for {quoted(text)}")
         if new.encode(text) != after:
-            raise _wrong(f"the surviving merges give other ids for {quoted(text)}")
+            raise wrong(f"the surviving merges give other ids for {quoted(text)}")
         compared += 1
     return SegmentationProof(compared, unchanged=known.unchanged, changed=known.changed)
 
@@ -146,7 +149,7 @@ class _Segmented:
             elif mapped == after:
                 self.unchanged += 1
             else:
-                raise _wrong(f"the pre-token {pretoken!r} has other tokens, though all that it had stay")
+                raise wrong(f"the pre-token {pretoken!r} has other tokens, though all that it had stay")
             self._known[pretoken] = before, after
         return self._known[pretoken]
 
@@ -169,5 +172,6 @@ def _is_made(parts: list[str], document: BpeDocument) -> bool:
     return len(parts) == 2 and (parts[0], parts[1]) in document.ranks
 
 
-def _wrong(reason: str) -> ConversionError:
+def wrong(reason: str) -> ConversionError:
+    """The error for a proof that does not hold."""
     return ConversionError(reason, hint="nothing was written; this is a fault of tokbench, please report it")

@@ -1,8 +1,12 @@
-"""Pruning a byte-level BPE, as the textbook would say it: slow, and what every faster form is held to.
+"""Pruning as the textbook would say it: slow, and what every faster form is held to.
 
-A *leaf* is a token that a merge makes and no surviving merge takes. Leaves go one after another, the least frequent
-first and of equals the one with the greatest id; the frequency of one that goes is added to its two parts, which may
-be leaves then.
+A *leaf* of a BPE is a token that a merge makes and no surviving merge takes. Leaves go one after another, the least
+frequent first and of equals the one with the greatest id; the frequency of one that goes is added to its two parts,
+which may be leaves then.
+
+The *loss* of a piece of a Unigram is its frequency times what its score is above that of the best other segmentation
+of its text. Pieces go one after another, the least loss first and of equals the one with the greatest id; the
+frequency of one that goes is added to the pieces of that segmentation.
 """
 
 from __future__ import annotations
@@ -89,3 +93,90 @@ def segment(symbols: Sequence[int], merges: Sequence[Merge]) -> list[int]:
         _, made, place = min(found, key=lambda each: (each[0], each[2]))
         parts[place : place + 2] = [made]
     return parts
+
+
+class PrunedPieces(NamedTuple):
+    """What is left of a Unigram: ids with their frequencies, and what went, in its order."""
+
+    frequencies: dict[int, int]
+    removed: list[int]
+
+
+def prune_pieces(
+    pieces: Sequence[tuple[str, float]],
+    frequencies: Mapping[int, int],
+    *,
+    kept: Collection[int] = (),
+    selected: Collection[int] = (),
+    most: int | None = None,
+    min_count: int | None = None,
+) -> PrunedPieces:
+    """Remove pieces: those selected, then those rarer than `min_count`, then any until no more than `most` are left.
+
+    A piece that no others spell stays.
+
+    Args:
+        pieces: texts and scores, by id.
+        frequencies: id → token occurrences.
+        kept: ids that stay.
+        selected: ids that go, whatever their frequency.
+        most: how many pieces stay at most; None for any number.
+        min_count: pieces with fewer occurrences go; None keeps them.
+
+    "abc" (3 times) is worth 2 more than "ab" + "c"; "ab" (2 times) is worth 4 more than "a" + "b", and goes after it.
+
+    >>> scored = [("a", -4.0), ("b", -4.0), ("c", -4.0), ("ab", -4.0), ("abc", -6.0)]
+    >>> prune_pieces(scored, {3: 2, 4: 3}, kept=[0, 1, 2], most=3)
+    PrunedPieces(frequencies={0: 5, 1: 5, 2: 3}, removed=[4, 3])
+    """
+    left = dict(enumerate(pieces))
+    counts, removed = {id: frequencies.get(id, 0) for id in left}, []
+
+    def remove(chosen: Collection[int]) -> bool:
+        """Remove the one of least loss; whether there was one."""
+        found = []
+        for id in chosen:
+            best = spelling(left[id][0], {each: left[each] for each in left if each != id})
+            if best is not None:
+                found.append((counts[id] * max(0.0, left[id][1] - best[0]), -id, best[1]))
+        if not found:
+            return False
+        _, negative, parts = min(found)
+        del left[-negative]
+        removed.append(-negative)
+        frequency = counts.pop(-negative)
+        for part in parts:
+            counts[part] += frequency
+        return True
+
+    def may_go() -> list[int]:
+        return [id for id in left if id not in kept]
+
+    while remove([id for id in may_go() if id in selected]):
+        pass
+    while min_count is not None and remove([id for id in may_go() if counts[id] < min_count]):
+        pass
+    while most is not None and len(left) > most and remove(may_go()):
+        pass
+    return PrunedPieces(counts, removed)
+
+
+def spelling(text: str, pieces: Mapping[int, tuple[str, float]]) -> tuple[float, list[int]] | None:
+    """The segmentation of the greatest sum of scores; of equal ones that whose last pieces are longer. None for none.
+
+    >>> spelling("abc", {0: ("a", -1.0), 1: ("bc", -3.0), 2: ("ab", -3.0), 3: ("c", -1.0)})
+    (-4.0, [0, 1])
+    """
+
+    def every(rest: str) -> Iterator[list[int]]:
+        if not rest:
+            yield []
+        for id, (piece, _) in pieces.items():
+            if rest.endswith(piece):
+                yield from ([*front, id] for front in every(rest.removesuffix(piece)))
+
+    def rank(ids: list[int]) -> tuple[float, list[int]]:
+        return sum(pieces[id][1] for id in ids), [len(pieces[id][0]) for id in reversed(ids)]
+
+    found = max(every(text), key=rank, default=None)
+    return None if found is None else (rank(found)[0], found)

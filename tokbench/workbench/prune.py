@@ -15,15 +15,13 @@ from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.files.atomic_folder import write_folder
-from tokbench.lint.corpus_counts import count_corpus
-from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.id_map import IdMap
 from tokbench.surgery.initial_rows import InitialRows
-from tokbench.surgery.leaves import NO_FREQUENCIES, choose_leaves
 from tokbench.surgery.model_files import config_patch, model_files
 from tokbench.surgery.output_folder import check_place
-from tokbench.surgery.pruned_tokenizer import document_of, prune_tokenizer
+from tokbench.surgery.pruning import pruning_of
 from tokbench.surgery.selection import of_scripts
+from tokbench.surgery.token_usage import TokenUsage
 from tokbench.workbench.compare import alignment_of
 
 if TYPE_CHECKING:
@@ -36,12 +34,13 @@ if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Comparison
     from tokbench.opening.request import OpenRequest
     from tokbench.surgery.leaves import Removal
-    from tokbench.surgery.merge_parts import MergeParts
+    from tokbench.surgery.proofs import Algorithm
     from tokbench.surgery.pruned_tokenizer import PruningProofs
 
 FIGURES = ("bytes_per_token", "tokens_per_word", "vocab_utilization", "renyi_efficiency")
-_PROVED_DOCUMENTS = 64
-_PROVED_CHARACTERS = 8192
+_PROVED_DOCUMENTS = 1024
+_PROVED_CHARACTERS = 1 << 13
+_PROVED_OF_EACH = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +97,8 @@ class PruneResult:
         out: its folder.
         files: name → bytes.
         rows: of the embedding that the model is to have.
+        algorithm: what the tokenizer is, as `surgery.proofs` calls it.
+        kept: how many tokens always stay.
         removal: what went, and what was selected and stays.
         comparison: figures before and after.
         proofs: what was checked before anything was written.
@@ -110,6 +111,8 @@ class PruneResult:
     out: Path
     files: Mapping[str, int]
     rows: int
+    algorithm: Algorithm
+    kept: int
     removal: Removal
     comparison: Comparison
     proofs: PruningProofs
@@ -129,7 +132,9 @@ class PruneResult:
             "old_vocab_size": self.old.vocab_size,
             "new_vocab_size": self.new.vocab_size,
             "rows": self.rows,
+            "algorithm": self.algorithm,
             "removed": len(self.removal.ids),
+            "kept": self.kept,
             "needed": list(self.removal.needed),
             "fixed": list(self.removal.fixed),
             "comparison": comparison_document(self.comparison, metrics=metrics_named(FIGURES)),
@@ -152,7 +157,7 @@ def prune(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> PruneResult:
-    """Remove tokens from a byte-level BPE leaf by leaf, prove what is left, and write it with a map of the ids.
+    """Remove tokens from a byte-level BPE or a Unigram, prove what is left, and write it with a map of the ids.
 
     Args:
         name: what `-t` takes.
@@ -169,7 +174,7 @@ def prune(
 
     Raises:
         ConfigError: nothing to go by, or fewer tokens than must stay.
-        ConversionError: it is no byte-level BPE, or a proof does not hold.
+        ConversionError: it is neither, or a proof does not hold.
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
     """
@@ -184,38 +189,22 @@ def prune(
     check_place(out, overwrite=overwrite)
     clock = _Clock()
     opened = find_and_open(name, request or OpenRequest(), progress=progress)
-    document = document_of(opened)
-    vocabulary = read_bpe(document, path=opened.source.path)
-    selected = choice.selected(vocabulary.token_bytes)
+    pruning = pruning_of(opened)
+    selected = choice.selected(pruning.token_bytes)
     clock.lap("opening")
     text = corpus or bundled_corpus()
     with text.in_memory():
-        frequencies = NO_FREQUENCIES
+        usage = TokenUsage()
         if choice.by_frequency:
             progress("counting", 0, None, "bytes")
-            counts = count_corpus(opened.tokenizer, text, threads=threads)
-            frequencies = dict(enumerate(counts.frequencies.tolist()))
+            usage = pruning.count(text, threads=threads)
             clock.lap("counting")
-        removal = choose_leaves(
-            vocabulary.parts,
-            frequencies=frequencies,
-            selected=selected,
-            size=choice.size,
-            min_count=choice.min_count,
-        )
+        removal = pruning.choose(usage, selected=selected, size=choice.size, min_count=choice.min_count)
         if not removal.ids:
-            raise ConfigError("no token would go", hint=_why_none(removal, vocabulary.parts))
+            raise ConfigError("no token would go", hint=_why_none(removal))
         id_map = IdMap.closing_up(removal.frequencies.keys(), size=opened.tokenizer.info.vocab_size)
         clock.lap("choosing")
-        pruned = prune_tokenizer(
-            opened,
-            document,
-            id_map,
-            name=out.name,
-            texts=_beginnings(text),
-            seed=seed,
-            progress=progress,
-        )
+        pruned = pruning.prune(id_map, name=out.name, texts=_samples(text), seed=seed, progress=progress)
         clock.lap("proving")
         scan = CorpusScan(Documents(text))
         comparison = compare_candidates(
@@ -237,6 +226,8 @@ def prune(
         out=out,
         files={name: len(data) for name, data in files.items()},
         rows=patch["vocab_size"],
+        algorithm=pruning.algorithm,
+        kept=len(pruning.kept),
         removal=removal,
         comparison=comparison,
         proofs=pruned.proofs,
@@ -258,13 +249,14 @@ class _Clock:
         self.laps[phase], self._since = now - self._since, now
 
 
-def _beginnings(corpus: Corpus) -> Iterator[str]:
-    """The beginnings of some documents: definitions are slow."""
-    for text in islice(corpus, _PROVED_DOCUMENTS):
-        yield text[:_PROVED_CHARACTERS]
+def _samples(corpus: Corpus) -> Iterator[str]:
+    """Parts of some documents, the beginnings of all before anything else."""
+    documents = [text[:_PROVED_OF_EACH] for text in islice(corpus, _PROVED_DOCUMENTS)]
+    for start in range(0, _PROVED_OF_EACH, _PROVED_CHARACTERS):
+        yield from filter(None, (text[start : start + _PROVED_CHARACTERS] for text in documents))
 
 
-def _why_none(removal: Removal, tokens: MergeParts) -> str:
+def _why_none(removal: Removal) -> str:
     if removal.needed:
-        return f"surviving merges need the {len(removal.needed):,} tokens that were selected"
-    return f"of {len(tokens.ids):,} tokens none is chosen by what was given"
+        return f"what stays needs the {len(removal.needed):,} tokens that were selected"
+    return f"of {len(removal.frequencies):,} tokens none is chosen by what was given"

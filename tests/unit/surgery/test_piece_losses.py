@@ -1,0 +1,78 @@
+"""Which pieces of a Unigram go, worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tokbench.errors import ConfigError, ConversionError
+from tokbench.surgery.id_map import IdMap
+from tokbench.surgery.piece_losses import choose_pieces
+from tokbench.surgery.scored_pieces import ScoredPieces, check_scores, pieces_of_document
+
+VOCAB = [["<unk>", 0.0], ["a", -4.0], ["b", -4.0], ["c", -9.0], ["ab", -4.0], ["abc", -6.0], ["bc", -5.0]]
+
+
+def pieces(*more: list[object]) -> ScoredPieces:
+    return pieces_of_document({"model": {"type": "Unigram", "unk_id": 0, "vocab": [*VOCAB, *more]}})
+
+
+def test_the_piece_of_least_loss_goes_first_and_others_take_its_place() -> None:
+    """ab (3 times) loses 3 × (8 - 4) = 12, abc (5) 5 × (9 - 6) = 15 by a + bc, bc (2) 2 × (13 - 5) = 16.
+
+    Then bc has 2 + 5 and loses 56; without ab there is no other way to spell abc.
+    """
+    frequencies = {4: 3, 5: 5, 6: 2}
+    assert choose_pieces(pieces(), frequencies=frequencies, size=6).ids == (4,)
+    removal = choose_pieces(pieces(), frequencies=frequencies, size=5)
+    assert removal.ids == (4, 5)
+    assert removal.frequencies == {0: 0, 1: 8, 2: 3, 3: 0, 6: 7}
+
+
+def test_a_loss_rises_with_what_is_gone() -> None:
+    """abc (4 times) loses 4 × (9 - 6) = 12 by a + bc; without bc (1 × 8) it would lose 4 × (13 - 6) by ab + c.
+
+    ab (6) loses 6 × (8 - 4) = 24, and is before abc then.
+    """
+    assert choose_pieces(pieces(), frequencies={4: 6, 5: 4, 6: 1}, size=5).ids == (6, 4)
+
+
+def test_pieces_that_do_not_occur_go_first_from_the_last_one() -> None:
+    assert choose_pieces(pieces(), size=4).ids == (6, 5, 4)
+
+
+def test_rare_pieces_go_whatever_their_loss() -> None:
+    """bc has 1 and then, as abc falls apart into a and it, 1 + 1: it is rare no longer."""
+    assert choose_pieces(pieces(), frequencies={4: 2, 5: 1, 6: 1}, min_count=2).ids == (5,)
+
+
+def test_a_piece_that_no_others_spell_stays() -> None:
+    removal = choose_pieces(pieces(["xy", -5.0], ["xyc", -6.0]), selected={7, 8, 1, 0})
+    assert (removal.ids, removal.needed, removal.fixed) == ((8,), (7,), (0, 1))
+
+
+def test_what_always_stays() -> None:
+    """The unknown piece, single characters, and a piece of the lowest score."""
+    assert pieces().kept == {0, 1, 2, 3}
+    assert pieces(["cc", -9.5], ["ca", -9.5]).kept == {0, 1, 2, 3, 7}
+    with pytest.raises(ConfigError, match="alone are 4 tokens, more than 3"):
+        choose_pieces(pieces(), size=3)
+
+
+def test_bytes_and_added_tokens_are_no_pieces_of_text() -> None:
+    vocab = [["<unk>", 0.0], ["a", -1.0], *([f"<0x{byte:02X}>", 0.0] for byte in range(256)), ["</s>", 0.0]]
+    model = {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": True}
+    found = pieces_of_document({"model": model, "added_tokens": [{"id": 258, "content": "</s>"}]})
+    assert dict(found.texts) == {1: "a"}
+    assert found.kept == set(range(259))
+
+
+def test_other_scores_are_noticed() -> None:
+    kept = IdMap.closing_up([0, 1, 2, 3, 4], size=7)
+    left = {"type": "Unigram", "unk_id": 0, "vocab": VOCAB[:5]}
+    assert check_scores(pieces(), pieces_of_document({"model": left}), kept) == 4
+    left["vocab"] = [*VOCAB[:4], ["ab", -3.0]]
+    with pytest.raises(ConversionError, match="the piece 'ab' would have another score"):
+        check_scores(pieces(), pieces_of_document({"model": left}), kept)
+    with pytest.raises(ConversionError, match="unknown characters would have another score"):
+        left["vocab"] = VOCAB[:5]
+        check_scores(pieces(["cc", -9.5]), pieces_of_document({"model": left}), kept)

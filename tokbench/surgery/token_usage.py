@@ -1,0 +1,31 @@
+"""How often a text uses each token: what pruning by frequency or by loss goes by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from tokbench.lint.corpus_counts import count_corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tokbench.core.interfaces import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """What was counted; nothing where no text decides.
+
+    Attributes:
+        frequencies: id → token occurrences.
+    """
+
+    frequencies: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def count_usage(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | None) -> TokenUsage:
+    """Encode texts, special tokens as ordinary text, and count. Raises `TextError`, `CorpusError`."""
+    counts = count_corpus(tokenizer, texts, threads=threads)
+    return TokenUsage(dict(enumerate(counts.frequencies.tolist())))
