@@ -76,6 +76,44 @@ def test_shards(run: Callable[..., Done], corpora: tuple[str, str], trained: Pat
     assert ids[0] == ids[1]
 
 
+def test_counted_words(run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Path) -> None:
+    """Counted, added up, learned from and replayed where they are."""
+    pytest.importorskip("pyarrow")
+    lines = {}
+    for corpus in corpora:
+        words = corpus.removesuffix("corpus") + "words"
+        run("count-words", corpus, "--out", words, "--part-bytes", "5kB").good()
+        run("merge-words", words, words, "--out", f"{words}-twice").good()
+        run(
+            "train",
+            "--counts",
+            f"{words}-twice",
+            "--vocab-size",
+            "400",
+            "--out",
+            tmp_path / "mine",
+            "--force",
+        ).good()
+        done = run("lint", "-t", tmp_path / "mine", "--word-counts", f"{words}-twice")
+        index = place_of(f"{words}-twice/words.json")
+        with index.open() as file:
+            lines[corpus] = file.read(), (tmp_path / "mine/merges.npy").read_bytes(), done.stdout, done.code
+    assert lines[corpora[0]] == lines[corpora[1]]
+    assert b"fingerprint" in lines[corpora[0]][0]
+
+
+def test_shards_elsewhere_are_copied_first(
+    run: Callable[..., Done], corpora: tuple[str, str], trained: Path, tmp_path: Path
+) -> None:
+    run("shards", "write", corpora[1], "-t", trained, "--out", tmp_path / "x").good()
+    run("shards", "verify", f"file://{tmp_path}/x", corpora[1], "-t", trained).good()
+    for verb in ("verify", "read"):
+        done = run("shards", verb, corpora[1])
+        assert done.code == 1
+        assert f"error: {corpora[1]}: shards are mapped into memory" in done.stderr
+        assert "copy the folder to this machine first" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("url", "message"),
     [

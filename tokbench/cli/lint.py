@@ -65,7 +65,7 @@ def lint(
         ),
     ] = None,
     word_counts: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="The counts of the training text's pre-tokens, as a JSON object or a folder of "

@@ -13,7 +13,7 @@ import numpy as np
 
 from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
-from tokbench.files.storage.open import is_url
+from tokbench.files.storage.open import is_url, place_of
 from tokbench.files.untrusted import open_regular, read_regular
 from tokbench.shards.layout import (
     INDEX_NAME,
@@ -59,8 +59,10 @@ def open_shards(folder: Path | str) -> Shards:
 
 
 def folder_of(given: Path | str) -> Path:
-    """The folder of a path. Raises `StoreError` for what is none."""
+    """The folder of a path, or of a URL that leads to this machine. Raises `StoreError` for what is none."""
     if is_url(given):
+        if (local := place_of(given).local) is not None:
+            return local
         raise StoreError(
             f"{given}: shards are mapped into memory from a disk",
             hint="copy the folder to this machine first",

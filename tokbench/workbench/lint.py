@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
+from tokbench.files.storage.open import place_of
 from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named
 from tokbench.lint.findings import Severity, counted_by_severity
 from tokbench.lint.reachability.analysis import analyse
@@ -102,15 +103,19 @@ def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress
     )
 
 
-def read_word_counts(path: Path) -> dict[str, int]:
+def read_word_counts(given: str | Path) -> dict[str, int]:
     """The counts of a JSON object, pre-token → count, or of words that `tokbench count-words` or others counted.
+
+    Args:
+        given: a path; of counted words also a URL.
 
     Raises:
         ConfigError: a file without counts, or words of another backend.
         ModelFormatError: a damaged folder.
     """
-    if path.is_dir() or path.suffix in _TABLES:
-        return _counted_words(path)
+    path = place_of(given).local
+    if path is None or path.is_dir() or path.suffix in _TABLES:
+        return _counted_words(str(given))
     from tokbench.errors import ConfigError, ModelFormatError
     from tokbench.files.untrusted import load_strict_json, read_named
 
@@ -124,14 +129,14 @@ def read_word_counts(path: Path) -> dict[str, int]:
     return found
 
 
-def _counted_words(path: Path) -> dict[str, int]:
+def _counted_words(name: str) -> dict[str, int]:
     from tokbench.errors import ConfigError
     from tokbench.workbench.count_words import training_words
 
-    words = training_words(str(path))
+    words = training_words(name)
     if words.backend not in (None, "bpe"):
         raise ConfigError(
-            f"{path} has the words of {words.backend}, and only BPE is replayed",
+            f"{name} has the words of {words.backend}, and only BPE is replayed",
             hint="count pre-tokens: tokbench count-words --pattern …",
         )
     return {word.decode(): count for arrays in words.arrays() for word, count in arrays.items()}
