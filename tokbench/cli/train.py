@@ -11,6 +11,7 @@ from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import parse_bytes, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.parity_options import ParityChoices
 from tokbench.cli.role_options import parsed_roles, read_template
 from tokbench.errors import ConfigError
 from tokbench.render.console import make_console, print_json
@@ -115,6 +116,7 @@ def train(
             help="A preset's name or TOML file; other options take precedence.",
         ),
     ] = None,
+    parity: ParityChoices,
     counts: Annotated[
         str | None,
         typer.Option(
@@ -170,6 +172,7 @@ def train(
     from tokbench.render.train import render_train
 
     _refuse_contradictions(documents, counts=counts, min_count=min_count, memory=memory)
+    parity.check(is_text=counts is None and memory is None)
     directory = _directory(name, out)
     options: dict[str, Any] = {
         "vocab_size": vocab_size,
@@ -184,10 +187,15 @@ def train(
         "threads": threads,
         "seed": seed,
         "trace": trace or None,
+        **parity.options(),
     }
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
-        text = documents.corpus() if counts is None else training_words(counts, min_count=min_count or 1)
+        text = (
+            documents.corpus(group_by=parity.group_by or "path")
+            if counts is None
+            else training_words(counts, min_count=min_count or 1)
+        )
         if isinstance(text, TrainingWords) and preset is None:
             backend = backend or text.backend
         result = train_and_save(

@@ -31,6 +31,26 @@ class ByteDocuments(Protocol):
         """The same documents as files or blocks of bytes, in the same order; each is used before the next."""
 
 
+class GroupedText(Protocol):
+    """A text that belongs to a group."""
+
+    @property
+    def text(self) -> str:
+        """The document."""
+
+    @property
+    def group(self) -> str:
+        """A language, a script, or whatever else documents are grouped by."""
+
+
+@runtime_checkable
+class GroupedDocuments(Protocol):
+    """Documents that tell their groups, for training that treats groups differently."""
+
+    def documents(self) -> Iterator[GroupedText]:
+        """The documents with their groups. Raises `CorpusError`."""
+
+
 @dataclass(frozen=True, slots=True)
 class ByteSource:
     """Bytes that hold one or more whole documents.

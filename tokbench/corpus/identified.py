@@ -9,15 +9,17 @@ from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from tokbench.core.documents import GroupedDocuments
 from tokbench.core.progress import files_read, known_bytes
 from tokbench.corpus.bytes import BLOCK_BYTES
 from tokbench.corpus.fingerprint import Fingerprint, Lines, is_blank
 from tokbench.corpus.paths import unreadable
+from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.core.documents import ByteDocuments, ByteSource, TextIdentity
+    from tokbench.core.documents import ByteDocuments, ByteSource, GroupedText, TextIdentity
 
 _MOST_BLOCKS = 16
 """That wait to be hashed: reading waits for hashing then, so that memory does not grow with the text."""
@@ -66,6 +68,16 @@ class IdentifiedDocuments:
         for text in self._documents:
             notes.add_document(text)
             yield text
+        self._identity = notes.identity()
+
+    def documents(self) -> Iterator[GroupedText]:
+        """The documents with their groups. Raises `CorpusError`, and `ConfigError` where they have none."""
+        if not isinstance(self._documents, GroupedDocuments):
+            raise ConfigError("the text has no groups", hint="train on files, as open_corpus opens them")
+        notes = _Notes()
+        for document in self._documents.documents():
+            notes.add_document(document.text)
+            yield document
         self._identity = notes.identity()
 
     def byte_sources(self) -> Iterator[ByteSource]:

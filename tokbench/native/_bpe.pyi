@@ -37,6 +37,20 @@ def continue_training(
     seed: int,
     progress: CountProgress | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]: ...
+def train_for_parity(
+    languages: list[PretokenCounter | WordList],
+    development: list[PretokenCounter | WordList],
+    *,
+    num_merges: int,
+    num_global: int,
+    divisors: list[int],
+    window: int,
+    most_taken: int,
+    min_frequency: int,
+    max_token_length: int,
+    seed: int,
+    progress: CountProgress | None,
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], int, NDArray[np.int32], NDArray[np.int64]]: ...
 
 class PretokenCounter:
     def __init__(

@@ -43,8 +43,11 @@ class BpeBackend:
         self, documents: Iterable[str], config: BpeConfig, *, progress: Progress = no_progress
     ) -> BpeTokenizer:
         """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
+        from tokbench.backends.bpe.parity.training import train_for_parity
         from tokbench.backends.bpe.training import train
 
+        if config.parity is not None:
+            return train_for_parity(documents, config, progress=progress)
         return train(documents, config, progress=progress)
 
     @property

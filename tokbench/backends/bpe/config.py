@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.split_patterns import SplitPattern
 
+PARITY_RULES = ("tokens", "tokens-per-byte", "tokens-per-character")
+"""What the language that a merge is learned for has most of; the first one needs development text that is aligned."""
+
 _MAX_VOCAB_SIZE = 2**31
+_MAX_WINDOW = 10**6
 _MAX_INTEGER = 2**63 - 1
 """As files of a saved tokenizer hold integers."""
 
@@ -51,6 +55,26 @@ class BpeConfig:
         default=False,
         metadata={"help": "keep what each merge displaced, for `tokbench explain --merge`"},
     )
+    parity: str | None = field(
+        default=None,
+        metadata={
+            "help": "a folder of development text by language: merges are learned for the one that is behind"
+        },
+    )
+    parity_rule: str = field(
+        default="tokens",
+        metadata={"help": f"which language is behind: that with most {', '.join(PARITY_RULES)}"},
+    )
+    parity_global_merges: int = field(
+        default=0, metadata={"help": "merges that are learned first, from all text together"}
+    )
+    parity_window: int = field(
+        default=0,
+        metadata={"help": "latest merges of which no language has much more than its share; 0 for all"},
+    )
+    parity_alpha: float = field(
+        default=2.0, metadata={"help": "how many times its share a language may have in the window"}
+    )
     seed: int = field(
         default=0,
         metadata={"help": "seeds the hash tables and draws the self-test; never changes the merges"},
@@ -75,6 +99,29 @@ class BpeConfig:
         self._check_range("max_token_length", self.max_token_length, smallest=1)
         self._check_range("threads", self.threads, smallest=1)
         self._check_range("seed", self.seed, smallest=0)
+        self._check_parity()
+
+    def _check_parity(self) -> None:
+        if self.parity_rule not in PARITY_RULES:
+            raise ConfigError(
+                f"unknown parity_rule {self.parity_rule!r}", hint=f"choose {', '.join(PARITY_RULES)}"
+            )
+        self._check_range("parity_global_merges", self.parity_global_merges, smallest=0)
+        self._check_range("parity_window", self.parity_window, smallest=0)
+        if self.parity_window > _MAX_WINDOW:
+            raise ConfigError(
+                f"parity_window is {self.parity_window}", hint=f"it must be at most {_MAX_WINDOW}"
+            )
+        if not 1 <= self.parity_alpha < float("inf"):
+            raise ConfigError(
+                f"parity_alpha is {self.parity_alpha}",
+                hint="it must be at least 1: below, no language would be left",
+            )
+        if self.parity is None and (self.parity_global_merges or self.parity_window):
+            raise ConfigError(
+                "parity_global_merges and parity_window are for parity",
+                hint="name a folder with parity (--parity)",
+            )
 
     def _check_range(self, name: str, value: int | None, *, smallest: int) -> None:
         if value is not None and value < smallest:

@@ -76,12 +76,17 @@ class PretokenCounting:
             count_sources(counter, documents, progress=progress)
             return
         for batch in batches(documents, progress=progress):
-            if pattern.is_custom:
-                self._count_split(counter, batch)
-            else:
-                count_texts(counter, batch, normalized=pattern.normalized)
+            self.add(counter, batch)
         with limits_told():
             counter.finish()
+
+    def add(self, counter: PretokenCounter, texts: list[str]) -> None:
+        """Hand whole documents to a counter. Raises `TextError` for lone surrogates."""
+        pattern = self.pattern
+        if pattern.is_custom:
+            self._count_split(counter, texts)
+        else:
+            count_texts(counter, texts, normalized=pattern.normalized)
 
     def drain(self, counter: PretokenCounter) -> None:
         """Bring all that has arrived into the counts."""

@@ -111,6 +111,9 @@ class Kernel:
         continue_training: words cut into tokens (uint32 ids, int64 offsets, int64 counts), the bytes of each token by
             id and keyword arguments → as `train`, the merges behind those of the tokens; see
             `reference.continue_training`.
+        train_for_parity: lists of finished counters, of the languages and of their development texts, and keyword
+            arguments → as `train`, the language of each merge (int32[n]) and the tokens of the development texts; see
+            `parity/reference.py`.
         encoder_from_merges: uint32[n, 2] merges (an array, or a view of one) and a pattern name (or None)
             → an encoder.
         encoder_from_ranks: token bytes by rank and a pattern name (or None) → an encoder that merges as
@@ -131,6 +134,9 @@ class Kernel:
     new_word_list: Callable[[], WordList]
     train: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]]
     continue_training: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]]
+    train_for_parity: Callable[
+        ..., tuple[NDArray[np.uint32], NDArray[np.int64], int, NDArray[np.int32], NDArray[np.int64]]
+    ]
     encoder_from_merges: Callable[[NDArray[np.uint32] | memoryview, str | None], Encoder]
     encoder_from_ranks: Callable[[list[bytes], str | None], Encoder]
     encoder_from_parts: Callable[..., Encoder]
@@ -175,6 +181,7 @@ def _kernel(name: str, module: ModuleType) -> Kernel:
         new_word_list=module.WordList,
         train=module.train,
         continue_training=module.continue_training,
+        train_for_parity=module.train_for_parity,
         encoder_from_merges=module.Encoder,
         encoder_from_ranks=module.Encoder.from_ranks,
         encoder_from_parts=module.Encoder.from_parts,

@@ -33,10 +33,13 @@ from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.training import early_end, identity_of
 from tokbench.core.word_input import add_words, check_counted, with_words
-from tokbench.errors import TrainingError
+from tokbench.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.kernel import CountedPretokens
@@ -61,7 +64,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     counter = counting.new_counter(threads=threads_of(config), seed=config.seed)
     counting.count(counter, documents, progress=progress)
     check_counted(counter, hint=_FEWER_WORDS)
-    return _merged(
+    return merged(
         counter,
         config,
         identify_text=identity_of(documents),
@@ -74,12 +77,18 @@ def train_on_words(words: CountedWords, config: BpeConfig, *, progress: Progress
     """Learn a tokenizer from counted pre-tokens: what `train` learns from their text.
 
     Raises:
+        ConfigError: parity is asked for.
         TrainingError: there are none, too many for the kernel, or more than the memory is for that they allow.
     """
+    if config.parity is not None:
+        raise ConfigError(
+            "counted words do not tell their languages, which parity asks for",
+            hint="train on text, without --counts and --memory",
+        )
     started = time.perf_counter()
     counted = current_kernel().new_word_list()
     add_words(counted, words, progress=progress, rooms=merging_rooms(words, config))
-    tokenizer = _merged(
+    tokenizer = merged(
         counted,
         config,
         identify_text=words.identify_text,
@@ -90,16 +99,30 @@ def train_on_words(words: CountedWords, config: BpeConfig, *, progress: Progress
     return tokenizer
 
 
-def _merged(
+def merged(
     counter: CountedPretokens,
     config: BpeConfig,
     *,
     identify_text: Callable[[], TextIdentity] | None,
     counting_seconds: float,
     progress: Progress,
+    learn: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]] | None = None,
 ) -> BpeTokenizer:
-    """Learn merges from what a counter holds, and make a tokenizer of them."""
+    """Learn merges from what a counter holds, and make a tokenizer of them.
+
+    Args:
+        counter: the pre-tokens.
+        config: how to learn.
+        identify_text: tells which text they are from.
+        counting_seconds: how long counting took.
+        progress: told how many merges are learned.
+        learn: learns from the counter what `Kernel.train` says; by default that.
+
+    Raises:
+        TrainingError: there are no pre-tokens, or they are too many or too long for the kernel.
+    """
     kernel = current_kernel()
+    learn = learn or kernel.train
     pattern = resolve_pattern(config.pattern)
     started = time.perf_counter()
     with limits_told():
@@ -116,7 +139,7 @@ def _merged(
     num_merges = vocab_size - reserved
     progress("merging", 0, num_merges, "merges")
     with limits_told():
-        pairs, counts, num_tokens = kernel.train(
+        pairs, counts, num_tokens = learn(
             counter,
             num_merges=num_merges,
             min_frequency=config.min_frequency,

@@ -46,6 +46,7 @@ NB_MODULE(_bpe, module) {
       },
       "text"_a, "marks"_a.noconvert(), "Whether each code point of a text has a 1 among the marks.");
   bind_training(module);
+  bind_parity(module);
   bind_encoding(module);
   bind_preparation(module);
 }

@@ -21,6 +21,7 @@ namespace nb = nanobind;
 
 void bind_training(nb::module_& module);
 void bind_encoding(nb::module_& module);
+void bind_parity(nb::module_& module);
 void bind_preparation(nb::module_& module);
 
 inline Pattern pattern_or_none(const std::optional<std::string>& name) { return name ? pattern_named(*name) : Pattern::None; }

@@ -96,6 +96,9 @@ class PairMerger {
 
   const PairCounts::Entry& operator[](std::uint32_t entry) const { return pairs_[entry]; }
 
+  // The entry of a pair that is followed, or PairCounts::kAbsent.
+  std::uint32_t find(Id left, Id right) const { return pairs_.find(left, right); }
+
   // Symbols that all words have together, each as often as its word occurs.
   std::int64_t num_tokens() const { return num_tokens_; }
 

@@ -10,6 +10,7 @@ from tokbench.backends.bpe.fallback.continuation import continue_training
 from tokbench.backends.bpe.fallback.counting import PretokenCounter, WordList
 from tokbench.backends.bpe.fallback.decoding import Decoder
 from tokbench.backends.bpe.fallback.encoding import Encoder
+from tokbench.backends.bpe.fallback.parity import train_for_parity
 from tokbench.backends.bpe.fallback.splitting import split
 from tokbench.backends.bpe.fallback.training import train
 from tokbench.backends.bpe.rank_file import read_ranks
@@ -23,4 +24,5 @@ __all__ = [
     "read_ranks",
     "split",
     "train",
+    "train_for_parity",
 ]
