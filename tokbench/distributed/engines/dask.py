@@ -143,7 +143,7 @@ class DaskEngine(ClosedOnExit):
         except (FutureCancelledError, CommClosedError, TimeoutError):
             raise DistributedError(
                 f"the scheduler at {self._address} was lost",
-                hint="start it again, then repeat the command: parts that are finished stay",
+                hint="start it again, then repeat the command; with --resume, parts that are finished stay",
             ) from None
         if type(error).__name__ == "KilledWorker":
             return {

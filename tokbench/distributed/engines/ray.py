@@ -128,7 +128,7 @@ class RayEngine(ClosedOnExit):
             if time.monotonic() > until:
                 raise DistributedError(
                     f"the head of the Ray cluster at {self._head} was lost",
-                    hint="start it again, then repeat the command: parts that are finished stay",
+                    hint="start it again, then repeat the command; with --resume, parts that are finished stay",
                 )
             time.sleep(_SECONDS_TO_WAIT)
 

@@ -1,0 +1,156 @@
+"""Counting in parts on a bad day: killed processes, a lost scheduler, a full disk; nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from support.dask_clusters import PATIENCE, scheduler, wait_until
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from cli.conftest import Done
+
+    Start = Callable[..., subprocess.Popen[bytes]]
+
+pytest.importorskip("pyarrow")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes in /proc"),
+]
+
+PARTS = 40
+WORKERS = ("--engine", "local", "--workers", "2")
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """8 MB of a million words, of which most occur once or twice."""
+    draw = random.Random(1)
+    path = tmp_path_factory.mktemp("corpus") / "a.txt"
+    letters = str.maketrans("0123456789", "ghijklmnop")
+    words = (f"{draw.randrange(1 << 28):x}".translate(letters) for _ in range(1_000_000))
+    path.write_text("".join(f"{word}{' ' if number % 9 else chr(10)}" for number, word in enumerate(words)))
+    return path
+
+
+@pytest.fixture
+def command(text: Path) -> list[str]:
+    """Counts it in parts, where the test says."""
+    size = text.stat().st_size // PARTS + 1
+    return ["count-words", str(text), "--documents", "lines", "--part-bytes", str(size), "--progress", "none"]
+
+
+@pytest.fixture
+def expected(run: Callable[..., Done], text: Path, tmp_path: Path) -> dict[str, bytes]:
+    """What one process counts at once."""
+    run("count-words", text, "--documents", "lines", "--out", tmp_path / "whole").good()
+    return files_of(tmp_path / "whole")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def wait_for_parts(folder: Path, count: int) -> None:
+    wait_until(lambda: len(list(folder.glob("parts/part-*"))) >= count)
+
+
+def ended(running: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """How a process ended, and what it told."""
+    _, told = running.communicate(timeout=PATIENCE)
+    assert b"Traceback" not in told
+    return running.returncode, told.decode()
+
+
+def test_workers_that_are_killed(
+    start: Start, command: list[str], expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    with start(*command, "--out", "words", *WORKERS, folder=tmp_path) as running:
+        for parts in (1, 6, 12):
+            wait_for_parts(tmp_path / "words", parts)
+            os.kill(children_of(running.pid)[0], signal.SIGKILL)  # the one that is there longest
+        code, told = ended(running)
+    assert code == 0, told
+    assert files_of(tmp_path / "words") == expected
+
+
+def test_a_run_that_is_killed_is_resumed(
+    start: Start, run: Callable[..., Done], command: list[str], expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    with start(*command, "--out", "words", *WORKERS, folder=tmp_path) as running:
+        wait_for_parts(tmp_path / "words", 5)
+        workers = children_of(running.pid)
+        running.kill()
+        ended(running)
+    wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+    run("train", "--counts", "words").refused(1, "not counted to the end", "--resume")
+    run(*command, "--out", "words").refused(1, "interrupted counting", "--resume continues it")
+    run(*command, "--out", "words", "--resume").good()
+    assert files_of(tmp_path / "words") == expected
+
+
+def test_a_scheduler_that_is_lost(
+    start: Start, run: Callable[..., Done], command: list[str], expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    with scheduler(tmp_path) as (address, process):
+        at = ("--engine", "dask", "--scheduler", address)
+        with start(*command, "--out", "words", *at, folder=tmp_path) as running:
+            wait_for_parts(tmp_path / "words", 3)
+            process.kill()
+            code, told = ended(running)
+    assert code == 1
+    assert f"error: the scheduler at {address} was lost" in told
+    assert "--resume" in told
+    run(*command, "--out", "words", "--resume").good()
+    assert files_of(tmp_path / "words") == expected
+
+
+def test_a_disk_without_room(
+    process: Callable[..., Done],
+    run: Callable[..., Done],
+    command: list[str],
+    expected: dict[str, bytes],
+    tmp_path: Path,
+) -> None:
+    full = process(*command, "--out", "words", *WORKERS, through='ulimit -f 40; exec "$@"')
+    full.refused(1, f"{PARTS} of {PARTS} parts failed", "counted words were not written", "TMPDIR")
+    assert list(files_of(tmp_path / "words")) == ["plan.json"]
+    run(*command, "--out", "words", "--resume").good()
+    assert files_of(tmp_path / "words") == expected
+
+
+def test_a_second_run_into_the_same_folder(
+    start: Start, run: Callable[..., Done], command: list[str], expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    with start(*command, "--out", "words", *WORKERS, folder=tmp_path) as running:
+        wait_for_parts(tmp_path / "words", 1)
+        for more in ([], ["--resume"], ["--force"]):
+            run(*command, "--out", "words", *more).refused(1, "another run")
+        assert ended(running)[0] == 0
+    assert files_of(tmp_path / "words") == expected
+
+
+def test_a_text_that_changes_meanwhile(start: Start, text: Path, command: list[str], tmp_path: Path) -> None:
+    own = tmp_path / "a.txt"
+    own.write_bytes(text.read_bytes())
+    command[1] = str(own)
+    with start(*command, "--out", "words", *WORKERS, folder=tmp_path) as running:
+        wait_for_parts(tmp_path / "words", 2)
+        with own.open("a") as file:
+            file.write("more\n")
+        code, told = ended(running)
+    assert code == 1
+    assert "has changed since" in told
+    assert not (tmp_path / "words" / "words.json").exists()
