@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import tokbench
 from support.engines import HereEngine
-from tokbench.workbench.shard_parts import NamedTokenizer, write_shard_parts
+from tokbench.workbench.shard_parts import write_shard_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.distributed.tasks import Engine
+    from tokbench.workbench.named_tokenizer import NamedTokenizer
 
 
 @dataclass

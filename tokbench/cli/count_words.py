@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,9 +13,9 @@ from tokbench.cli.corpus_options import DocumentChoices
 from tokbench.cli.engine_options import PartChoices, WorkEngineOption
 from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
-from tokbench.counting.plan import PART_BYTES
-from tokbench.counting.run import Share
+from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.distributed.engines.in_process import InProcessEngine
+from tokbench.distributed.plan_folder import Share, parse_share
 from tokbench.errors import ConfigError
 from tokbench.render.console import make_console, print_json
 from tokbench.render.progress import showing_progress
@@ -37,8 +36,6 @@ MinCountOption = Annotated[
     ),
 ]
 ForceFlag = Annotated[bool, typer.Option("--force", help="Replace the words in the folder.")]
-
-_SHARE = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 
 
 @taking_groups
@@ -99,7 +96,7 @@ def count(
     """
     from tokbench.render.count_words import render_words
 
-    share = None if part is None else _share(part)
+    share = None if part is None else parse_share(part)
     works_elsewhere = (engine, parts.workers, parts.scheduler) != (None, None, None)
     _refuse_contradictions(
         share=share, resume=resume, force=force, works_elsewhere=works_elsewhere, min_count=min_count
@@ -168,15 +165,6 @@ def merge(
 
 def _here(threads: int | None) -> Engine:
     return InProcessEngine(threads=threads or os.cpu_count() or 1)
-
-
-def _share(text: str) -> Share:
-    """What --part says. Raises `ConfigError`."""
-    found = _SHARE.fullmatch(text)
-    share = None if found is None else Share(int(found[1]), int(found[2]))
-    if share is None or not 1 <= share.number <= share.of:
-        raise ConfigError(f"--part {text!r} is no share of the parts", hint="the third of eight is 3/8")
-    return share
 
 
 def _refuse_contradictions(

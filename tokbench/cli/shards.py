@@ -192,7 +192,9 @@ def write(
             "progress": report,
         }
         if engine_name is not None:
-            from tokbench.workbench.shard_parts import PART_BYTES, NamedTokenizer, write_shard_parts
+            from tokbench.distributed.corpus_plan import PART_BYTES
+            from tokbench.workbench.named_tokenizer import NamedTokenizer
+            from tokbench.workbench.shard_parts import write_shard_parts
 
             named = NamedTokenizer.of(tokenizer, opening.request())
             with parts.open(engine_name) as engine:

@@ -56,6 +56,7 @@ class CorpusFile:
         url: where it is, if it is not on this machine; `path` serves for its name and folders only then.
         span: the part of it that is read; None for all. Its size is about that of the part.
         number: among the files of the whole corpus, where this is one of a part of it.
+        named: the parts of its path that groups come from, where `path` is not as the user named it.
     """
 
     path: Path
@@ -68,6 +69,7 @@ class CorpusFile:
     url: str | None = None
     span: FileSpan | None = None
     number: int | None = None
+    named: tuple[str, ...] | None = None
 
     @property
     def address(self) -> str:

@@ -85,7 +85,7 @@ def file_group(file: CorpusFile, group_by: str) -> str | None:
 
 def is_translation(file: CorpusFile) -> bool:
     """Whether a file stands in a folder of translations, and has a language to its name."""
-    return any(holds_translations(folder) for folder in _named_parts(file)[:-1])
+    return any(holds_translations(folder) for folder in named_parts(file)[:-1])
 
 
 def folder_groups(files: Iterable[CorpusFile], group_by: str) -> dict[str, frozenset[str]]:
@@ -94,7 +94,7 @@ def folder_groups(files: Iterable[CorpusFile], group_by: str) -> dict[str, froze
     for file in files:
         group = file_group(file, group_by)
         folder = next(
-            (one for one in _named_parts(file)[:-1] if one == "code" or holds_translations(one)), None
+            (one for one in named_parts(file)[:-1] if one == "code" or holds_translations(one)), None
         )
         if folder is not None and group is not None:
             found.setdefault(folder, set()).add(group)
@@ -103,12 +103,12 @@ def folder_groups(files: Iterable[CorpusFile], group_by: str) -> dict[str, froze
 
 def stands_below(file: CorpusFile, folder: str) -> bool:
     """Whether a file stands in a folder of a name, or below it; of an absolute path only what was named counts."""
-    return folder in _named_parts(file)[:-1]
+    return folder in named_parts(file)[:-1]
 
 
 def _bundled_group(file: CorpusFile) -> str | None:
     """What follows a folder `parallel` or `code`: "de" for parallel/de.txt, "python" for code/python/a.py."""
-    parts = _named_parts(file)
+    parts = named_parts(file)
     for folder, entry in pairwise(parts[:-1]):
         if folder == "code" or holds_translations(folder):
             return entry
@@ -116,12 +116,14 @@ def _bundled_group(file: CorpusFile) -> str | None:
     return _stem(file) if is_in_one else None
 
 
-def _named_parts(file: CorpusFile) -> tuple[str, ...]:
+def named_parts(file: CorpusFile) -> tuple[str, ...]:
     """The parts of a file's path that count: of an absolute one the folder that was named and what is below it.
 
     A project that lives in ~/code is not one group. Of a name alone the folder it is in counts where
     that holds translations.
     """
+    if file.named is not None:
+        return file.named
     parts = file.path.parts
     if file.path.is_absolute() or file.url is not None:
         return parts[-1 - len(file.below) :]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.counted_words import PART_SEED, PARTS, TrainsOnWords, WordArrays
 from tokbench.counting.part_task import part_name
-from tokbench.counting.plan import read_plan
+from tokbench.counting.plan import SCHEMA
+from tokbench.distributed.corpus_plan import read_plan
+from tokbench.distributed.plan_folder import PLAN_NAME
 from tokbench.errors import ModelFormatError
 from tokbench.files.storage.open import place_of
 from tokbench.registry import get_backend
 from tokbench.words.folder import Fingerprints, sha256_of
-from tokbench.words.opening import PLAN_NAME
 from tokbench.words.parquet import open_words_file, open_writer
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def join_file(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
         ModelFormatError: a part is damaged.
     """
     folder = place_of(arguments["folder"])
-    plan = read_plan(folder / PLAN_NAME)
+    plan = read_plan(folder / PLAN_NAME, schema=SCHEMA)
     first, last = parts_of(arguments["number"], arguments["files"])
 
     def arrays() -> Iterator[WordArrays]:

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 from tokbench.config import build_config
 from tokbench.core.counted_words import PART_SEED, TrainsOnWords, WordTotals
 from tokbench.corpus.bytes import bounds_in
-from tokbench.counting.plan import Plan, read_plan
+from tokbench.counting.plan import SCHEMA
 from tokbench.counting.spill import Spill
+from tokbench.distributed.corpus_plan import read_plan
+from tokbench.distributed.plan_folder import PLAN_NAME
 from tokbench.errors import ConfigError, CorpusError
 from tokbench.files.storage.open import place_of
 from tokbench.registry import get_backend
-from tokbench.words.opening import PLAN_NAME
 from tokbench.words.parquet import open_writer
 
 if TYPE_CHECKING:
     from tokbench.core.counted_words import WordCounting
     from tokbench.corpus.corpus import Corpus
+    from tokbench.distributed.corpus_plan import CorpusPlan
     from tokbench.distributed.tasks import TaskContext
 
 PART_MEMORY = 1 << 30
@@ -46,7 +48,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
         CorpusError: a file that cannot be read, or has changed.
     """
     folder = place_of(arguments["folder"])
-    plan, part = read_plan(folder / PLAN_NAME), int(arguments["part"])
+    plan, part = read_plan(folder / PLAN_NAME, schema=SCHEMA), int(arguments["part"])
     if plan.id != arguments["plan"]:
         raise ConfigError(f"{folder} has another plan now", hint="is another counting writing there?")
     counting = counting_of(plan)
@@ -88,16 +90,13 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     return result
 
 
-def counting_of(plan: Plan) -> WordCounting:
+def counting_of(plan: CorpusPlan) -> WordCounting:
     """How the backend of a plan counts. Raises `ConfigError`, `UnknownBackendError`."""
-    backend = get_backend(plan.backend)
+    name, options = plan.settings["backend"], plan.settings["options"]
+    backend = get_backend(name)
     if not isinstance(backend, TrainsOnWords):
-        raise ConfigError(
-            f"the backend {plan.backend!r} does not train on counted words", hint="train it on text"
-        )
-    return backend.word_counting(
-        build_config(backend.config_type, plan.options, where=f"the backend {plan.backend!r}")
-    )
+        raise ConfigError(f"the backend {name!r} does not train on counted words", hint="train it on text")
+    return backend.word_counting(build_config(backend.config_type, options, where=f"the backend {name!r}"))
 
 
 def _is_without_text(corpus: Corpus) -> bool:

@@ -1,133 +1,18 @@
-"""What a counting is made of: its files, cut into parts by their names and sizes alone."""
+"""What a counting of words is made of: a corpus in parts, the backend that counts, and its options."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from tokbench.core.json_fields import Fields
-from tokbench.corpus.corpus import Corpus
-from tokbench.corpus.files import CorpusFile, Kind, LeftOut
-from tokbench.corpus.opening import CorpusOptions
-from tokbench.corpus.spans import FileSpan
-from tokbench.errors import CorpusError
-from tokbench.files.storage.open import place_of
-from tokbench.files.untrusted import load_json
+from tokbench.distributed.corpus_plan import PART_BYTES, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
-    from tokbench.corpus.spans import Cut
-    from tokbench.files.compression import Compression
-    from tokbench.files.storage.place import Place
+    from tokbench.corpus.corpus import Corpus
+    from tokbench.distributed.corpus_plan import CorpusPlan
 
 SCHEMA = "tokbench.words.plan/1"
-PART_BYTES = 1_000_000_000
-"""Of a part, where the user says nothing else."""
-
-_MAX_PLAN_BYTES = 1 << 30
-_RESTORE = "the plan is damaged: --force starts again"
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedFile:
-    """A file of the corpus.
-
-    Attributes:
-        address: its path or URL.
-        name: what messages call it.
-        size: bytes on disk when the plan was made.
-        version: what changes when the file does.
-        kind: as of `CorpusFile`.
-        compression: as of `CorpusFile`.
-    """
-
-    address: str
-    name: str
-    size: int
-    version: str
-    kind: Kind
-    compression: Compression | None
-
-
-@dataclass(frozen=True, slots=True)
-class FilePart:
-    """A file of a part, or the bytes of it from `start` to `stop`, which is where the next part looks for its own.
-
-    Attributes:
-        file: its number in the plan.
-        start: an offset.
-        stop: another one; the size of the file for its last part.
-    """
-
-    file: int
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is counted, and in which parts.
-
-    Attributes:
-        backend: the name of the backend that counts.
-        options: its options, as they were given.
-        reading: how documents are read: the fields of `CorpusOptions`.
-        files: those of the corpus, in order.
-        parts: the parts, each with its files.
-    """
-
-    backend: str
-    options: Mapping[str, Any]
-    reading: Mapping[str, Any]
-    files: tuple[PlannedFile, ...]
-    parts: tuple[tuple[FilePart, ...], ...]
-
-    def dump(self) -> bytes:
-        """The bytes of its file."""
-        return (json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1, sort_keys=True) + "\n").encode()
-
-    @property
-    def id(self) -> str:
-        """What tells it from others: the sha256 of its file."""
-        return hashlib.sha256(self.dump()).hexdigest()
-
-    def size_of(self, part: int) -> int:
-        """The bytes of a part, about."""
-        return sum(one.stop - one.start for one in self.parts[part])
-
-    def name_of(self, part: int) -> str:
-        """What messages call a part."""
-        first, *others = self.parts[part]
-        more = f" and {len(others)} more" if others else ""
-        return f"part {part + 1} of {len(self.parts)} ({_named(self, first)}{more})"
-
-    def corpus(self, part: int) -> Corpus:
-        """The documents of a part. Raises `CorpusError` for a file that is another one now."""
-        options = CorpusOptions(**{**self.reading, "text_field": _fields(self.reading["text_field"])})
-        files = tuple(self._opened(one, options) for one in self.parts[part])
-        return Corpus(files, options=options, left_out=LeftOut())
-
-    def check_unchanged(self, part: int) -> None:
-        """Raise `CorpusError` for a file of a part that is not what it was when the plan was made."""
-        for one in self.parts[part]:
-            file = self.files[one.file]
-            if version_of(file.address) != (file.size, file.version):
-                raise _changed(file.name)
-
-    def _opened(self, one: FilePart, options: CorpusOptions) -> CorpusFile:
-        file = self.files[one.file]
-        url = None if place_of(file.address).local is not None else file.address
-        opened = CorpusFile(
-            Path(file.address), file.name, file.size, file.kind, file.compression, (file.name,), url=url
-        )
-        if (one.start, one.stop) == (0, file.size):
-            return opened
-        span = FileSpan(one.start, one.stop, file.size, cut_of(file.kind, options))
-        return replace(opened, name=_named(self, one), size=one.stop - one.start, span=span)
 
 
 def make_plan(
@@ -137,139 +22,23 @@ def make_plan(
     options: Mapping[str, Any],
     cuts_at_lines: bool,
     part_bytes: int = PART_BYTES,
-) -> Plan:
-    """Divide a corpus into parts of about so many bytes.
+) -> CorpusPlan:
+    """Divide a corpus into parts of about so many bytes, whose words a backend counts.
 
     Args:
         corpus: the documents.
         backend: the name of the backend that counts.
         options: its options, as JSON.
         cuts_at_lines: whether its words allow to cut a document between two lines.
-        part_bytes: what a part has at most, but for a file that cannot be cut: one that is compressed, or a single
-            document without a place to cut at.
+        part_bytes: as `tokbench.distributed.corpus_plan.plan_of`.
 
     Raises:
         CorpusError: a file that can be read only once, or not at all.
     """
-    for file in corpus.files:
-        if file.stream:
-            raise CorpusError(
-                f"{file.name} can be read only once, and not in parts", hint="save it to a file and name that"
-            )
-    files = tuple(_planned(file) for file in corpus.files)
-    can_cut = [can_be_cut(file, corpus.options, cuts_at_lines=cuts_at_lines) for file in files]
-    reading = {**asdict(corpus.options), "text_field": list(corpus.options.text_fields)}
-    return Plan(
-        backend,
-        dict(options),
-        reading,
-        files,
-        tuple(divided([file.size for file in files], can_cut, part_bytes)),
+    return plan_of(
+        corpus,
+        schema=SCHEMA,
+        settings={"backend": backend, "options": dict(options)},
+        cuts_at_lines=cuts_at_lines,
+        part_bytes=part_bytes,
     )
-
-
-def read_plan(place: Place) -> Plan:
-    """The plan of a folder. Raises `ModelFormatError`; OSError where there is none."""
-    with place.open() as file:
-        data = file.read(_MAX_PLAN_BYTES)
-    fields = Fields.of(load_json(data, path=str(place), hint=_RESTORE), path=Path(str(place)), hint=_RESTORE)
-    fields.choice("schema", (SCHEMA,))
-    files = tuple(
-        PlannedFile(
-            address=one.text("address"),
-            name=one.text("name"),
-            size=one.count("size"),
-            version=one.text("version"),
-            kind=one.choice("kind", get_args(Kind)),
-            compression=one.optional("compression", one.text),  # type: ignore[arg-type]
-        )
-        for one in fields.items("files")
-    )
-    parts = fields.values.get("parts")
-    if not isinstance(parts, list) or not all(isinstance(part, list) and part for part in parts):
-        raise fields.wrong("parts", "a list of lists")
-    return Plan(
-        backend=fields.text("backend"),
-        options=fields.json_object("options"),
-        reading=fields.json_object("reading"),
-        files=files,
-        parts=tuple(tuple(_file_part(one, fields, len(files)) for one in part) for part in parts),
-    )
-
-
-def version_of(address: str) -> tuple[int, str]:
-    """The size of a file, and what changes when it does. Raises `CorpusError`."""
-    try:
-        stored = place_of(address).stat()
-    except OSError as error:
-        raise CorpusError(f"{address}: cannot be read ({error.strerror or error})") from None
-    return stored.size, stored.version
-
-
-def divided(sizes: Sequence[int], can_cut: Sequence[bool], part_bytes: int) -> Iterator[tuple[FilePart, ...]]:
-    """Files of some sizes one after another, each part filled before the next is begun, and cut where they can be."""
-    part: list[FilePart] = []
-    room = part_bytes
-    for number, size in enumerate(sizes):
-        start = 0
-        while can_cut[number] and size - start > room:
-            part.append(FilePart(number, start, start + room))
-            start += room
-            yield tuple(part)
-            part, room = [], part_bytes
-        if part and size - start > room:
-            yield tuple(part)
-            part, room = [], part_bytes
-        if size > start or size == 0:
-            part.append(FilePart(number, start, size))
-            room -= size - start
-        if room <= 0:
-            yield tuple(part)
-            part, room = [], part_bytes
-    if part:
-        yield tuple(part)
-
-
-def _planned(file: CorpusFile) -> PlannedFile:
-    address = file.address if file.url else str(file.path.absolute())
-    size, version = version_of(address)
-    if size != file.size:
-        raise _changed(file.name)
-    return PlannedFile(address, file.name, size, version, file.kind, file.compression)
-
-
-def can_be_cut(file: PlannedFile | CorpusFile, options: CorpusOptions, *, cuts_at_lines: bool) -> bool:
-    """Whether a file can be in several parts; a document of several lines only where `cuts_at_lines`."""
-    if file.compression is not None:
-        return False
-    if file.kind != "text" or options.documents != "file":
-        return True
-    return cuts_at_lines and options.errors == "strict"
-
-
-def cut_of(kind: Kind, options: CorpusOptions) -> Cut:
-    """Where files of a kind are cut."""
-    if kind != "text" or options.documents == "lines":
-        return "lines"
-    return "paragraphs" if options.documents == "paragraphs" else "words"
-
-
-def _named(plan: Plan, one: FilePart) -> str:
-    file = plan.files[one.file]
-    is_whole = (one.start, one.stop) == (0, file.size)
-    return file.name if is_whole else f"{file.name}, bytes {one.start:,} to {one.stop:,}"
-
-
-def _changed(name: str) -> CorpusError:
-    return CorpusError(
-        f"{name} has changed since the counting began", hint="start again with --force, when nobody writes it"
-    )
-
-
-def _fields(value: Any) -> str | tuple[str, ...]:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _file_part(value: Any, fields: Fields, num_files: int) -> FilePart:
-    one = Fields.of(value, path=fields.path, hint=_RESTORE, prefix="parts.")
-    return FilePart(one.count("file", high=num_files - 1), one.count("start"), one.count("stop"))

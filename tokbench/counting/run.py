@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.counted_words import WordTotals
 from tokbench.counting.joining import num_files, words_name
 from tokbench.counting.part_task import PART_MEMORY, count_part, counting_of, part_name
-from tokbench.counting.plan import read_plan
+from tokbench.distributed.plan_folder import PLAN_NAME, begin
 from tokbench.distributed.tasks import Slice, TaskContext, results_in_order
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
@@ -22,31 +22,19 @@ from tokbench.words.folder import (
     fingerprint_of,
     open_folder,
 )
-from tokbench.words.opening import PLAN_NAME
 from tokbench.words.parquet import open_words_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.core.progress import Progress
-    from tokbench.counting.plan import Plan
+    from tokbench.distributed.corpus_plan import CorpusPlan
+    from tokbench.distributed.plan_folder import Share
     from tokbench.distributed.tasks import Engine
     from tokbench.files.storage.place import Place
 
 COUNT_TASK = "tokbench.counting.part_task:count_part"
 JOIN_TASK = "tokbench.counting.joining:join_file"
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """The parts that one of several processes counts: each `of`-th, from number `number` on, counted from 1."""
-
-    number: int
-    of: int
-
-    def has(self, part: int) -> bool:
-        """Whether a part is one of them."""
-        return part % self.of == self.number - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +64,13 @@ class PartTotals:
 
 
 def count_share(
-    plan: Plan, folder: Place, share: Share, *, threads: int, memory: int = PART_MEMORY, progress: Progress
+    plan: CorpusPlan,
+    folder: Place,
+    share: Share,
+    *,
+    threads: int,
+    memory: int = PART_MEMORY,
+    progress: Progress,
 ) -> PartTotals:
     """Count some parts here, one after another, without an engine; those that are counted already are left.
 
@@ -87,7 +81,7 @@ def count_share(
     with locked(folder, is_shared=True):
         if (folder / INDEX_NAME).exists():
             raise _exists(folder)
-        _begin(plan, folder, resume=True)
+        begin(plan, folder, option="--out", resume=True)
         parts = [part for part in range(len(plan.parts)) if share.has(part)]
         total, done, results = sum(map(plan.size_of, parts)), 0, []
         for part in parts:
@@ -107,7 +101,7 @@ def count_share(
 
 
 def count_all(
-    plan: Plan,
+    plan: CorpusPlan,
     folder: Place,
     *,
     engine: Engine,
@@ -144,7 +138,7 @@ def count_all(
             if not resume:
                 raise _exists(folder)
             return open_folder(folder), None
-        _begin(plan, folder, resume=resume)
+        begin(plan, folder, option="--out", resume=resume)
         known = (
             {part: _finished_part(plan, folder, part) for part in range(len(plan.parts))} if resume else {}
         )
@@ -186,50 +180,11 @@ def _is_own(name: str) -> bool:
     )
 
 
-def _begin(plan: Plan, folder: Place, *, resume: bool) -> None:
-    """Write the plan, or hold the one that is there to it. Raises `StoreError`."""
-    place = folder / PLAN_NAME
-    if not place.exists():
-        if strangers := [one for one in folder.files() if not one.place.name.startswith(".")]:
-            raise StoreError(
-                f"{folder} holds {strangers[0].place.name}, which is no file of a counting",
-                hint="--out names a new folder",
-            )
-        place.write(plan.dump())
-    elif not resume:
-        raise StoreError(
-            f"{folder} holds an interrupted counting", hint="--resume continues it, --force starts again"
-        )
-    elif (before := read_plan(place)).dump() != plan.dump():
-        raise StoreError(
-            f"{folder} holds the counting of something else: {_difference(before, plan)}",
-            hint="give the same files and options as before; --force starts again",
-        )
-
-
-def _difference(before: Plan, now: Plan) -> str:
-    """What two plans differ in, in words."""
-    if before.backend != now.backend or before.options != now.options:
-        return f"it was {before.backend} with {before.options}, and is {now.backend} with {now.options}"
-    if before.reading != now.reading:
-        changed = [name for name, value in now.reading.items() if before.reading.get(name) != value]
-        return f"{', '.join(changed)} changed"
-    old, new = ({file.name: file for file in plan.files} for plan in (before, now))
-    for name in sorted({*old, *new}):
-        if name not in new:
-            return f"{name} is not among the files any more"
-        if name not in old:
-            return f"{name} is new among the files"
-        if old[name] != new[name]:
-            return f"{name} has changed"
-    return f"it has {len(before.parts)} parts, and {len(now.parts)} are asked for"
-
-
-def _arguments(plan: Plan, folder: Place, part: int, memory: int) -> dict[str, Any]:
+def _arguments(plan: CorpusPlan, folder: Place, part: int, memory: int) -> dict[str, Any]:
     return {"folder": str(folder), "plan": plan.id, "part": part, "memory": memory}
 
 
-def _finished_part(plan: Plan, folder: Place, part: int) -> dict[str, Any] | None:
+def _finished_part(plan: CorpusPlan, folder: Place, part: int) -> dict[str, Any] | None:
     """What a part's file tells, where it is there and of this plan."""
     place = folder / part_name(part)
     if not place.exists():
@@ -246,7 +201,7 @@ def _finished_part(plan: Plan, folder: Place, part: int) -> dict[str, Any] | Non
 
 
 def _joined(
-    plan: Plan,
+    plan: CorpusPlan,
     folder: Place,
     totals: WordTotals,
     *,
@@ -295,7 +250,7 @@ def index_of(
     )
 
 
-def _clear(plan: Plan, folder: Place) -> None:
+def _clear(plan: CorpusPlan, folder: Place) -> None:
     """Delete what is not needed behind the index."""
     for part in range(len(plan.parts)):
         (folder / part_name(part)).remove()

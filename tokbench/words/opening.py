@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.distributed.plan_folder import PLAN_NAME
 from tokbench.errors import CorpusError, StoreError
 from tokbench.files.storage.open import place_of
 from tokbench.words.folder import INDEX_NAME, WordsFolder, open_folder
@@ -11,9 +12,6 @@ from tokbench.words.tables import WordsTable
 
 if TYPE_CHECKING:
     from tokbench.files.storage.place import Place
-
-PLAN_NAME = "plan.json"
-"""What a folder has whose words are still being counted."""
 
 
 def open_words(name: str) -> WordsFolder | WordsTable:

@@ -10,8 +10,9 @@ from tokbench.core.counted_words import TrainsOnWords, WordArrays, WordTotals
 from tokbench.core.progress import no_progress
 from tokbench.corpus.text import Problems
 from tokbench.counting.joining import num_files, parts_of, summing_counter, words_name, write_joined
-from tokbench.counting.plan import PART_BYTES, make_plan
-from tokbench.counting.run import PartTotals, Share, count_all, count_share, index_of, remove_counting
+from tokbench.counting.plan import make_plan
+from tokbench.counting.run import PartTotals, count_all, count_share, index_of, remove_counting
+from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.errors import ConfigError, StoreError
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from tokbench.core.counted_words import WordCounter
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.counting.plan import Plan
+    from tokbench.distributed.corpus_plan import CorpusPlan
+    from tokbench.distributed.plan_folder import Share
     from tokbench.distributed.tasks import Engine
     from tokbench.files.storage.place import Place
     from tokbench.words.folder import WordsIndex
@@ -295,7 +297,7 @@ class _Summed:
         yield WordArrays(*self.counter.arrays())
 
 
-def _plan(corpus: Corpus, *, backend: str, options: Mapping[str, Any], part_bytes: int) -> Plan:
+def _plan(corpus: Corpus, *, backend: str, options: Mapping[str, Any], part_bytes: int) -> CorpusPlan:
     require_pyarrow()
     chosen = get_backend(backend)
     if not isinstance(chosen, TrainsOnWords):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import errno
-import json
 import secrets
 import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +17,12 @@ from tokbench.corpus.files import CorpusFile, LeftOut
 from tokbench.corpus.opening import CorpusOptions
 from tokbench.corpus.paths import unreadable
 from tokbench.corpus.spans import FileSpan
-from tokbench.errors import ConfigError, CorpusError, StoreError
+from tokbench.errors import CorpusError, StoreError
 from tokbench.files.storage.open import place_of
-from tokbench.opening.request import OpenRequest
 from tokbench.shards.layout import INDEX_NAME, ChatOptions
 from tokbench.shards.parts import part_folder
-from tokbench.shards.plan import identity_of
 from tokbench.shards.writing import write_shards
-from tokbench.workbench.open import open_tokenizer
+from tokbench.workbench.named_tokenizer import opened_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +35,7 @@ if TYPE_CHECKING:
 
 def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """Write one part; a `Task`. Nothing is there of it, or all."""
-    tokenizer = _opened(arguments["tokenizer"], json.dumps(arguments["request"]), *arguments["identity"])
+    tokenizer = opened_alike(arguments["tokenizer"])
     corpus = Corpus(
         tuple(_file_of(document) for document in arguments["files"]),
         options=_options_of(arguments["reading"]),
@@ -73,19 +69,6 @@ def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
         _publish(staging, folder / name)
     told = {} if chat is None else {"findings": chat.findings, "tokens": chat.tokens, "learned": chat.learned}
     return {"documents": shards.index.documents, "tokens": shards.index.tokens, **told}
-
-
-@lru_cache(maxsize=1)
-def _opened(name: str, request: str, vocabulary: str, behaviour: str) -> Tokenizer:
-    """The tokenizer of the parts; a worker opens it once. Raises `ConfigError` where it is another one there."""
-    tokenizer = open_tokenizer(name, OpenRequest(**json.loads(request)))
-    found = identity_of(tokenizer)
-    if (found.vocabulary, found.behaviour) != (vocabulary, behaviour):
-        raise ConfigError(
-            f"{name} is another tokenizer where the worker is",
-            hint="copy the folder to where workers read it",
-        )
-    return tokenizer
 
 
 def template_document(chat: ConversationShards, name: str) -> dict[str, Any]:

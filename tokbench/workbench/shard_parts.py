@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus.spans import FileSpan
 from tokbench.corpus.text import Problems
-from tokbench.counting.plan import can_be_cut, cut_of, divided
+from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.folder_lock import locked
@@ -23,7 +23,6 @@ from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, ShardIndex
 from tokbench.shards.parts import PART_FOLDER, Part, dump_parts, joined, joined_index, part_folder
 from tokbench.shards.plan import make_plan
 from tokbench.shards.writing import SHARD_TOKENS
-from tokbench.workbench.open import TOKENIZERS
 from tokbench.workbench.shard_part_task import file_document, template_document, version_of
 
 if TYPE_CHECKING:
@@ -35,33 +34,16 @@ if TYPE_CHECKING:
     from tokbench.corpus.corpus import Corpus
     from tokbench.corpus.files import CorpusFile
     from tokbench.corpus.opening import CorpusOptions
-    from tokbench.counting.plan import FilePart
+    from tokbench.distributed.corpus_plan import FilePart
     from tokbench.distributed.tasks import Engine
     from tokbench.files.storage.place import Place
-    from tokbench.opening.request import OpenRequest
     from tokbench.shards.plan import Plan
-
-PART_BYTES = 1_000_000_000
-"""Of the files of a part, where the user says nothing else."""
+    from tokbench.workbench.named_tokenizer import NamedTokenizer
 
 _TASK = "tokbench.workbench.shard_part_task:write_part"
 _PLAN_NAME = "plan.json"
 _PLAN_SCHEMA = "tokbench.shards.plan/1"
 _LINES = {".jsonl", ".ndjson"}
-
-
-@dataclass(frozen=True, slots=True)
-class NamedTokenizer:
-    """A tokenizer as a worker opens it: its name, or its path where it is on a disk, and what the user adds."""
-
-    name: str
-    request: OpenRequest
-
-    @classmethod
-    def of(cls, name: str, request: OpenRequest) -> NamedTokenizer:
-        """The same wherever a worker was started."""
-        near = [path for path in (Path(name), TOKENIZERS / name) if path.exists()]
-        return cls(str(near[0].absolute()) if near else name, request)
 
 
 def write_shard_parts(
@@ -136,9 +118,7 @@ def write_shard_parts(
     versions = [[version_of(file) for file in part] for part in parts]
     document = _plan_document(plan, corpus, parts, versions)
     common = {
-        "tokenizer": named.name,
-        "request": asdict(named.request),
-        "identity": [plan.tokenizer.vocabulary, plan.tokenizer.behaviour],
+        "tokenizer": named.document(plan.tokenizer),
         "reading": asdict(corpus.options),
         "settings": {
             "format": plan.format,

@@ -11,8 +11,8 @@ import pytest
 import tokbench
 from tokbench.core.word_input import merger_room
 from tokbench.corpus import open_corpus
-from tokbench.counting.run import Share
 from tokbench.distributed.engines.in_process import InProcessEngine
+from tokbench.distributed.plan_folder import Share
 from tokbench.errors import (
     ConfigError,
     CorpusError,

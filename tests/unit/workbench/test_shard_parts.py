@@ -22,7 +22,8 @@ from tokbench.errors import ConfigError, CorpusError, DistributedError, ModelFor
 from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
 from tokbench.shards.verification import verify_shards
-from tokbench.workbench.shard_parts import NamedTokenizer, write_shard_parts
+from tokbench.workbench.named_tokenizer import NamedTokenizer
+from tokbench.workbench.shard_parts import write_shard_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

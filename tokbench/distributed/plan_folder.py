@@ -1,0 +1,93 @@
+"""The folder of a work in parts: it holds the plan before anything else, and is continued under the same plan only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.distributed.corpus_plan import read_plan
+from tokbench.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from tokbench.distributed.corpus_plan import CorpusPlan
+    from tokbench.files.storage.place import Place
+
+PLAN_NAME = "plan.json"
+
+_SHARE = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The parts that one of several processes works on: each `of`-th, from number `number` on, counted from 1."""
+
+    number: int
+    of: int
+
+    def has(self, part: int) -> bool:
+        """Whether a part is one of them."""
+        return part % self.of == self.number - 1
+
+
+def parse_share(text: str) -> Share:
+    """What `--part` says. Raises `ConfigError`.
+
+    >>> parse_share("3/8").has(10)
+    True
+    """
+    found = _SHARE.fullmatch(text)
+    share = None if found is None else Share(int(found[1]), int(found[2]))
+    if share is None or not 1 <= share.number <= share.of:
+        raise ConfigError(f"--part {text!r} is no share of the parts", hint="the third of eight is 3/8")
+    return share
+
+
+def begin(plan: CorpusPlan, folder: Place, *, option: str, resume: bool) -> None:
+    """Write the plan into an empty folder, or hold the one that is there to it.
+
+    Args:
+        plan: what is going to be done.
+        folder: where.
+        option: that names the folder, for messages.
+        resume: whether to go on with what an earlier run left.
+
+    Raises:
+        StoreError: the folder holds something else.
+    """
+    place = folder / PLAN_NAME
+    if not place.exists():
+        if strangers := [one for one in folder.files() if not one.place.name.startswith(".")]:
+            raise StoreError(
+                f"{folder} holds {strangers[0].place.name}, which is no file of a counting",
+                hint=f"{option} names a new folder",
+            )
+        place.write(plan.dump())
+    elif not resume:
+        raise StoreError(
+            f"{folder} holds an interrupted counting", hint="--resume continues it, --force starts again"
+        )
+    elif (before := read_plan(place, schema=plan.schema)).dump() != plan.dump():
+        raise StoreError(
+            f"{folder} holds the counting of something else: {_difference(before, plan)}",
+            hint="give the same files and options as before; --force starts again",
+        )
+
+
+def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
+    """What two plans differ in, in words."""
+    for name, value in now.settings.items():
+        if before.settings.get(name) != value:
+            return f"{name} was {before.settings.get(name)}, and is {value}"
+    if before.reading != now.reading:
+        changed = [name for name, value in now.reading.items() if before.reading.get(name) != value]
+        return f"{', '.join(changed)} changed"
+    old, new = ({file.name: file for file in plan.files} for plan in (before, now))
+    for name in sorted({*old, *new}):
+        if name not in new:
+            return f"{name} is not among the files any more"
+        if name not in old:
+            return f"{name} is new among the files"
+        if old[name] != new[name]:
+            return f"{name} has changed"
+    return f"it has {len(before.parts)} parts, and {len(now.parts)} are asked for"
