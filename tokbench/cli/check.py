@@ -9,9 +9,9 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, as_before, tell_problems
+from tokbench.cli.engine_options import JudgingChoices, PartedOpeningChoices, tell_share
 from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
-from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.atomic_file import write_file
 from tokbench.files.untrusted import load_json, read_named
@@ -92,7 +92,8 @@ def check(
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     threads: ThreadsOption = None,
-    opening: OpeningChoices,
+    opening: PartedOpeningChoices,
+    judging: JudgingChoices,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the findings as JUnit XML.")
     ] = None,
@@ -105,6 +106,7 @@ def check(
     from tokbench.evaluation.thresholds import checked_document, parse_threshold
     from tokbench.render.check import render_checked
     from tokbench.workbench.check import check_thresholds
+    from tokbench.workbench.judging_parts import judge_share
 
     thresholds = [
         *(parse_threshold(text, bound="min") for text in min or []),
@@ -126,17 +128,24 @@ def check(
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        checked = check_thresholds(
-            corpus,
-            tokenizers=[opening.open(name, progress=progress) for name in tokenizer],
-            thresholds=thresholds,
-            saved=saved,
-            policy=policy,
-            other_text=other_text,
-            reference_group=reference,
-            threads=threads,
-            progress=report,
-        )
+        opened = [opening.open(name, progress=progress) for name in tokenizer]
+        with judging.work(opening.of_work, opening.named(tokenizer), threads=threads) as work:
+            if work is not None and work.share is not None:
+                means = saved is not None and saved.aggregation == "per_document"
+                tell_share(work, judge_share(corpus, opened, work, means=means, progress=report))
+                return
+            checked = check_thresholds(
+                corpus,
+                tokenizers=opened,
+                thresholds=thresholds,
+                saved=saved,
+                policy=policy,
+                other_text=other_text,
+                reference_group=reference,
+                threads=threads,
+                work=work,
+                progress=report,
+            )
     tell_problems(corpus)
     if junit is not None:
         write_file(junit, as_junit(checked.findings))

@@ -8,6 +8,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
+from tokbench.cli.engine_options import JudgingChoices, PartedOpeningChoices, reading_once, tell_share
 from tokbench.cli.metric_options import (
     MetricsOption,
     MixOption,
@@ -19,7 +20,6 @@ from tokbench.cli.metric_options import (
 )
 from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption, asked_for
-from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.metrics.metric import Aggregation
 from tokbench.render.progress import showing_progress
 
@@ -82,7 +82,8 @@ def compare(
     ] = True,
     threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the holdout and of the resamples.")] = 0,
-    opening: OpeningChoices,
+    opening: PartedOpeningChoices,
+    judging: JudgingChoices,
     form: OutputChoices,
     drawn: PictureChoices,
     progress: ProgressOption = "bar",
@@ -91,6 +92,7 @@ def compare(
     from tokbench.render.comparison.exports import comparison_forms
     from tokbench.render.comparison.terminal import render_comparison
     from tokbench.workbench.compare import compare as compare_tokenizers
+    from tokbench.workbench.judging_parts import judge_share
 
     if tells_metrics(metrics, form):
         return
@@ -101,8 +103,15 @@ def compare(
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        with corpus.in_memory():  # what is drawn reads it, too
-            opened = [opening.open(name, progress=progress) for name in tokenizer or []]
+        named = opening.named(tokenizer or [])
+        opened = [opening.open(name, progress=progress) for name in tokenizer or []]
+        with judging.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):
+            if work is not None and work.share is not None:
+                num_parts = judge_share(
+                    corpus, opened, work, means=aggregate == "per_document", progress=report
+                )
+                tell_share(work, num_parts)
+                return
             comparison = compare_tokenizers(
                 corpus,
                 tokenizers=opened,
@@ -116,7 +125,8 @@ def compare(
                 times=times,
                 threads=threads,
                 seed=seed,
-                arguments=asked_for(command),
+                arguments=opening.without_work(asked_for(command)),
+                work=work,
                 progress=report,
             )
             report("drawing", 0, None, "charts")

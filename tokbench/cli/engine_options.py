@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
 from tokbench.cli.options import parse_bytes
 from tokbench.cli.tokenizer_options import VocabularyChoices
+from tokbench.distributed.corpus_plan import PART_BYTES
+from tokbench.distributed.engines.in_process import InProcessEngine
 from tokbench.distributed.engines.open import EngineName, open_engine
+from tokbench.distributed.plan_folder import parse_share
 from tokbench.errors import ConfigError
 from tokbench.opening.request import Engine as TokenizerEngine
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from tokbench.corpus import Corpus
     from tokbench.distributed.tasks import Engine
     from tokbench.opening.request import OpenRequest
+    from tokbench.workbench.judging_parts import JudgingWork
+    from tokbench.workbench.named_tokenizer import NamedTokenizer
 
 PARTS = "Work in parts"
 """Where help lists them."""
+_OF_PARTS = {"engine", "scheduler", "workers", "part_bytes", "parts", "part", "resume"}
 
 
 class EngineChoice(StrEnum):
@@ -91,6 +104,18 @@ class PartedOpeningChoices(VocabularyChoices):
         """What runs the parts; None for work that is not done in parts. Raises `ConfigError`."""
         return cast("EngineName | None", self._one_of(get_args(EngineName), what="the work"))
 
+    def named(self, names: Sequence[str]) -> list[NamedTokenizer]:
+        """Tokenizers as workers open them. Raises `ConfigError`."""
+        from tokbench.workbench.named_tokenizer import NamedTokenizer
+
+        return [NamedTokenizer.of(name, self.request()) for name in names]
+
+    def without_work(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What a command was asked for, without what ran it in parts: figures do not depend on that."""
+        engine = self._one_of(get_args(TokenizerEngine), what="the tokenizer")
+        others = {name: value for name, value in arguments.items() if name not in _OF_PARTS}
+        return others if engine is None else {**others, "engine": engine}
+
     def _one_of(self, names: tuple[str, ...], *, what: str) -> str | None:
         found = [one.value for one in self.engine or () if one.value in names]
         if len(found) > 1:
@@ -124,3 +149,122 @@ class PartChoices:
     def num_bytes(self, default: int) -> int:
         """Of a part. Raises `ConfigError`."""
         return default if self.part_bytes is None else parse_bytes(self.part_bytes, option="--part-bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingChoices(PartChoices):
+    """The same where tokenizers are judged: what was counted can be kept, and counted by several processes."""
+
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            rich_help_panel=PARTS,
+            help="A folder or URL that keeps what is counted of each part, which all workers can write to; by default "
+            "one of this machine that is deleted at the end.",
+        ),
+    ] = None
+    part: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            rich_help_panel=PARTS,
+            help="Count each N-th part only, from the I-th on, into --parts and without an engine: for job arrays. "
+            "Afterwards --resume adds all up.",
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            rich_help_panel=PARTS,
+            help="Continue a run with --parts that was interrupted, or was made with --part.",
+        ),
+    ] = False
+
+    @contextmanager
+    def work(
+        self, engine: EngineName | None, named: Sequence[NamedTokenizer], *, threads: int | None
+    ) -> Iterator[JudgingWork | None]:
+        """How the work is done, None where it is not done in parts.
+
+        Args:
+            engine: what runs the parts, where that was said.
+            named: how workers open the tokenizers.
+            threads: for this process.
+
+        Raises:
+            ConfigError: options that contradict each other.
+            BackendUnavailableError, DistributedError: as `open_engine`.
+        """
+        from tokbench.workbench.judging_parts import JudgingWork
+
+        if engine is None and self.parts is None:
+            self._refuse_without_folder()
+            self.refuse()
+            yield None
+            return
+        share = None if self.part is None else parse_share(self.part)
+        self._refuse_contradictions(engine, threads=threads)
+        running = self.open(engine) if engine else InProcessEngine(threads=threads or os.cpu_count() or 1)
+        with running:
+            yield JudgingWork(
+                running,
+                tuple(named),
+                folder=self.parts,
+                part_bytes=self.num_bytes(PART_BYTES),
+                resume=self.resume,
+                share=share,
+            )
+
+    def refuse_several(self) -> None:
+        """Raise `ConfigError` where several tokenizers are judged one by one, and one folder should keep them."""
+        if self.parts is not None:
+            raise ConfigError(
+                "--parts keeps what is counted for one report", hint="name one tokenizer with -t"
+            )
+
+    def _refuse_without_folder(self) -> None:
+        for option, is_given in (("--part", self.part is not None), ("--resume", self.resume)):
+            if is_given:
+                raise ConfigError(f"{option} needs a folder of parts", hint="name it with --parts")
+
+    def _refuse_contradictions(self, engine: EngineName | None, *, threads: int | None) -> None:
+        if self.parts is None:
+            self._refuse_without_folder()
+        if self.parts is None and self.scheduler is not None:
+            raise ConfigError(
+                "workers of a cluster need a folder that all of them can write to",
+                hint="name it with --parts",
+            )
+        if engine is None and (self.scheduler, self.workers) != (None, None):
+            raise ConfigError(
+                "--scheduler and --workers are for an engine", hint="add --engine local, dask or ray"
+            )
+        if engine is not None and threads is not None:
+            raise ConfigError(
+                "--threads is for this process, and the parts are counted in others",
+                hint="--workers says in how many",
+            )
+        if self.part is not None and (engine is not None or self.resume):
+            given = "an engine" if engine is not None else "--resume"
+            raise ConfigError(
+                f"--part counts some parts in this process, and {given} is for all of them",
+                hint="leave one of them out; behind the last --part, --resume adds all up",
+            )
+
+
+def reading_once(corpus: Corpus, work: JudgingWork | None) -> AbstractContextManager[None]:
+    """Keeps a corpus in memory, if it is read here: what is drawn reads it, too."""
+    return corpus.in_memory() if work is None else nullcontext()
+
+
+def tell_share(work: JudgingWork, num_parts: int) -> None:
+    """Say on stderr which parts were counted, and what comes next."""
+    share = work.share
+    assert share is not None
+    counted = sum(map(share.has, range(num_parts)))
+    print(
+        f"note: {counted} of {num_parts} parts are counted in {work.folder}; --resume adds all up",
+        file=sys.stderr,
+    )

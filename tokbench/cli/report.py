@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
+from tokbench.cli.engine_options import JudgingChoices, PartedOpeningChoices, reading_once, tell_share
 from tokbench.cli.metric_options import (
     MetricsOption,
     ModelChoices,
@@ -16,7 +18,7 @@ from tokbench.cli.metric_options import (
 )
 from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption, asked_for
-from tokbench.cli.tokenizer_options import OpeningChoices, TokenizersOption
+from tokbench.cli.tokenizer_options import DEFAULT, TokenizersOption
 from tokbench.render.progress import showing_progress
 
 
@@ -32,7 +34,8 @@ def report(
     group_by: GroupByOption = "auto",
     threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the resamples and of the typos.")] = 0,
-    opening: OpeningChoices,
+    opening: PartedOpeningChoices,
+    judging: JudgingChoices,
     form: OutputChoices,
     drawn: PictureChoices,
     progress: ProgressOption = "bar",
@@ -43,6 +46,7 @@ def report(
     """
     from tokbench.render.report.exports import reports_forms
     from tokbench.render.report.terminal import render_reports
+    from tokbench.workbench.judging_parts import judge_share
     from tokbench.workbench.report import report as report_on
 
     if tells_metrics(metrics, form):
@@ -52,22 +56,30 @@ def report(
     pictures = drawn.pictures()
     if len(tokenizer or []) > 1:
         pictures.refuse_several()
+        judging.refuse_several()
     with showing_progress(progress) as told:
         told("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        with corpus.in_memory():  # what is drawn reads it, too
+        names = tokenizer or [DEFAULT]
+        opened = opening.open_all(names, progress=progress)
+        named = opening.named(names)
+        with judging.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):
+            if work is not None and work.share is not None:
+                tell_share(work, judge_share(corpus, opened, work, means=False, progress=told))
+                return
             results = [
                 report_on(
                     corpus,
-                    tokenizer=opened,
+                    tokenizer=one,
                     model=described.model(),
                     reference_group=reference,
                     threads=threads,
                     seed=seed,
-                    arguments=asked_for(command),
+                    arguments=opening.without_work(asked_for(command)),
+                    work=None if work is None else replace(work, named=(named[number],)),
                     progress=told,
                 )
-                for opened in opening.open_all(tokenizer, progress=progress)
+                for number, one in enumerate(opened)
             ]
             told("drawing", 0, None, "charts")
             pictures.write(results[0].comparison, corpus, metrics=chosen, report=results[0])

@@ -95,6 +95,21 @@ class Fingerprint:
             sample=tuple(f"{value:0{_SAMPLE_DIGITS}x}" for value in self._sample.values()),
         )
 
+    def join(self, other: TextIdentity, *, documents: int, num_bytes: int) -> None:
+        """Count documents that were counted elsewhere: what they are, how many, and their bytes.
+
+        >>> whole, part = Fingerprint(), Fingerprint()
+        >>> part.update("one")
+        >>> whole.join(part.identity(), documents=part.documents, num_bytes=part.num_bytes)
+        >>> whole.identity() == part.identity()
+        True
+        """
+        self._sum = (self._sum + int(other.fingerprint, 16)) % _MODULUS
+        for value in other.sample:
+            self._sample.add(int(value, 16))
+        self.documents += documents
+        self.num_bytes += num_bytes
+
     def _add(self, digest: bytes, num_bytes: int) -> None:
         self._sum = (self._sum + int.from_bytes(digest, "big")) % _MODULUS
         self._sample.add(int.from_bytes(digest[: _SAMPLE_DIGITS // 2], "big"))
@@ -165,6 +180,16 @@ class Lines:
     def update(self, text: str) -> None:
         """Count the lines of one document."""
         self._add(text.encode())
+
+    def join(self, other: LineIdentity) -> None:
+        """Count lines that were counted elsewhere."""
+        number, size, total, weighted = (int(one, 16) for one in other.fingerprint.split("-"))
+        self._number += number
+        self._size += size
+        self._sum += total
+        self._weighted += weighted
+        for value in other.sample:
+            self._sample.add(int(value, 16))
 
     def _add(self, data: bytes) -> None:
         lines = [

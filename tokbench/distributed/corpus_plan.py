@@ -29,7 +29,7 @@ PART_BYTES = 1_000_000_000
 """Of a part, where the user says nothing else."""
 
 _MAX_PLAN_BYTES = 1 << 30
-_RESTORE = "the plan is damaged: --force starts again"
+_RESTORE = "the plan is damaged: delete the folder and start again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ def cut_of(kind: Kind, options: CorpusOptions) -> Cut:
 
 def _changed(name: str) -> CorpusError:
     return CorpusError(
-        f"{name} has changed since the counting began", hint="start again with --force, when nobody writes it"
+        f"{name} has changed since the counting began", hint="start again when nobody writes it"
     )
 
 

@@ -43,7 +43,9 @@ def parse_share(text: str) -> Share:
     return share
 
 
-def begin(plan: CorpusPlan, folder: Place, *, option: str, resume: bool) -> None:
+def begin(
+    plan: CorpusPlan, folder: Place, *, option: str, resume: bool, again: str = "--force starts again"
+) -> None:
     """Write the plan into an empty folder, or hold the one that is there to it.
 
     Args:
@@ -51,6 +53,7 @@ def begin(plan: CorpusPlan, folder: Place, *, option: str, resume: bool) -> None
         folder: where.
         option: that names the folder, for messages.
         resume: whether to go on with what an earlier run left.
+        again: what a message advises who wants to begin anew.
 
     Raises:
         StoreError: the folder holds something else.
@@ -64,13 +67,11 @@ def begin(plan: CorpusPlan, folder: Place, *, option: str, resume: bool) -> None
             )
         place.write(plan.dump())
     elif not resume:
-        raise StoreError(
-            f"{folder} holds an interrupted counting", hint="--resume continues it, --force starts again"
-        )
+        raise StoreError(f"{folder} holds an interrupted counting", hint=f"--resume continues it, {again}")
     elif (before := read_plan(place, schema=plan.schema)).dump() != plan.dump():
         raise StoreError(
             f"{folder} holds the counting of something else: {_difference(before, plan)}",
-            hint="give the same files and options as before; --force starts again",
+            hint=f"give the same files and options as before; {again}",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tokbench.core.progress import files_read
@@ -50,6 +50,8 @@ class AlignedLines:
 
     documents: Iterable[Document]
     alignment: Alignment
+    lines_before: Mapping[str, int] = field(default_factory=dict)
+    """Group → the lines that it has before these documents."""
 
     @property
     def files_read(self) -> tuple[int, int] | None:
@@ -58,7 +60,7 @@ class AlignedLines:
 
     def __iter__(self) -> Iterator[Document]:
         languages = frozenset(self.alignment.languages)
-        lines_before: Counter[str] = Counter()
+        lines_before = Counter(self.lines_before)
         for document in self.documents:
             if document.group not in languages:
                 yield document

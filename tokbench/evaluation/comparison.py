@@ -12,10 +12,11 @@ from tokbench.core.plurals import counted
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
-from tokbench.evaluation.alignment import NO_TRANSLATIONS, AlignedLines
+from tokbench.evaluation.alignment import NO_TRANSLATIONS
+from tokbench.evaluation.corpus_notes import KnownCorpus
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.costs import cost_of
-from tokbench.evaluation.counting_pass import evaluate
+from tokbench.evaluation.counted_candidates import count_candidates
 from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
 from tokbench.evaluation.fairness import fairness_of, reference_of
 from tokbench.evaluation.figures import figures_of, group_figures_of, relative_tokens_of
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from tokbench.corpus import Document
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.candidates import Candidate
-    from tokbench.evaluation.counting_pass import Evaluation
+    from tokbench.evaluation.corpus_scan import CorpusFacts
+    from tokbench.evaluation.counted_candidates import CountedCandidate, Counts
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.holdout import Holdout
     from tokbench.evaluation.mix import Mix
@@ -132,7 +134,7 @@ class Comparison(ShownInNotebooks):
 
 def compare_candidates(
     candidates: Sequence[Candidate],
-    documents: Iterable[Document],
+    documents: Iterable[Document] | KnownCorpus,
     *,
     alignment: Alignment | str = NO_TRANSLATIONS,
     reference_group: str | None = None,
@@ -144,13 +146,14 @@ def compare_candidates(
     threads: int | None = None,
     seed: int = 0,
     arguments: Mapping[str, Any] | None = None,
+    count: Counts | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
     """Evaluate tokenizers on the same documents.
 
     Args:
         candidates: at least one.
-        documents: iterated anew for each of them.
+        documents: iterated anew for each of them; or what is known of documents that `count` counts.
         alignment: the groups that say the same, line by line, or why there are none.
         reference_group: the language that premiums are taken over; by default English, else the one that is
             the cheapest for the baseline.
@@ -162,6 +165,7 @@ def compare_candidates(
         threads: for encoding.
         seed: draws the resamples.
         arguments: what was asked for, to be kept with the result.
+        count: counts the documents somewhere else.
         progress: told how far it is.
 
     Raises:
@@ -175,20 +179,20 @@ def compare_candidates(
         raise ConfigError(
             f"there are no premiums over {reference_group!r}: {alignment}", hint="leave out --reference"
         )
-    scan = documents if isinstance(documents, CorpusScan) else CorpusScan(documents)
-    if any(knows_training_text(one.tokenizer) for one in candidates):
-        scan.note_lines()
     described = model or Model()
     position = names.index(baseline or names[0])
-    all_counted = _count_all(
-        names,
-        candidates,
-        scan,
-        alignment,
-        means=aggregation == "per_document",
-        threads=threads,
-        progress=progress,
-    )
+    means = aggregation == "per_document"
+    if isinstance(documents, KnownCorpus):
+        scan: CorpusFacts = documents
+        assert count is not None
+        all_counted = count(names, candidates, means=means, progress=progress)
+    else:
+        scan = documents if isinstance(documents, CorpusScan) else CorpusScan(documents)
+        if any(knows_training_text(one.tokenizer) for one in candidates):
+            scan.note_lines()
+        all_counted = count_candidates(
+            names, candidates, scan, alignment, means=means, threads=threads, progress=progress
+        )
     base = all_counted[position]
     aggregates = [
         Aggregate(one.evaluation, lines=one.by_line, seed=seed, aggregation=aggregation)
@@ -243,53 +247,9 @@ def compare_candidates(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _CountedCandidate:
-    """A candidate with what was counted of it, of documents and, where lines are aligned, of each line."""
-
-    name: str
-    candidate: Candidate
-    evaluation: Evaluation
-    by_line: Evaluation | None
-
-
-def _count_all(
-    names: Sequence[str],
-    candidates: Sequence[Candidate],
-    scan: CorpusScan,
-    alignment: Alignment | str,
-    *,
-    means: bool,
-    threads: int | None,
-    progress: Progress,
-) -> list[_CountedCandidate]:
-    evaluations = [
-        evaluate(
-            one.tokenizer, scan, threads=threads, means=means, phase=f"evaluating {name}", progress=progress
-        )
-        for name, one in zip(names, candidates, strict=True)
-    ]
-    # Once more where lines are aligned: premiums and resamples are of lines without their ends.
-    by_line = [
-        None
-        if isinstance(alignment, str)
-        else evaluate(
-            one.tokenizer,
-            AlignedLines(scan, alignment),
-            threads=threads,
-            means=means,
-            whole_groups=alignment.languages,
-            phase=f"evaluating {name} by line",
-            progress=progress,
-        )
-        for name, one in zip(names, candidates, strict=True)
-    ]
-    return list(map(_CountedCandidate, names, candidates, evaluations, by_line))
-
-
 def _fairness(
-    all_counted: Sequence[_CountedCandidate],
-    base: _CountedCandidate,
+    all_counted: Sequence[CountedCandidate],
+    base: CountedCandidate,
     alignment: Alignment | str,
     *,
     wanted: str | None,

@@ -5,23 +5,39 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tokbench.core.progress import files_read, known_bytes
 from tokbench.corpus import Fingerprint
 from tokbench.corpus.fingerprint import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.core.documents import LineIdentity, TextIdentity
     from tokbench.corpus import Document
 
-_BEGINNING_CHARACTERS = 1 << 20
-_LINES_OF_GROUP = 200
+BEGINNING_CHARACTERS = 1 << 20
+LINES_OF_GROUP = 200
 _LONGEST_LINE = 400
 _LINE = re.compile("[^\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 """What `str.splitlines` gives of lines that are not empty."""
+
+
+class CorpusFacts(Protocol):
+    """What is known of the documents that tokenizers were evaluated on."""
+
+    @property
+    def identity(self) -> TextIdentity: ...  # noqa: D102 - as of `CorpusScan`, like the others
+
+    @property
+    def lines_read(self) -> LineIdentity: ...  # noqa: D102
+
+    @property
+    def beginning(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def lines(self) -> Mapping[str, tuple[str, ...]]: ...  # noqa: D102
 
 
 class CorpusScan:
@@ -72,6 +88,11 @@ class CorpusScan:
         return self._notes
 
     @property
+    def num_documents(self) -> int:
+        """How many there are."""
+        return self._noted.fingerprint.documents
+
+    @property
     def identity(self) -> TextIdentity:
         """Tells which documents these are, whatever their order."""
         return self._noted.fingerprint.identity()
@@ -111,7 +132,7 @@ class _Notes:
         self.lines_read = lines_read
         self.beginning: list[str] = []
         self.lines: dict[str, list[str]] = {}
-        self._characters_left = _BEGINNING_CHARACTERS
+        self._characters_left = BEGINNING_CHARACTERS
 
     def add(self, document: Document) -> None:
         self.fingerprint.update(document.text)
@@ -121,8 +142,8 @@ class _Notes:
             self.beginning.append(document.text[: self._characters_left])
             self._characters_left -= len(self.beginning[-1])
         kept = self.lines.setdefault(document.group, [])
-        if len(kept) < _LINES_OF_GROUP:
-            kept += _first_lines(document.text, _LINES_OF_GROUP - len(kept))
+        if len(kept) < LINES_OF_GROUP:
+            kept += _first_lines(document.text, LINES_OF_GROUP - len(kept))
 
 
 def _first_lines(text: str, most: int) -> list[str]:

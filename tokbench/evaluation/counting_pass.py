@@ -37,13 +37,16 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.progress import Progress
     from tokbench.corpus import Document
-    from tokbench.evaluation.counting_workers import Counted
+    from tokbench.evaluation.counting_workers import Counted, GroupCounter, GroupState
+    from tokbench.evaluation.drawn_units import UnitKind
     from tokbench.evaluation.fidelity import Failure
     from tokbench.metrics.unit_counts import UnitCounts
     from tokbench.metrics.vocabulary import Vocabulary
 
 _BATCH_CHARACTERS = 1 << 21
 _BATCH_DOCUMENTS = 1 << 15
+WORST_WORDS = 10
+"""Of each group, those with most tokens that are kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +93,7 @@ def evaluate(
     documents: Iterable[Document],
     *,
     threads: int | None = None,
-    worst_words: int = 10,
+    worst_words: int = WORST_WORDS,
     means: bool = False,
     whole_groups: Collection[str] = (),
     num_checked: int | None = None,
@@ -129,13 +132,14 @@ def evaluate(
             whole_groups=whole_groups,
             num_checked=num_checked,
         )
-        for batch in _batches(documents):
+        for batch in batches(documents):
             run.add(batch)
             progress(phase, *read(run.num_bytes), "bytes")
         return run.finish(worst_words=worst_words)
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents in lists of a few megabytes."""
     batch: list[Document] = []
     characters = 0
     for document in documents:
@@ -146,6 +150,35 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
             batch, characters = [], 0
     if batch:
         yield batch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountingState:
+    """What was counted of some documents, in a form that can be kept and counted on elsewhere.
+
+    Attributes:
+        groups: group → its counts.
+        frequencies: int64[V], of ids on text whose group is not told.
+        frequencies_by_group: group → the others; None where they are not kept by group.
+        sets: as `SetFrequencies.parts` gives them.
+        units: group → the counts of its units.
+        single_documents: as `UnitKeys` has them, like what follows.
+        named: kind → the numbers of its units.
+        line_groups: groups with aligned lines.
+        failures: the first documents that did not decode to themselves.
+        num_bytes: UTF-8 bytes of all documents.
+    """
+
+    groups: Mapping[str, GroupState]
+    frequencies: NDArray[np.int64]
+    frequencies_by_group: dict[str, NDArray[np.int64]] | None
+    sets: tuple[NDArray[np.uint64], NDArray[np.int64], bool]
+    units: Mapping[str, UnitCounts]
+    single_documents: int
+    named: Mapping[UnitKind, set[int]]
+    line_groups: frozenset[str]
+    failures: tuple[Failure, ...]
+    num_bytes: int
 
 
 class Counting:
@@ -238,12 +271,51 @@ class Counting:
                 _check_encodable(self._tokenizer, document)
             raise error  # no document fails by itself
 
-    def finish(self, *, worst_words: int) -> Evaluation:
-        """What was counted, the groups by name."""
+    def state(self) -> CountingState:
+        """What `take` takes; nothing is counted any more."""
+        all_text, by_group = self._frequencies.parts()
+        groups = self._groups()
+        return CountingState(
+            groups={name: group.state() for name, group in groups.items()},
+            frequencies=all_text,
+            frequencies_by_group=by_group,
+            sets=self._sets.parts(),
+            units={name: self._units[name].counts() for name in groups},
+            single_documents=self._keys.single_documents,
+            named=self._keys.named,
+            line_groups=frozenset(self._keys.line_groups),
+            failures=tuple(self._failures),
+            num_bytes=self.num_bytes,
+        )
+
+    def take(self, state: CountingState) -> None:
+        """Count the documents behind those that were counted, by what was counted of them elsewhere.
+
+        Raises:
+            ValueError: words or ids that are not what was counted of this tokenizer.
+        """
+        for name, group in state.groups.items():
+            self._workers[0].take(name, group)
+            self._units_of(name).join(state.units[name])
+        self._frequencies.join(state.frequencies, state.frequencies_by_group)
+        keys, counts, are_dealt = state.sets
+        self._sets.join(keys, counts, are_dealt=are_dealt)
+        self._keys.join(state.single_documents, state.named, set(state.line_groups))
+        self._failures += state.failures
+        del self._failures[FAILURES_KEPT:]
+        self.num_bytes += state.num_bytes
+
+    def _groups(self) -> dict[str, GroupCounter]:
+        """What was counted by all workers, the groups by name."""
         all_together, *others = self._workers
+        self._workers = [all_together]
         for worker in others:
             all_together.join(worker)
-        groups = {name: all_together.groups[name] for name in sorted(all_together.groups)}
+        return {name: all_together.groups[name] for name in sorted(all_together.groups)}
+
+    def finish(self, *, worst_words: int = WORST_WORDS) -> Evaluation:
+        """What was counted, the groups by name; nothing is counted any more."""
+        groups = self._groups()
         return Evaluation(
             info=self._tokenizer.info,
             vocabulary=self._vocabulary,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.evaluation.fidelity import all_kept, fidelity_of
 from tokbench.evaluation.losses import CAUSES, error_count
-from tokbench.metrics.counts import COUNTS
+from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER
 from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, position_of
 
@@ -78,11 +78,41 @@ class Counted:
     failures: Mapping[int, Failure]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupState:
+    """What was counted of a group, in a form that can be kept and counted on elsewhere.
+
+    Attributes:
+        counts: int64[len(COUNTS)], without the identifiers in prose.
+        others: int64, what is counted of decoding and of entries.
+        numbers: int64[17, 2], by length in digits.
+        documents: int64[2]: how many there are, and how many of them have no tokens.
+        words: the distinct words, as `Measurer.words` gives them.
+    """
+
+    counts: NDArray[np.int64]
+    others: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    words: tuple[
+        NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]
+    ]
+
+    SHAPES: ClassVar = {
+        "counts": (len(COUNTS),),
+        "others": (len(_OTHERS),),
+        "numbers": (LONGEST_NUMBER + 1, 2),
+        "documents": (2,),
+    }
+
+
 class GroupCounter:
     """What is summed for one group while the corpus goes by."""
 
     def __init__(self, measurer: Measurer) -> None:
         self.measurer = measurer
+        self.elsewhere = np.zeros(len(COUNTS), dtype=np.int64)
+        self.numbers_elsewhere = np.zeros((LONGEST_NUMBER + 1, 2), dtype=np.int64)
         self.others = np.zeros(len(_OTHERS), dtype=np.int64)
         self.prose = np.zeros(len(_IDENTIFIERS), dtype=np.int64)
         self.documents = self.empty_documents = 0
@@ -96,22 +126,54 @@ class GroupCounter:
     def join(self, other: GroupCounter) -> None:
         """Add what another one has counted."""
         self.measurer.join(other.measurer)
+        self.elsewhere += other.elsewhere
+        self.numbers_elsewhere += other.numbers_elsewhere
         self.others += other.others
         self.prose += other.prose
         self.documents += other.documents
         self.empty_documents += other.empty_documents
 
+    def state(self) -> GroupState:
+        """What `take` takes."""
+        return GroupState(
+            counts=self._counts(),
+            others=self.others,
+            numbers=self._numbers(),
+            documents=np.array([self.documents, self.empty_documents], dtype=np.int64),
+            words=self.measurer.words(0),
+        )
+
+    def take(self, state: GroupState) -> None:
+        """Count what was counted elsewhere. Raises `ValueError` for words that are not what a measurer gives."""
+        data, offsets, occurrences, fewest, most = state.words
+        self.measurer.add_words(
+            0, data=data, offsets=offsets, occurrences=occurrences, fewest=fewest, most=most
+        )
+        self.elsewhere += state.counts
+        self.others += state.others
+        self.numbers_elsewhere += state.numbers
+        documents, empty_documents = state.documents.tolist()
+        self.documents += documents
+        self.empty_documents += empty_documents
+
+    def _counts(self) -> NDArray[np.int64]:
+        counts = np.asarray(self.measurer.totals()[0] + self.elsewhere)
+        counts[_IDENTIFIERS] -= self.prose
+        return counts
+
+    def _numbers(self) -> NDArray[np.int64]:
+        return np.asarray(self.measurer.numbers_by_length()[0] + self.numbers_elsewhere)
+
     def tally(self, frequencies: NDArray[np.int64] | None) -> Tally:
         """The sums in the form in which they are added and read."""
         sums = np.zeros(NUM_COUNTS, dtype=np.int64)
-        sums[: len(COUNTS)] = self.measurer.totals()[0]
-        sums[_IDENTIFIERS] -= self.prose
+        sums[: len(COUNTS)] = self._counts()
         for name, value in zip(_OTHERS, self.others, strict=True):
             sums[position_of(name)] = value
         sums[position_of("documents")] = self.documents
         sums[position_of("empty_documents")] = self.empty_documents
         distinct, whole = self.measurer.word_types()[0].tolist()
-        return Tally(sums, frequencies, (distinct, whole), self.measurer.numbers_by_length()[0])
+        return Tally(sums, frequencies, (distinct, whole), self._numbers())
 
 
 class CountingWorker:
@@ -144,6 +206,10 @@ class CountingWorker:
                 for position, failure in each.failures.items()
             },
         )
+
+    def take(self, group: str, state: GroupState) -> None:
+        """Count what was counted of a group elsewhere. Raises `ValueError`, as `GroupCounter.take`."""
+        self._counter(group).take(state)
 
     def join(self, other: CountingWorker) -> None:
         """Add what another worker has counted, which counts no more."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokbench.core.documents import TextIdentity
     from tokbench.core.interfaces import Tokenizer
     from tokbench.evaluation.candidates import Candidate
-    from tokbench.evaluation.corpus_scan import CorpusScan
+    from tokbench.evaluation.corpus_scan import CorpusFacts
     from tokbench.metrics.vocabulary import Vocabulary
 
 
@@ -49,7 +49,7 @@ def provenance_of(
     names: Sequence[str],
     candidates: Sequence[Candidate],
     vocabularies: Sequence[Vocabulary],
-    evaluated_on: CorpusScan,
+    evaluated_on: CorpusFacts,
     *,
     arguments: Mapping[str, Any],
 ) -> Provenance:
@@ -81,7 +81,7 @@ def knows_training_text(tokenizer: Tokenizer) -> bool:
     return isinstance(tokenizer, KnowsTrainingText) and tokenizer.training_text is not None
 
 
-def _part_seen(trained_on: TextIdentity | None, evaluated_on: CorpusScan) -> str | None:
+def _part_seen(trained_on: TextIdentity | None, evaluated_on: CorpusFacts) -> str | None:
     """Which part of a text was trained on, in words; None for none of it, as far as is known.
 
     By lines, so that it does not matter what documents they were in; by documents where there is no line that

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.evaluation.comparison import Comparison
-    from tokbench.evaluation.corpus_scan import CorpusScan
+    from tokbench.evaluation.corpus_scan import CorpusFacts
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.metrics.tally import Tally
@@ -111,7 +111,7 @@ class Report(ShownInNotebooks):
 
 def report_on(
     comparison: Comparison,
-    scan: CorpusScan,
+    scan: CorpusFacts,
     *,
     seed: int = 0,
     progress: Progress = no_progress,
@@ -120,7 +120,7 @@ def report_on(
 
     Args:
         comparison: of that tokenizer alone.
-        scan: of the documents that it was evaluated on.
+        scan: what is known of the documents that it was evaluated on.
         seed: chooses the words that get a typo.
         progress: told how far it is.
     """

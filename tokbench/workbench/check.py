@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.baseline import SavedComparison
     from tokbench.evaluation.thresholds import Threshold
+    from tokbench.workbench.judging_parts import JudgingWork
 
 
 def check_thresholds(
@@ -34,6 +35,7 @@ def check_thresholds(
     other_text: bool = False,
     reference_group: str | None = None,
     threads: int | None = None,
+    work: JudgingWork | None = None,
     progress: Progress = no_progress,
 ) -> Checked:
     """Check metrics of tokenizers on a corpus against thresholds.
@@ -49,6 +51,7 @@ def check_thresholds(
             have are left out then.
         reference_group: the language that premiums are taken over.
         threads: for encoding; None takes every processor.
+        work: how they are evaluated in parts, with the same result.
         progress: told how far it is.
 
     Raises:
@@ -70,6 +73,7 @@ def check_thresholds(
         aggregation="pooled" if saved is None else saved.aggregation,
         times=False,
         threads=threads,
+        work=work,
         progress=progress,
     )
     notes = comparison.provenance.warnings

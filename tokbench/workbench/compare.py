@@ -18,6 +18,7 @@ from tokbench.evaluation.comparison import compare_candidates, training_setup_of
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents, hold_out
 from tokbench.evaluation.mix import mix_among
+from tokbench.workbench.judging_parts import judging
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.mix import Mix
     from tokbench.metrics.cost import Model
     from tokbench.metrics.metric import Aggregation
+    from tokbench.workbench.judging_parts import JudgingWork
 
 
 def compare(
@@ -47,6 +49,7 @@ def compare(
     threads: int | None = None,
     seed: int = 0,
     arguments: Mapping[str, Any] | None = None,
+    work: JudgingWork | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
     """Compare tokenizers on a corpus; where none are given, train some on nine tenths of it first.
@@ -68,6 +71,7 @@ def compare(
         threads: for training and encoding; None takes every processor.
         seed: chooses what is held out, and draws the resamples.
         arguments: what was asked for that is not so by default, to be kept with the result.
+        work: how they are evaluated in parts, with the same result; `tokenizers` are opened then.
         progress: told how far it is.
 
     Raises:
@@ -97,13 +101,26 @@ def compare(
         raise ConfigError(
             "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
         )
+    if work is not None:
+        if not tokenizers:
+            raise ConfigError("nothing is trained in parts", hint="name the tokenizers to compare with -t")
+        given = opened(tokenizers)
+        means = aggregation == "per_document"
+        with judging(corpus, given, work, means=means, progress=progress) as parted:
+            return run(
+                list(map(Candidate, given)),
+                parted.known,
+                alignment=parted.alignment,
+                mix=_mix_among(mix, corpus, parted.known.groups),
+                count=parted.count,
+            )
     with corpus.in_memory():
         if tokenizers:
-            given = [Candidate(tokenizer) for tokenizer in opened(tokenizers)]
+            candidates = [Candidate(tokenizer) for tokenizer in opened(tokenizers)]
             scan = CorpusScan(Documents(corpus))
             chosen = mix_of(mix, corpus, scan, progress=progress)
             alignment = alignment_of(corpus, scan, progress=progress)
-            return run(given, scan, alignment=alignment, mix=chosen)
+            return run(candidates, scan, alignment=alignment, mix=chosen)
         holdout = hold_out(corpus, seed=seed, progress=progress)
         scan = CorpusScan(holdout.held_out)
         # A group that is not there is told before the training.
@@ -129,7 +146,13 @@ def mix_of(
         return None
     for _ in watched(scan, scan, phase="reading groups", progress=progress):
         pass
-    return mix_among(weights, scan.groups, folder_groups(corpus.files, corpus.options.group_by))
+    return _mix_among(weights, corpus, scan.groups)
+
+
+def _mix_among(weights: Mapping[str, float] | None, corpus: Corpus, groups: Sequence[str]) -> Mix | None:
+    if weights is None:
+        return None
+    return mix_among(weights, groups, folder_groups(corpus.files, corpus.options.group_by))
 
 
 def opened(tokenizers: Sequence[Tokenizer | str | Path]) -> list[Tokenizer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
@@ -12,6 +13,7 @@ from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.evaluation.report import report_on
 from tokbench.workbench.compare import alignment_of, opened
+from tokbench.workbench.judging_parts import judging
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.report import Report
     from tokbench.metrics.cost import Model
+    from tokbench.workbench.judging_parts import JudgingWork
 
 
 def report(
@@ -34,6 +37,7 @@ def report(
     threads: int | None = None,
     seed: int = 0,
     arguments: Mapping[str, Any] | None = None,
+    work: JudgingWork | None = None,
     progress: Progress = no_progress,
 ) -> Report:
     """Report on one tokenizer in depth.
@@ -47,24 +51,30 @@ def report(
         threads: for encoding; None takes every processor.
         seed: draws the resamples and the typos.
         arguments: what was asked for that is not so by default, to be kept with the result.
+        work: how it is evaluated in parts, with the same result.
         progress: told how far it is.
 
     Raises:
         ConfigError, CorpusError, TextError: as `compare`.
     """
     corpus = corpus_of(corpus)
+    candidates = [Candidate(one) for one in opened([tokenizer])]
+    run = partial(
+        compare_candidates,
+        candidates,
+        reference_group=reference_group,
+        model=model,
+        times=times,
+        threads=threads,
+        seed=seed,
+        arguments=arguments,
+        progress=progress,
+    )
+    if work is not None:
+        with judging(corpus, [one.tokenizer for one in candidates], work, progress=progress) as parted:
+            comparison = run(parted.known, alignment=parted.alignment, count=parted.count)
+            return report_on(comparison, parted.known, seed=seed, progress=progress)
     with corpus.in_memory():
         scan = CorpusScan(Documents(corpus))
-        comparison = compare_candidates(
-            [Candidate(one) for one in opened([tokenizer])],
-            scan,
-            alignment=alignment_of(corpus, scan, progress=progress),
-            reference_group=reference_group,
-            model=model,
-            times=times,
-            threads=threads,
-            seed=seed,
-            arguments=arguments,
-            progress=progress,
-        )
+        comparison = run(scan, alignment=alignment_of(corpus, scan, progress=progress))
         return report_on(comparison, scan, seed=seed, progress=progress)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokbench.corpus.fingerprint import Fingerprint, overlap
+from tokbench.corpus.fingerprint import Fingerprint, Lines, overlap
 from tokbench.errors import TextError
 
 if TYPE_CHECKING:
@@ -98,3 +98,23 @@ class TestOverlap:
             text for text in numbered(0, 10**6) if sample([text]) > (sample(numbered(0, 20_000))[-1],)
         )
         assert overlap(identity(numbered(0, 20_000)), identity([unlucky])) is None
+
+
+class TestJoining:
+    """What was counted elsewhere is counted as though it had been here, whatever the samples leave out."""
+
+    @pytest.mark.parametrize("cut", [0, 1, 1_500, 6_000])
+    def test_parts_are_the_whole(self, cut: int) -> None:
+        texts = [f"line number {number} of them\n" * (1 + number % 2) for number in range(6_000)]
+        documents, lines = Fingerprint(), Lines()
+        together, lines_together = Fingerprint(), Lines()
+        for part in (texts[:cut], texts[cut:]):
+            here, lines_here = Fingerprint(), Lines()
+            for text in part:
+                for one in (here, lines_here, documents, lines):
+                    one.update(text)
+            together.join(here.identity(), documents=here.documents, num_bytes=here.num_bytes)
+            lines_together.join(lines_here.identity())
+        assert together.identity() == documents.identity()
+        assert (together.documents, together.num_bytes) == (documents.documents, documents.num_bytes)
+        assert lines_together.identity() == lines.identity()

@@ -74,8 +74,8 @@ def test_a_reading_that_was_given_up_counts_for_nothing() -> None:
 def test_beginnings_are_cut_and_long_texts_are_not_parted_to_their_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reading_module, "_BEGINNING_CHARACTERS", 5)
-    monkeypatch.setattr(reading_module, "_LINES_OF_GROUP", 3)
+    monkeypatch.setattr(reading_module, "BEGINNING_CHARACTERS", 5)
+    monkeypatch.setattr(reading_module, "LINES_OF_GROUP", 3)
     monkeypatch.setattr(reading_module, "_LONGEST_LINE", 4)
     scan = CorpusScan(Counted("abcdefg\n\n  \nhi", "jk\nlm\nno"))
     assert scan.beginning == ("abcde",)

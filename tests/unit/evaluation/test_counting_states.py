@@ -1,0 +1,162 @@
+"""States of counting: what was counted in parts, kept in files, is what one pass counts."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import fields
+from io import BytesIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.toys import Toy
+
+from tokbench.corpus import Document
+from tokbench.errors import ModelFormatError
+from tokbench.evaluation import token_frequencies
+from tokbench.evaluation.counting_pass import Counting, CountingState, Evaluation, evaluate
+from tokbench.evaluation.counting_state_file import dump_states, read_facts, read_states
+from tokbench.evaluation.counting_workers import GroupState
+from tokbench.metrics.tally import Tally
+from tokbench.metrics.unit_counts import MOST_UNITS, UnitCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PIECES = ("th", "e", " ", "1", "\n", "_")
+TOYS = {
+    "unknown": Toy(*PIECES),
+    "bytes": Toy(*PIECES, otherwise="bytes"),
+    "nothing": Toy(*PIECES, otherwise="nothing"),
+}
+
+
+def plain(value: Any) -> Any:
+    """What can be compared by `==`."""
+    if isinstance(value, np.ndarray):
+        return (value.dtype.kind, value.tolist())
+    if isinstance(value, Tally | UnitCounts | Evaluation | CountingState | GroupState):
+        names = [one.name for one in fields(value) if one.name != "vocabulary"]
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    return tuple(map(plain, value)) if isinstance(value, tuple) else value
+
+
+def in_parts(
+    tokenizer: Toy, parts: Sequence[Sequence[Document]], *, means: bool, whole_groups: Sequence[str] = ()
+) -> Evaluation:
+    """What is counted in parts, each written to a file and read again."""
+    together = Counting(tokenizer, means=means, whole_groups=whole_groups)
+    size = tokenizer.info.vocab_size
+    for part in parts:
+        counting = Counting(tokenizer, means=means, whole_groups=whole_groups, num_checked=len(part))
+        if part:
+            counting.add(part)
+        data = dump_states([counting.state()], {"part": 3})
+        assert read_facts(BytesIO(data), path="a part")["part"] == 3
+        [state] = read_states(BytesIO(data), path="a part", vocab_sizes=[size], means=means)
+        assert plain(state) == plain(counting.state())
+        together.take(state)
+    return together.finish()
+
+
+def document(number: int, text: str, group: str, unit: str | None) -> Document:
+    place = (0, number) if unit is None else (int(unit), number)
+    return Document(text, group, f"a:{number}", unit, group == "code", place)
+
+
+documents_of = st.lists(
+    st.tuples(
+        st.text("the 12_\nü", min_size=1, max_size=12),
+        st.sampled_from(["en", "de", "code"]),
+        st.sampled_from([None, "1", "2"]),
+    ),
+    max_size=12,
+).map(lambda found: [document(number, *one) for number, one in enumerate(found)])
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    documents=documents_of,
+    cuts=st.sets(st.integers(0, 12), max_size=4),
+    toy=st.sampled_from(sorted(TOYS)),
+    means=st.booleans(),
+)
+def test_parts_are_the_whole(documents: list[Document], cuts: set[int], toy: str, means: bool) -> None:
+    ends = sorted({0, len(documents), *(min(cut, len(documents)) for cut in cuts)})
+    parts = [documents[start:stop] for start, stop in pairwise(ends)]
+    whole = evaluate(TOYS[toy], documents, threads=1, means=means)
+    assert plain(in_parts(TOYS[toy], parts, means=means)) == plain(whole)
+
+
+@pytest.mark.parametrize("cut", [100, MOST_UNITS + 10])
+def test_more_units_than_are_kept_apart(cut: int) -> None:
+    documents = [
+        document(number, "the e" * (number % 3 + 1), "en", None) for number in range(MOST_UNITS + 50)
+    ]
+    tokenizer = TOYS["unknown"]
+    for whole_groups in ((), ("en",)):
+        whole = evaluate(tokenizer, documents, threads=1, whole_groups=whole_groups)
+        found = in_parts(
+            tokenizer, [documents[:cut], documents[cut:]], means=False, whole_groups=whole_groups
+        )
+        assert plain(found) == plain(whole)
+        assert whole.group_units["en"].are_lots is not bool(whole_groups)
+        assert len(whole.set_frequencies) == 64
+
+
+def test_more_groups_than_frequencies_are_kept_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_frequencies, "_MOST_FREQUENCIES", 2 * len(PIECES) + 2)
+    documents = [document(number, "the", f"group {number}", None) for number in range(5)]
+    whole = evaluate(TOYS["unknown"], documents, threads=1)
+    assert whole.groups["group 0"].frequencies is None
+    found = in_parts(TOYS["unknown"], [documents[:1], documents[1:]], means=False)
+    assert plain(found) == plain(whole)
+
+
+def some_file() -> bytes:
+    counting = Counting(TOYS["unknown"], num_checked=1)
+    counting.add([document(1, "the e ü", "en", None)])
+    return dump_states([counting.state()], {})
+
+
+def read(data: bytes) -> None:
+    read_states(BytesIO(data), path="a part", vocab_sizes=[TOYS["unknown"].info.vocab_size], means=False)
+
+
+def test_the_same_counts_are_the_same_bytes() -> None:
+    assert some_file() == some_file()
+    read(some_file())
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_a_damaged_file_is_told(data: st.DataObject) -> None:
+    whole = bytearray(some_file())
+    at = data.draw(st.integers(0, len(whole) - 1))
+    whole[at] ^= data.draw(st.integers(1, 255))
+    stop = data.draw(st.none() | st.integers(0, len(whole)))
+    try:
+        read(bytes(whole[:stop]))
+    except ModelFormatError as error:
+        assert error.hint == "delete the file; --resume counts the part again"
+
+
+@pytest.mark.parametrize("wrong", [{"vocab_sizes": [99]}, {"vocab_sizes": [7, 7]}, {"means": True}])
+def test_counts_of_something_else_are_refused(wrong: dict[str, Any]) -> None:
+    right = {"vocab_sizes": [TOYS["unknown"].info.vocab_size], "means": False}
+    with pytest.raises(ModelFormatError, match="a part: expected"):
+        read_states(BytesIO(some_file()), path="a part", **{**right, **wrong})
+
+
+def test_an_array_of_another_size_than_it_says_is_refused() -> None:
+    source, target = zipfile.ZipFile(BytesIO(some_file())), BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name in source.namelist():
+            archive.writestr(name, source.read(name) + (b"\0" if name == "0/frequencies" else b""))
+    with pytest.raises(ModelFormatError, match="numbers as 0/frequencies"):
+        read(target.getvalue())

@@ -1,0 +1,270 @@
+"""Judging in parts: the same figures to the digit, however a corpus is divided, interrupted and continued."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.engines import HereEngine
+
+import tokbench
+from tokbench.corpus import open_corpus
+from tokbench.distributed.engines.in_process import InProcessEngine
+from tokbench.distributed.engines.open import open_engine
+from tokbench.distributed.plan_folder import Share
+from tokbench.errors import ConfigError, CorpusError, DistributedError, StoreError
+from tokbench.evaluation.comparison_json import comparison_document
+from tokbench.files.bundled import corpora_directory
+from tokbench.files.storage.folder_lock import locked
+from tokbench.files.storage.open import place_of
+from tokbench.opening.request import OpenRequest
+from tokbench.workbench.compare import compare
+from tokbench.workbench.judging_parts import JudgingWork, judge_share
+from tokbench.workbench.named_tokenizer import NamedTokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.corpus import Corpus
+    from tokbench.distributed.tasks import Engine
+
+SIZES = [10**9, 4_000, 900]
+
+
+@dataclass
+class Case:
+    """Texts of three kinds, and tokenizers of two that lose something or nothing."""
+
+    folder: Path
+    named: Sequence[NamedTokenizer]
+    tokenizers: Sequence[Tokenizer] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tokenizers = [tokbench.load(one.name) for one in self.named]
+
+    def corpus(self, **options: Any) -> Corpus:
+        return open_corpus(self.folder / "corpus", **options)
+
+    def figures(self, work: JudgingWork | None = None, **options: Any) -> dict[str, Any]:
+        reading = options.pop("reading", {})
+        found = compare(self.corpus(**reading), tokenizers=self.tokenizers, times=False, work=work, **options)
+        return comparison_document(found)
+
+    def work(self, *, engine: Engine | None = None, part_bytes: int = 2_000, **options: Any) -> JudgingWork:
+        return JudgingWork(
+            engine or InProcessEngine(threads=1), tuple(self.named), part_bytes=part_bytes, **options
+        )
+
+    @property
+    def parts(self) -> str:
+        return str(self.folder / "parts")
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> list[NamedTokenizer]:
+    folder = tmp_path_factory.mktemp("tokenizers")
+    texts = [path.read_text() for path in sorted((corpora_directory() / "parallel").rglob("*.txt"))[:4]]
+    tokbench.train(texts, backend="bpe", vocab_size=400).save(folder / "kept")
+    tokbench.train(["the end of the line"] * 9, backend="wordpiece", vocab_size=60).save(folder / "lost")
+    return [NamedTokenizer(str(folder / name), OpenRequest()) for name in ("kept", "lost")]
+
+
+@pytest.fixture
+def case(tmp_path: Path, saved: list[NamedTokenizer]) -> Case:
+    corpus = tmp_path / "corpus"
+    (corpus / "parallel").mkdir(parents=True)
+    texts = {
+        path.stem: path.read_text()[:2_000]
+        for path in sorted((corpora_directory() / "parallel").rglob("*.txt"))[:3]
+    }
+    for name, text in texts.items():
+        (corpus / "parallel" / f"{name}.txt").write_text("\n".join(text.split("\n")[:9]))
+    lines = [line for text in texts.values() for line in text.splitlines()[:9] if line]
+    records = [{"text": line, "lang": ["x", "y"][number % 2]} for number, line in enumerate(lines)]
+    (corpus / "a.jsonl").write_text("\n" + "".join(f"{json.dumps(record)}\n\n" for record in records))
+    (corpus / "b.txt.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    (corpus / "c.txt").write_text("\n\n".join(["Übermäßig viel", *lines]))
+    return Case(tmp_path, saved)
+
+
+@pytest.mark.parametrize("part_bytes", SIZES)
+@pytest.mark.parametrize("documents", ["file", "lines", "paragraphs"])
+def test_parts_change_nothing(case: Case, documents: str, part_bytes: int) -> None:
+    reading = {"documents": documents}
+    assert case.figures(case.work(part_bytes=part_bytes), reading=reading) == case.figures(reading=reading)
+
+
+def test_tasks_in_any_order_and_more_than_once_change_nothing(case: Case) -> None:
+    assert case.figures(case.work(engine=HereEngine())) == case.figures()
+
+
+@pytest.mark.parametrize("options", [{"aggregation": "per_document"}, {"aggregation": "macro", "seed": 3}])
+def test_each_aggregation_is_the_same(case: Case, options: dict[str, Any]) -> None:
+    assert case.figures(case.work(), **options) == case.figures(**options)
+
+
+def test_groups_of_records_and_a_mix_are_the_same(case: Case) -> None:
+    options: dict[str, Any] = {"reading": {"group_by": "field:lang"}, "mix": {"x": 0.25, "y": 0.75}}
+    assert case.figures(case.work(), **options) == case.figures(**options)
+    with pytest.raises(ConfigError, match="no such group"):
+        case.figures(case.work(), mix={"nowhere": 1.0})
+
+
+def test_a_relative_path_has_the_same_groups(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(case.folder / "corpus" / "parallel")
+
+    def figures(work: JudgingWork | None) -> dict[str, Any]:
+        found = compare(
+            open_corpus(*sorted(path.name for path in case.folder.glob("corpus/parallel/*"))),
+            tokenizers=case.tokenizers,
+            times=False,
+            work=work,
+        )
+        return comparison_document(found)
+
+    assert figures(None)["tokenizers"][0]["fairness"] is not None
+    assert figures(case.work(part_bytes=900)) == figures(None)
+
+
+def test_failures_are_named_by_their_lines_in_the_whole_file(case: Case) -> None:
+    """The first documents that do not decode to themselves are of the records, behind blank lines, in several parts."""
+    (case.folder / "corpus" / "a.jsonl").write_text(
+        '\n{"text": "the"}\n\n' * 30 + '{"text": "Überall"}\n' * 2
+    )
+    whole = compare(case.corpus(), tokenizers=case.tokenizers, times=False)
+    parts = compare(case.corpus(), tokenizers=case.tokenizers, times=False, work=case.work(part_bytes=300))
+    failures = [found.tokenizers[1].evaluation.failures for found in (whole, parts)]
+    assert failures[0] == failures[1]
+    assert failures[0][0].source.endswith("a.jsonl:91")
+
+
+def test_only_the_first_megabytes_are_encoded_twice(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokbench.evaluation import fidelity
+
+    monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", 2_500)
+    whole = case.figures(reading={"documents": "lines"})
+    assert case.figures(case.work(part_bytes=1_000), reading={"documents": "lines"}) == whole
+
+
+def test_what_was_counted_is_taken_again(case: Case) -> None:
+    class Unused(InProcessEngine):
+        def run(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError("there is nothing to do")
+
+    found = case.figures(case.work(folder=case.parts))
+    again = case.work(folder=case.parts, engine=Unused(threads=1), resume=True)
+    assert case.figures(again, seed=0) == found == case.figures()
+    with pytest.raises(StoreError, match="holds an interrupted counting"):
+        case.figures(case.work(folder=case.parts))
+    with pytest.raises(StoreError, match="counting of something else: it has"):
+        case.figures(case.work(folder=case.parts, part_bytes=10**6, resume=True))
+
+
+@pytest.mark.parametrize("documents", ["file", "lines"])
+def test_shares_together_are_the_whole(case: Case, documents: str) -> None:
+    reading = {"documents": documents}
+    for number in (3, 1, 2):
+        work = case.work(folder=case.parts, share=Share(number, 3), engine=InProcessEngine(threads=1))
+        judge_share(case.corpus(**reading), case.tokenizers, work, means=False, progress=lambda *_: None)
+    assert len(list((case.folder / "parts" / "counts").iterdir())) > 3
+    broken = HereEngine(breaking=10**6)  # nothing is left to do
+    assert case.figures(
+        case.work(folder=case.parts, engine=broken, resume=True), reading=reading
+    ) == case.figures(reading=reading)
+
+
+def test_parts_that_fail_are_named_and_the_others_kept(case: Case) -> None:
+    with pytest.raises(DistributedError, match=r"2 of \d+ parts failed.*\n.*the worker was lost"):
+        case.figures(case.work(folder=case.parts, engine=HereEngine(breaking=2)))
+    assert case.figures(case.work(folder=case.parts, resume=True)) == case.figures()
+
+
+def test_a_part_that_cannot_be_read_is_named(case: Case) -> None:
+    with (case.folder / "corpus" / "a.jsonl").open("a") as file:
+        file.write("no JSON\n")
+    with pytest.raises(DistributedError, match=r"a\.jsonl.*: not JSON"):
+        case.figures(case.work())
+
+
+def test_a_file_that_changed_since_the_plan_is_refused(case: Case) -> None:
+    class Changing(HereEngine):
+        def run(self, *arguments: Any, **options: Any) -> Any:
+            path = case.folder / "corpus" / "c.txt"
+            path.write_text(path.read_text().swapcase())
+            return super().run(*arguments, **options)
+
+    with pytest.raises(DistributedError, match=r"c\.txt has changed"):
+        case.figures(case.work(folder=case.parts, engine=Changing()))
+    with pytest.raises(StoreError, match=r"c\.txt has changed"):
+        case.figures(case.work(folder=case.parts, resume=True))
+
+
+def test_another_tokenizer_under_the_name_is_refused(case: Case) -> None:
+    case.named = [replace(case.named[0], name=case.named[1].name), case.named[1]]
+    with pytest.raises(DistributedError, match="is another tokenizer where the worker is"):
+        case.figures(case.work())
+
+
+def test_two_runs_into_one_folder_are_refused(case: Case) -> None:
+    with locked(place_of(case.parts), is_shared=False), pytest.raises(StoreError, match="another"):
+        case.figures(case.work(folder=case.parts))
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK none of it"])
+@pytest.mark.parametrize("name", ["notes/part-00001.json", "counts/part-00001.zip"])
+def test_a_damaged_file_is_written_again(case: Case, name: str, damage: bytes) -> None:
+    wanted = case.figures(case.work(folder=case.parts))
+    path = case.folder / "parts" / name
+    whole = path.read_bytes()
+    path.write_bytes(damage)
+    assert case.figures(case.work(folder=case.parts, resume=True)) == wanted
+    assert path.read_bytes() == whole
+
+
+def test_nothing_to_read_is_told(case: Case) -> None:
+    (case.folder / "empty.txt").write_text("")
+    with pytest.raises(CorpusError, match="there is no text in"):
+        compare(open_corpus(case.folder / "empty.txt"), tokenizers=case.tokenizers, work=case.work())
+
+
+def test_training_is_not_done_in_parts(case: Case) -> None:
+    with pytest.raises(ConfigError, match="nothing is trained in parts"):
+        compare(case.corpus(), work=case.work())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+def test_a_worker_that_is_killed_loses_nothing(case: Case) -> None:
+    killed = []
+    with open_engine("local", workers=2) as engine:
+
+        def progress(phase: str, done: int, total: int | None, unit: str) -> None:
+            if done and not killed and phase.startswith("counting"):
+                worker = next(iter(engine._busy), None) or engine._idle[0]  # type: ignore[attr-defined]
+                killed.append(worker._process.pid)
+                os.kill(worker._process.pid, signal.SIGKILL)
+
+        assert case.figures(case.work(engine=engine), progress=progress) == case.figures()
+    assert killed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "library"), [("local", "json"), ("dask", "distributed"), ("ray", "ray")])
+def test_engines_change_nothing(case: Case, name: str, library: str) -> None:
+    pytest.importorskip(library, reason=f"the package {library} is not installed")
+    with open_engine(name, workers=2) as engine:  # type: ignore[arg-type]
+        assert case.figures(case.work(engine=engine, part_bytes=1_000)) == case.figures()
+
+
+def test_elsewhere_nothing_changes(case: Case) -> None:
+    pytest.importorskip("fsspec", reason="the package fsspec is not installed")
+    url = f"memory://{case.folder.name}/parts"
+    assert case.figures(case.work(folder=url)) == case.figures()

@@ -1,0 +1,226 @@
+"""What is noted of a corpus part by part: which documents it has, their groups, sample lines, numbers of lines."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.documents import LineIdentity, TextIdentity
+from tokbench.core.json_fields import Fields
+from tokbench.corpus.bytes import read_blocks
+from tokbench.corpus.fingerprint import Fingerprint, Lines
+from tokbench.corpus.text import Problems
+from tokbench.errors import CorpusError
+from tokbench.evaluation.alignment import AlignedLines, lines_of
+from tokbench.evaluation.corpus_scan import BEGINNING_CHARACTERS, LINES_OF_GROUP, CorpusScan
+from tokbench.evaluation.fidelity import Stability
+from tokbench.files.untrusted import load_json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from tokbench.corpus import Document
+    from tokbench.corpus.corpus import Corpus
+    from tokbench.evaluation.alignment import Alignment
+
+SCHEMA = "tokbench.notes/1"
+_HINT = "delete the file; --resume reads the part again"
+
+
+@dataclass(frozen=True, slots=True)
+class PartNotes:
+    """What is noted of a part.
+
+    Attributes:
+        documents: how many there are.
+        num_bytes: their UTF-8 bytes.
+        identity: tells which documents these are, and which lines where these were asked for.
+        groups: group → its first lines with text, those that there are by name.
+        parallel_lines: group of translations → its lines.
+        file_lines: for each file of the part, the lines of what is read of it; 0 of one that is not cut.
+        problems: what the reading went on in spite of.
+    """
+
+    documents: int
+    num_bytes: int
+    identity: TextIdentity
+    groups: Mapping[str, tuple[str, ...]]
+    parallel_lines: Mapping[str, int]
+    file_lines: tuple[int, ...]
+    problems: Problems
+
+    def dump(self, facts: Mapping[str, Any]) -> bytes:
+        """The bytes of its file, which tells some other facts, too."""
+        lines = self.identity.lines
+        document = {
+            **facts,
+            "schema": SCHEMA,
+            "documents": self.documents,
+            "bytes": self.num_bytes,
+            "fingerprint": self.identity.fingerprint,
+            "sample": list(self.identity.sample),
+            "lines": None if lines is None else [lines.fingerprint, *lines.sample],
+            "groups": {group: list(found) for group, found in self.groups.items()},
+            "parallel_lines": dict(self.parallel_lines),
+            "file_lines": list(self.file_lines),
+            "problems": asdict(self.problems),
+        }
+        return json.dumps(document, sort_keys=True).encode()
+
+
+def read_notes(data: bytes, *, path: str) -> tuple[PartNotes, dict[str, Any]]:
+    """The notes of a file, and all that it tells. Raises `ModelFormatError`."""
+    fields = Fields.of(load_json(data, path=path, hint=_HINT), path=Path(path), hint=_HINT)
+    fields.choice("schema", (SCHEMA,))
+    groups = fields.inner("groups")
+    parallel = fields.inner("parallel_lines")
+    problems = fields.inner("problems")
+    fingerprint, *sample = fields.optional("lines", fields.texts) or [""]
+    counted = fields.values.get("file_lines")
+    if not isinstance(counted, list) or not all(isinstance(one, int) for one in counted):
+        raise fields.wrong("file_lines", "a list of numbers")
+    lines = LineIdentity(fingerprint, tuple(sample)) if fingerprint else None
+    notes = PartNotes(
+        documents=fields.count("documents"),
+        num_bytes=fields.count("bytes"),
+        identity=TextIdentity(fields.sha256("fingerprint"), tuple(fields.texts("sample")), lines),
+        groups={group: tuple(groups.texts(group)) for group in groups.values},
+        parallel_lines={group: parallel.count(group) for group in parallel.values},
+        file_lines=tuple(counted),
+        problems=Problems(
+            **{name: problems.count(name) for name in _COUNTED_PROBLEMS}, group=problems.text("group")
+        ),
+    )
+    return notes, dict(fields.values)
+
+
+_COUNTED_PROBLEMS = ("replaced_bytes", "skipped_documents", "long_documents", "ungrouped_documents")
+
+
+def notes_of(corpus: Corpus, *, parallel: Collection[str], with_lines: bool) -> PartNotes:
+    """Read a part of a corpus, and note what it is.
+
+    Args:
+        corpus: the part.
+        parallel: groups of translations.
+        with_lines: whether lines are identified, too.
+
+    Raises:
+        CorpusError: a file that cannot be read.
+    """
+    scan = CorpusScan(documents_in(corpus))
+    if with_lines:
+        scan.note_lines()
+    counted = lines_of(scan, parallel)
+    return PartNotes(
+        documents=scan.num_documents,
+        num_bytes=scan.text_bytes or 0,
+        identity=replace(scan.identity, lines=scan.lines_read) if with_lines else scan.identity,
+        groups=scan.lines,
+        parallel_lines=counted,
+        file_lines=tuple(
+            sum(block.count(b"\n") for block in read_blocks(file))
+            if file.span is not None and file.kind != "parquet"
+            else 0
+            for file in corpus.files
+        ),
+        problems=corpus.problems,
+    )
+
+
+def documents_in(corpus: Corpus) -> Iterator[Document]:
+    """The documents of a part, of which there may be none: others have some. Raises `CorpusError`."""
+    try:
+        yield from corpus.documents()
+    except CorpusError as error:
+        if error.message != corpus.no_document().message:
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCorpus:
+    """What `CorpusScan` tells of a corpus, of one that was read in parts.
+
+    Attributes:
+        identity: tells which documents these are.
+        lines: group → its first lines with text.
+        beginning: the first texts, a megabyte of characters in all; the last of them is cut.
+        parallel_lines: group of translations → its lines.
+        problems: what reading it went on in spite of.
+    """
+
+    identity: TextIdentity
+    lines: Mapping[str, tuple[str, ...]]
+    beginning: tuple[str, ...]
+    parallel_lines: Mapping[str, int]
+    problems: Problems = field(default_factory=Problems)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Those that there are, by name."""
+        return tuple(sorted(self.lines))
+
+    @property
+    def lines_read(self) -> LineIdentity:
+        """Tells which lines these are; they were asked for when the parts were read."""
+        assert self.identity.lines is not None
+        return self.identity.lines
+
+
+def joined_notes(notes: Sequence[PartNotes], documents: Iterable[Document]) -> KnownCorpus:
+    """What the notes of all parts, in order, say of the whole.
+
+    Args:
+        notes: of the parts.
+        documents: of the whole; the first ones are read.
+    """
+    fingerprint, lines = Fingerprint(), Lines()
+    groups: dict[str, tuple[str, ...]] = {}
+    parallel: Counter[str] = Counter()
+    for one in notes:
+        fingerprint.join(one.identity, documents=one.documents, num_bytes=one.num_bytes)
+        if one.identity.lines is not None:
+            lines.join(one.identity.lines)
+        for group, found in one.groups.items():
+            groups[group] = (*groups.get(group, ()), *found)[:LINES_OF_GROUP]
+        parallel.update(one.parallel_lines)
+    identity = fingerprint.identity()
+    if all(one.identity.lines is not None for one in notes):
+        identity = replace(identity, lines=lines.identity())
+    return KnownCorpus(identity, groups, tuple(_beginning(documents)), dict(parallel), _all_problems(notes))
+
+
+def _beginning(documents: Iterable[Document]) -> Iterator[str]:
+    left = BEGINNING_CHARACTERS
+    for document in documents:
+        yield document.text[:left]
+        left -= min(len(document.text), left)
+        if not left:
+            return
+
+
+def _all_problems(notes: Sequence[PartNotes]) -> Problems:
+    sums = {name: sum(getattr(one.problems, name) for one in notes) for name in _COUNTED_PROBLEMS}
+    return Problems(**sums, group=next((one.problems.group for one in notes if one.problems.group), ""))
+
+
+def num_checked(parts: Iterable[Iterable[Document]], alignment: Alignment | None) -> Iterator[int]:
+    """How many documents of each part are encoded a second time: those that begin in the first megabytes of all.
+
+    Args:
+        parts: the documents of each part in order, of which no more is read than is needed.
+        alignment: counts each aligned line as a document, if not None.
+    """
+    stability = Stability()
+    for part in parts:
+        yield 0 if stability.is_over else sum(map(int, _chosen(part, alignment, stability)))
+
+
+def _chosen(part: Iterable[Document], alignment: Alignment | None, stability: Stability) -> Iterator[bool]:
+    for document in part if alignment is None else AlignedLines(part, alignment):
+        yield bool(stability.chosen([document])[0])
+        if stability.is_over:
+            return

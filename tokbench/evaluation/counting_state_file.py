@@ -1,0 +1,220 @@
+"""What was counted of a part of a corpus as a file: a ZIP archive of plain numbers, and JSON that says what they are.
+
+The same counts give the same bytes. A file is read by the sizes that its arrays must have, and runs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from dataclasses import asdict
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.errors import ModelFormatError
+from tokbench.evaluation.counting_pass import CountingState
+from tokbench.evaluation.counting_workers import GroupState
+from tokbench.evaluation.fidelity import Failure
+from tokbench.metrics.document_means import NUM_MEAN_COLUMNS
+from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.unit_counts import UnitCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import BinaryIO
+
+    from numpy.typing import NDArray
+
+SCHEMA = "tokbench.counts/1"
+_FACTS = "facts.json"
+_HINT = "delete the file; --resume counts the part again"
+_WORDS = ("data", "offsets", "occurrences", "fewest", "most")
+
+
+def dump_states(states: Sequence[CountingState], facts: Mapping[str, Any]) -> bytes:
+    """The bytes of a file.
+
+    Args:
+        states: what was counted, of several tokenizers perhaps.
+        facts: what else the file tells, as JSON.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    told = [_put(state, f"{number}/", arrays) for number, state in enumerate(states)]
+    narrow = {name: _narrowed(array) for name, array in arrays.items()}
+    document = {
+        **facts,
+        "schema": SCHEMA,
+        "states": told,
+        "arrays": {name: [array.dtype.str, list(array.shape)] for name, array in narrow.items()},
+    }
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, data in [
+            (_FACTS, json.dumps(document, sort_keys=True).encode()),
+            *((name, array.tobytes()) for name, array in narrow.items()),
+        ]:
+            entry = zipfile.ZipInfo(name)  # of no time
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return file.getvalue()
+
+
+def read_facts(stream: BinaryIO, *, path: str) -> dict[str, Any]:
+    """What a file tells besides its counts. Raises `ModelFormatError`."""
+    with _Reader(stream, path=path) as reader:
+        return reader.facts
+
+
+def read_states(
+    stream: BinaryIO, *, path: str, vocab_sizes: Sequence[int], means: bool
+) -> list[CountingState]:
+    """The counts of a file.
+
+    Args:
+        stream: the file.
+        path: what messages call it.
+        vocab_sizes: of the tokenizers that they are of.
+        means: whether means over documents were counted.
+
+    Raises:
+        ModelFormatError: the file is damaged, or of other tokenizers.
+    """
+    num_columns = len(DOCUMENT_COUNTS) + means * NUM_MEAN_COLUMNS
+    with _Reader(stream, path=path) as reader:
+        told = reader.facts.get("states")
+        if not isinstance(told, list) or len(told) != len(vocab_sizes):
+            raise reader.damaged(f"the counts of {len(vocab_sizes)} tokenizers")
+        try:
+            return [
+                _state(reader, one, f"{number}/", vocab_size=vocab_size, num_columns=num_columns)
+                for number, (one, vocab_size) in enumerate(zip(told, vocab_sizes, strict=True))
+            ]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise reader.damaged("what was counted", found=repr(error)) from None
+
+
+def _put(state: CountingState, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Put the arrays of a state among others, under names that begin with a prefix; the rest of it."""
+    for number, (name, group) in enumerate(state.groups.items()):
+        here = f"{prefix}group-{number}/"
+        for field in GroupState.SHAPES:
+            arrays[here + field] = getattr(group, field)
+        arrays |= dict(zip([here + field for field in _WORDS], group.words, strict=True))
+        arrays[here + "unit_keys"] = state.units[name].keys
+        arrays[here + "unit_counts"] = state.units[name].counts
+        if state.frequencies_by_group is not None:
+            arrays[here + "frequencies"] = state.frequencies_by_group[name]
+    arrays[f"{prefix}frequencies"] = state.frequencies
+    arrays[f"{prefix}set_keys"], arrays[f"{prefix}set_counts"] = state.sets[:2]
+    for kind, numbers in state.named.items():
+        arrays[f"{prefix}{kind}"] = np.array(sorted(numbers), dtype=np.uint64)
+    return {
+        "groups": list(state.groups),
+        "lots": [state.units[name].are_lots for name in state.groups],
+        "by_group": state.frequencies_by_group is not None,
+        "sets_are_dealt": state.sets[2],
+        "single_documents": state.single_documents,
+        "kinds": list(state.named),
+        "line_groups": sorted(state.line_groups),
+        "failures": [asdict(failure) for failure in state.failures],
+        "num_bytes": state.num_bytes,
+    }
+
+
+def _state(
+    reader: _Reader, told: Mapping[str, Any], prefix: str, *, vocab_size: int, num_columns: int
+) -> CountingState:
+    names = [str(name) for name in told["groups"]]
+    groups, units = {}, {}
+    by_group: dict[str, NDArray[np.int64]] | None = {} if told["by_group"] is True else None
+    for number, (name, are_lots) in enumerate(zip(names, told["lots"], strict=True)):
+        here = f"{prefix}group-{number}/"
+        shaped = {field: reader.array(here + field, shape) for field, shape in GroupState.SHAPES.items()}
+        groups[name] = GroupState(
+            **shaped,
+            words=(
+                reader.array(here + "data", (None,), dtype=np.uint8),
+                reader.array(here + "offsets", (None,)),
+                reader.array(here + "occurrences", (None,)),
+                reader.array(here + "fewest", (None,), dtype=np.uint32),
+                reader.array(here + "most", (None,), dtype=np.uint32),
+            ),
+        )
+        keys = reader.array(here + "unit_keys", (None,), dtype=np.uint64)
+        counts = reader.array(here + "unit_counts", (len(keys), num_columns))
+        units[name] = UnitCounts(keys, counts, are_lots is True)
+        if by_group is not None:
+            by_group[name] = reader.array(here + "frequencies", (vocab_size,))
+    set_keys = reader.array(f"{prefix}set_keys", (None,), dtype=np.uint64)
+    return CountingState(
+        groups=groups,
+        frequencies=reader.array(f"{prefix}frequencies", (vocab_size,)),
+        frequencies_by_group=by_group,
+        sets=(
+            set_keys,
+            reader.array(f"{prefix}set_counts", (len(set_keys), vocab_size)),
+            told["sets_are_dealt"] is True,
+        ),
+        units=units,
+        single_documents=int(told["single_documents"]),
+        named={
+            kind: set(reader.array(f"{prefix}{kind}", (None,), dtype=np.uint64).tolist())
+            for kind in told["kinds"]
+        },
+        line_groups=frozenset(map(str, told["line_groups"])),
+        failures=tuple(Failure(**failure) for failure in told["failures"]),
+        num_bytes=int(told["num_bytes"]),
+    )
+
+
+class _Reader:
+    """The arrays of a file, each held to the size that is asked for before it is unpacked."""
+
+    def __init__(self, stream: BinaryIO, *, path: str) -> None:
+        self._path = path
+        try:
+            self._archive = zipfile.ZipFile(stream)
+            facts = json.loads(self._archive.read(_FACTS))
+        except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, NotImplementedError) as error:
+            raise self.damaged("what was counted of a part", found=str(error)) from None
+        if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
+            raise self.damaged(SCHEMA)
+        self.facts: dict[str, Any] = facts
+
+    def __enter__(self) -> _Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def array(self, name: str, shape: Sequence[int | None], *, dtype: Any = np.int64) -> NDArray[Any]:
+        """An array of a shape, None where a side is as it comes. Raises `ModelFormatError`."""
+        try:
+            kept, sides = self.facts["arrays"][name]
+            kept = np.dtype(kept)
+            is_right = (
+                kept.kind in "iu"
+                and all(isinstance(side, int) and side >= 0 for side in sides)
+                and len(sides) == len(shape)
+                and all(wanted in (None, side) for side, wanted in zip(sides, shape, strict=True))
+            )
+            size = int(np.prod(sides, dtype=object)) * kept.itemsize
+            if not is_right or self._archive.getinfo(name).file_size != size:
+                raise self.damaged(f"{list(shape)} numbers as {name}")
+            data = self._archive.read(name)
+        except (zipfile.BadZipFile, zlib.error, KeyError, TypeError, ValueError, EOFError) as error:
+            raise self.damaged(f"numbers as {name}", found=str(error)) from None
+        return np.frombuffer(data, kept).reshape(sides).astype(dtype)
+
+    def damaged(self, expected: str, *, found: str = "something else") -> ModelFormatError:
+        return ModelFormatError(self._path, expected, found, hint=_HINT)
+
+
+def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in as few bytes each as all of them need."""
+    if not array.size or array.min() < 0:
+        return array
+    return array.astype(np.min_scalar_type(int(array.max())), copy=False)

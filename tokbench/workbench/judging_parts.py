@@ -1,0 +1,310 @@
+"""Judge tokenizers on a corpus in parts, on an engine: what parts are counted in is added up exactly."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.progress import no_progress
+from tokbench.distributed.corpus_plan import PART_BYTES, plan_of
+from tokbench.distributed.plan_folder import begin
+from tokbench.distributed.tasks import Slice, results_in_order
+from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.evaluation.alignment import align
+from tokbench.evaluation.corpus_notes import documents_in, joined_notes, num_checked, read_notes
+from tokbench.evaluation.counted_candidates import CountedCandidate
+from tokbench.evaluation.counting_pass import Counting
+from tokbench.evaluation.counting_state_file import read_facts, read_states
+from tokbench.evaluation.provenance import knows_training_text
+from tokbench.files.storage.folder_lock import locked
+from tokbench.files.storage.open import place_of
+from tokbench.shards.plan import identity_of
+from tokbench.workbench.judging_tasks import SCHEMA, counts_name, notes_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+    from tokbench.corpus import Corpus, Document
+    from tokbench.distributed.corpus_plan import CorpusPlan
+    from tokbench.distributed.plan_folder import Share
+    from tokbench.distributed.tasks import Engine
+    from tokbench.evaluation.alignment import Alignment
+    from tokbench.evaluation.candidates import Candidate
+    from tokbench.evaluation.corpus_notes import KnownCorpus, PartNotes
+    from tokbench.evaluation.counting_pass import CountingState
+    from tokbench.evaluation.fidelity import Failure
+    from tokbench.files.storage.place import Place
+    from tokbench.workbench.named_tokenizer import NamedTokenizer
+
+_NOTE_TASK = "tokbench.workbench.judging_tasks:note_part"
+_COUNT_TASK = "tokbench.workbench.judging_tasks:count_part"
+_AGAIN = "--parts names another folder"
+_MAX_NOTES_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingWork:
+    """How tokenizers are judged in parts.
+
+    Attributes:
+        engine: runs the parts.
+        named: how workers open the tokenizers, in their order.
+        folder: a path or URL that every worker can write to, which keeps what was counted; None for one that is
+            gone with the work.
+        part_bytes: of the files of a part.
+        resume: whether to go on with what an earlier run left.
+        share: only these parts are counted, and no figures made of them.
+    """
+
+    engine: Engine
+    named: tuple[NamedTokenizer, ...]
+    folder: str | None = None
+    part_bytes: int = PART_BYTES
+    resume: bool = False
+    share: Share | None = None
+
+    @contextmanager
+    def place(self) -> Iterator[Place]:
+        """The folder, held as long as the block runs. Raises `StoreError`."""
+        if self.folder is not None:
+            with locked(place_of(self.folder), is_shared=self.share is not None):
+                yield place_of(self.folder)
+            return
+        with tempfile.TemporaryDirectory(prefix="tokbench-parts-") as folder:
+            yield place_of(folder)
+
+
+@contextmanager
+def judging(
+    corpus: Corpus,
+    tokenizers: Sequence[Tokenizer],
+    work: JudgingWork,
+    *,
+    means: bool = False,
+    progress: Progress = no_progress,
+) -> Iterator[PartedCorpus]:
+    """Read a corpus in parts; what was counted of tokenizers can be asked for within the block.
+
+    Args:
+        corpus: files that every worker can read.
+        tokenizers: those of `work.named`, opened.
+        work: how it is done.
+        means: whether means over documents are going to be asked for.
+        progress: told how far it is.
+
+    Raises:
+        CorpusError: a file that can be read only once, or there is no document.
+        StoreError: the folder holds something else, is in use, or cannot be written.
+        DistributedError: parts failed; the others are kept, for `resume`.
+    """
+    plan = plan_of(
+        corpus,
+        schema=SCHEMA,
+        settings={
+            "tokenizers": [
+                named.document(identity_of(one)) for named, one in zip(work.named, tokenizers, strict=True)
+            ],
+            "means": means,
+            "lines": any(map(knows_training_text, tokenizers)),
+            "parallel": sorted(corpus.parallel_groups()),
+        },
+        part_bytes=work.part_bytes,
+    )
+    with work.place() as folder:
+        begin(plan, folder, option="--parts", resume=work.resume or work.share is not None, again=_AGAIN)
+        parted = PartedCorpus(plan, folder, work)
+        parted.read(progress=progress)
+        corpus.problems = parted.known.problems
+        if work.share is None and not sum(one.documents for one in parted.notes):
+            raise corpus.no_document()
+        yield parted
+
+
+class PartedCorpus:
+    """A corpus whose parts are read, and then counted.
+
+    Attributes:
+        notes: of the parts, in order; of a share those that were needed.
+    """
+
+    def __init__(self, plan: CorpusPlan, folder: Place, work: JudgingWork) -> None:
+        """Nothing is read yet."""
+        self._plan, self._folder, self._work = plan, folder, work
+        self.notes: list[PartNotes] = []
+
+    @property
+    def num_parts(self) -> int:
+        """How many there are."""
+        return len(self._plan.parts)
+
+    def read(self, *, progress: Progress) -> None:
+        """Note what each part is, those that are not noted yet. Raises `DistributedError`."""
+        share = self._work.share
+        wanted = [
+            part
+            for part in range(len(self._plan.parts))
+            # A share has to know how lines are aligned, in all parts together.
+            if share is None or self._plan.settings["parallel"] or share.has(part)
+        ]
+        missing = [part for part in wanted if not self._has_notes(part)]
+        self._run(_NOTE_TASK, [(part, {}) for part in missing], phase="reading", progress=progress)
+        self.notes = [self._notes(part) for part in wanted]
+
+    @cached_property
+    def known(self) -> KnownCorpus:
+        """What is known of the whole."""
+        return joined_notes(self.notes, chain.from_iterable(self._documents()))
+
+    @cached_property
+    def alignment(self) -> Alignment | str:
+        """The groups that say the same, line by line, or why there are none."""
+        return align(self.known.parallel_lines)
+
+    def count_parts(self, *, progress: Progress) -> None:
+        """Count each part, those that are not counted yet. Raises `DistributedError`."""
+        alignment = None if isinstance(self.alignment, str) else self.alignment
+        checked = list(num_checked(self._documents(), None))
+        by_line = checked if alignment is None else list(num_checked(self._documents(), alignment))
+        before: Counter[str] = Counter()
+        tasks = []
+        share = self._work.share
+        for part in range(len(self._plan.parts)):
+            aligned = None
+            if alignment is not None:
+                aligned = {
+                    "languages": alignment.languages,
+                    "lines": alignment.lines,
+                    "before": {group: before[group] for group in alignment.languages if before[group]},
+                }
+                before.update(self.notes[part].parallel_lines)
+            if (share is None or share.has(part)) and not self._has_counts(part):
+                tasks.append((part, {"checked": [checked[part], by_line[part]], "aligned": aligned}))
+        self._run(_COUNT_TASK, tasks, phase="counting", progress=progress)
+
+    def count(
+        self, names: Sequence[str], candidates: Sequence[Candidate], *, means: bool, progress: Progress
+    ) -> list[CountedCandidate]:
+        """As `tokbench.evaluation.counted_candidates.Counts`: count the parts, and add them up."""
+        self.count_parts(progress=progress)
+        alignment = self.alignment
+        tokenizers = [one.tokenizer for one in candidates]
+        countings = [Counting(one, means=means) for one in tokenizers]
+        if not isinstance(alignment, str):
+            countings += [Counting(one, means=means, whole_groups=alignment.languages) for one in tokenizers]
+        sizes = [one.info.vocab_size for one in tokenizers] * (len(countings) // len(tokenizers))
+        lines_before: Counter[int] = Counter()
+        for part in range(len(self._plan.parts)):
+            progress("adding up", part, len(self._plan.parts), "parts")
+            place = self._folder / counts_name(part)
+            with place.open() as stream:
+                states = read_states(stream, path=str(place), vocab_sizes=sizes, means=means)
+            for counting, state in zip(countings, states, strict=True):
+                try:
+                    counting.take(self._placed(state, part, lines_before))
+                except ValueError as error:
+                    raise ModelFormatError(
+                        str(place), "what was counted of these tokenizers", str(error)
+                    ) from None
+            for one, lines in zip(self._plan.parts[part], self.notes[part].file_lines, strict=True):
+                lines_before[one.file] += lines
+        evaluations = [counting.finish() for counting in countings]
+        by_line = evaluations[len(names) :]
+        return [
+            CountedCandidate(name, one, evaluations[number], by_line[number] if by_line else None)
+            for number, (name, one) in enumerate(zip(names, candidates, strict=True))
+        ]
+
+    def _placed(self, state: CountingState, part: int, lines_before: Counter[int]) -> CountingState:
+        """The same with its failures named by their lines in whole files."""
+        return replace(
+            state, failures=tuple(self._in_file(one, part, lines_before) for one in state.failures)
+        )
+
+    def _in_file(self, failure: Failure, part: int, lines_before: Counter[int]) -> Failure:
+        for one in self._plan.parts[part]:
+            file, name = self._plan.files[one.file], self._plan.name_in(one)
+            head, _, line = failure.source.rpartition(":")
+            if name != file.name and head == name and line.isdecimal():
+                return replace(failure, source=f"{file.name}:{int(line) + lines_before[one.file]}")
+        return failure
+
+    def _documents(self) -> Iterator[Iterator[Document]]:
+        """Those of each part."""
+        return (documents_in(self._plan.corpus(part)) for part in range(len(self._plan.parts)))
+
+    def _run(
+        self, task: str, parts: Sequence[tuple[int, dict[str, Any]]], *, phase: str, progress: Progress
+    ) -> None:
+        slices = [
+            Slice(
+                self._plan.name_of(part),
+                {"folder": str(self._folder), "plan": self._plan.id, "part": part, **arguments},
+                max(self._plan.size_of(part), 1),
+            )
+            for part, arguments in parts
+        ]
+        if slices:
+            results_in_order(self._work.engine, task, slices, phase=phase, progress=progress)
+
+    def _notes(self, part: int) -> PartNotes:
+        place = self._folder / notes_name(part)
+        with place.open() as stream:
+            notes, facts = read_notes(stream.read(_MAX_NOTES_BYTES), path=str(place))
+        if (facts.get("plan"), facts.get("part")) != (self._plan.id, part):
+            raise ModelFormatError(str(place), "the notes of this plan", "those of another one")
+        if len(notes.file_lines) != len(self._plan.parts[part]):
+            raise ModelFormatError(str(place), "the lines of each file", "others")
+        return notes
+
+    def _has_notes(self, part: int) -> bool:
+        if not (self._folder / notes_name(part)).exists():
+            return False
+        try:
+            self._notes(part)
+        except ModelFormatError:
+            return False
+        return True
+
+    def _has_counts(self, part: int) -> bool:
+        place = self._folder / counts_name(part)
+        if not place.exists():
+            return False
+        try:
+            with place.open() as stream:
+                facts = read_facts(stream, path=str(place))
+        except ModelFormatError:
+            return False
+        return (facts.get("plan"), facts.get("part")) == (self._plan.id, part)
+
+
+def judge_share(
+    corpus: Corpus, tokenizers: Sequence[Tokenizer], work: JudgingWork, *, means: bool, progress: Progress
+) -> int:
+    """Count some parts of a corpus, as one of several processes; `judging` with `resume` then adds all up.
+
+    Args:
+        corpus: as of `judging`, like the others.
+        tokenizers: opened.
+        work: with a share and a folder.
+        means: whether means over documents are going to be asked for.
+        progress: told how far it is.
+
+    Returns:
+        How many parts there are in all.
+
+    Raises:
+        ConfigError: there is no folder.
+        StoreError, CorpusError, DistributedError: as `judging`.
+    """
+    if work.folder is None or work.share is None:
+        raise ConfigError("some parts are counted into a folder", hint="name it with --parts")
+    with judging(corpus, tokenizers, work, means=means, progress=progress) as parted:
+        parted.count_parts(progress=progress)
+        return parted.num_parts

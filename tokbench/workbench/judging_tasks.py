@@ -1,0 +1,152 @@
+"""The tasks that read one part of a corpus for judging tokenizers: what it is, and what they make of it."""
+
+from __future__ import annotations
+
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.distributed.corpus_plan import read_plan
+from tokbench.distributed.plan_folder import PLAN_NAME
+from tokbench.errors import ConfigError
+from tokbench.evaluation.alignment import AlignedLines, Alignment
+from tokbench.evaluation.corpus_notes import documents_in, notes_of
+from tokbench.evaluation.counting_pass import Counting, batches
+from tokbench.evaluation.counting_state_file import dump_states
+from tokbench.files.storage.open import place_of
+from tokbench.workbench.named_tokenizer import opened_alike
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.corpus import Document
+    from tokbench.distributed.corpus_plan import CorpusPlan
+    from tokbench.distributed.tasks import TaskContext
+    from tokbench.evaluation.counting_pass import CountingState
+    from tokbench.files.storage.place import Place
+
+SCHEMA = "tokbench.judging.plan/1"
+
+
+def notes_name(part: int) -> str:
+    """The file of what is noted of a part, in the folder of the plan."""
+    return f"notes/part-{part:05}.json"
+
+
+def counts_name(part: int) -> str:
+    """The file of what is counted of a part."""
+    return f"counts/part-{part:05}.zip"
+
+
+def note_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Read a part, and publish what it is; a `Task`.
+
+    Args:
+        arguments: folder, where the plan is; plan, its id; part, a number.
+        context: as tasks have it.
+
+    Returns:
+        How many documents there are.
+
+    Raises:
+        CorpusError: a file that cannot be read, or has changed.
+    """
+    folder, plan, part = _begun(arguments)
+    corpus = plan.corpus(part)
+    corpus.on_block = lambda: context.tell((corpus.files_read or (0, 0))[0])
+    notes = notes_of(corpus, parallel=plan.settings["parallel"], with_lines=plan.settings["lines"])
+    plan.check_unchanged(part)
+    _publish(folder / notes_name(part), notes.dump({"plan": plan.id, "part": part}))
+    return {"documents": notes.documents}
+
+
+def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Encode a part with each tokenizer, and publish what is counted; a `Task`.
+
+    Args:
+        arguments: as of `note_part`; checked, how many of the first documents, and of the first documents with
+            lines apart, are encoded a second time; aligned, the languages whose lines are, and the lines of each in
+            earlier parts, or None.
+        context: as tasks have it.
+
+    Returns:
+        How many bytes were counted.
+
+    Raises:
+        CorpusError: a file that cannot be read, or has changed.
+        TextError: a document that cannot be encoded.
+        ConfigError: a tokenizer is another one where the worker is.
+    """
+    folder, plan, part = _begun(arguments)
+    tokenizers = [opened_alike(one) for one in plan.settings["tokenizers"]]
+    corpus = plan.corpus(part)
+    (checked, checked_lines), aligned = arguments["checked"], arguments["aligned"]
+    passes = 1 if aligned is None else 2
+    states = _counted(
+        documents_in(corpus), tokenizers, plan, context, num_checked=checked, passes=passes, whole_groups=()
+    )
+    num_bytes = states[0].num_bytes
+    if aligned is not None:
+        alignment = Alignment(tuple(aligned["languages"]), aligned["lines"])
+        states += _counted(
+            AlignedLines(documents_in(corpus), alignment, lines_before=aligned["before"]),
+            tokenizers,
+            plan,
+            context,
+            num_checked=checked_lines,
+            passes=passes,
+            whole_groups=alignment.languages,
+            bytes_before=num_bytes,
+        )
+    plan.check_unchanged(part)
+    _publish(folder / counts_name(part), dump_states(states, {"plan": plan.id, "part": part}))
+    return {"bytes": num_bytes}
+
+
+def _begun(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan, int]:
+    folder = place_of(arguments["folder"])
+    plan, part = read_plan(folder / PLAN_NAME, schema=SCHEMA), int(arguments["part"])
+    if plan.id != arguments["plan"]:
+        raise ConfigError(f"{folder} has another plan now", hint="is another run writing there?")
+    plan.check_unchanged(part)
+    return folder, plan, part
+
+
+def _counted(
+    documents: Iterable[Document],
+    tokenizers: Sequence[Tokenizer],
+    plan: CorpusPlan,
+    context: TaskContext,
+    *,
+    num_checked: int,
+    passes: int,
+    whole_groups: Sequence[str],
+    bytes_before: int = 0,
+) -> list[CountingState]:
+    """What is counted of each tokenizer, each document read once."""
+    with ThreadPoolExecutor(context.threads, "worker") as executor:
+        countings = [
+            Counting(
+                one,
+                threads=context.threads,
+                run=map if context.threads == 1 else executor.map,
+                means=plan.settings["means"],
+                whole_groups=whole_groups,
+                num_checked=num_checked,
+            )
+            for one in tokenizers
+        ]
+        for batch in batches(documents):
+            for counting in countings:
+                counting.add(batch)
+            context.tell((bytes_before + countings[0].num_bytes) // passes)
+        return [counting.state() for counting in countings]
+
+
+def _publish(place: Place, data: bytes) -> None:
+    with tempfile.TemporaryDirectory(prefix="tokbench-part-") as temporary:
+        path = Path(temporary) / place.name
+        path.write_bytes(data)
+        place.put(path)
