@@ -7,6 +7,34 @@ from typing import Any
 
 import pytest
 
+from tokbench.play_page.engine import encoder_source
+
+CALLS = """
+const made = new Map();
+function keep(name, data) {
+  made.set(name, new PageTokenizer(JSON.parse(data)));
+  return 0;
+}
+function tokenizerOf(data) {
+  if (!made.has(data)) made.set(data, new PageTokenizer(JSON.parse(data)));
+  return made.get(data);
+}
+function encode(data, text, policy) {
+  try {
+    const { ids, starts, stops } = tokenizerOf(data).encode(wellFormed(text), policy);
+    return { ids, spans: starts.map((start, at) => [start, stops[at]]) };
+  } catch (error) {
+    return { error: error.message };
+  }
+}
+function steps(data, word, ids) {
+  return tokenizerOf(data).model.steps(word, ids).map(({ label, parts }) => [label, parts.join("|")]);
+}
+function bytes(text) {
+  return [toBytes(text), sizeOf(text), toText(toBytes(text))];
+}
+"""
+
 
 class Engine:
     """One context of V8 that has run some source."""
@@ -20,3 +48,11 @@ class Engine:
         """What a function gives, which is plain data like its arguments."""
         given = ", ".join(map(json.dumps, arguments))
         return json.loads(self._context.eval(f"JSON.stringify({function}({given}))"))
+
+
+def page_engine() -> Engine:
+    """The encoders of the page, with functions that tests call: `encode`, `steps` and `bytes`.
+
+    The first two take the data of a tokenizer, or the name by which `keep` was told it.
+    """
+    return Engine(encoder_source() + CALLS)

@@ -17,6 +17,10 @@ class ByteLevelModel {
     this.words = new Map();
   }
 
+  bytesOf(id) {
+    return this.tokens[id];
+  }
+
   ranksOf(merges) {
     const ranks = new Map();
     for (let at = 0; at < merges.length; at += 2) {

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import PageError
+from tokbench.play_page.added_tokens import special_fields
 from tokbench.play_page.regexes import javascript_regex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from tokbench.core.descriptions import ByteLevelBpe, TokenFlags
+    from tokbench.core.descriptions import ByteLevelBpe
 
 _MOST_IDS = 1 << 21
 """What the encoder has room for in a number."""
@@ -37,14 +38,6 @@ def byte_level_data(bpe: ByteLevelBpe) -> dict[str, Any]:
         "split": None if bpe.pattern is None else javascript_regex(bpe.pattern),
         "special": special_fields(bpe.special_tokens, bpe.token_flags),
     }
-
-
-def special_fields(tokens: Mapping[str, int], flags: Mapping[str, TokenFlags]) -> list[list[Any]]:
-    """Special tokens as `special_tokens.js` takes them."""
-    return [
-        [text, id, text in flags and flags[text].lstrip, text in flags and flags[text].rstrip]
-        for text, id in tokens.items()
-    ]
 
 
 def _flat(merges: Sequence[tuple[int, int, int]], tokens: Sequence[bytes | None]) -> list[int]:

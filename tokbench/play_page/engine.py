@@ -11,7 +11,18 @@ from tokbench.errors import BackendUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ENCODER_FILES = ("bytes.js", "special_tokens.js", "byte_level.js", "tokenizer.js")
+ENCODER_FILES = (
+    "bytes.js",
+    "special_tokens.js",
+    "byte_level.js",
+    "bert_characters.js",
+    "wordpiece.js",
+    "sentencepiece_normalizer.js",
+    "sentencepiece.js",
+    "character_bpe.js",
+    "unigram.js",
+    "tokenizer.js",
+)
 """The encoders, which need nothing of a browser."""
 
 _MOST_SECONDS = 300

@@ -1,25 +1,26 @@
-// Cuts texts at special tokens: the leftmost first, and of two that start together the longest.
+// Cuts texts at special and other added tokens: the leftmost first, and of two that start together the longest.
 
 const WHITE_SPACE =
   /[\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
 class SpecialTokens {
-  // `found` is [text, id, takes white space before it, takes white space behind it] for each.
+  // `found` is [text, id, takes white space before it, takes it behind it, is special] for each: what is not special
+  // is found under every policy.
   constructor(found) {
     this.byText = new Map(found.map((each) => [each[0], each]));
-    const longestFirst = found.map((each) => each[0]).sort((one, other) => other.length - one.length);
-    const escaped = longestFirst.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-    this.pattern = escaped.length ? new RegExp(escaped.join("|"), "gu") : null;
+    this.all = patternOf(found);
+    this.everywhere = patternOf(found.filter((each) => !each[4]));
   }
 
   // The parts of a text, each with its token or null. Throws `SpecialTokenFound` under the policy "raise".
   cut(text, policy) {
-    if (this.pattern === null || policy === "text") return text ? [{ text, token: null }] : [];
+    const pattern = policy === "text" ? this.everywhere : this.all;
+    if (pattern === null) return text ? [{ text, token: null }] : [];
     const parts = [];
     let reached = 0;
-    for (const match of text.matchAll(this.pattern)) {
+    for (const match of text.matchAll(pattern)) {
       const token = this.byText.get(match[0]);
-      if (policy === "raise") throw new SpecialTokenFound(match[0], sizeOf(text.slice(0, match.index)));
+      if (policy === "raise" && token[4]) throw new SpecialTokenFound(match[0], sizeOf(text.slice(0, match.index)));
       let start = match.index;
       let stop = start + match[0].length;
       while (token[2] && start > reached && WHITE_SPACE.test(text[start - 1])) start--;
@@ -31,6 +32,12 @@ class SpecialTokens {
     if (reached < text.length) parts.push({ text: text.slice(reached), token: null });
     return parts;
   }
+}
+
+function patternOf(found) {
+  const longestFirst = found.map((each) => each[0]).sort((one, other) => other.length - one.length);
+  const escaped = longestFirst.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  return escaped.length ? new RegExp(escaped.join("|"), "gu") : null;
 }
 
 class SpecialTokenFound extends Error {

@@ -1,6 +1,11 @@
 // A tokenizer from its data: special tokens around one of the models.
 
-const MODELS = { byte_level: (data) => new ByteLevelModel(data) };
+const MODELS = {
+  byte_level: (data) => new ByteLevelModel(data),
+  wordpiece: (data) => new WordPieceModel(data),
+  character_bpe: (data) => new SentencePieceModel(data, CharacterBpeCutter),
+  unigram: (data) => new SentencePieceModel(data, UnigramCutter),
+};
 
 // What a text became: ids, and for each where it is in bytes of the text, and of which word.
 class Tokens {
@@ -18,11 +23,16 @@ class Tokens {
     this.words.push(bytes);
   }
 
+  // A token that begins where the one before it stops.
   add(id, size) {
-    this.ids.push(id);
-    this.starts.push(this.reached);
+    this.addAt(id, this.reached, this.reached + size);
     this.reached += size;
-    this.stops.push(this.reached);
+  }
+
+  addAt(id, start, stop) {
+    this.ids.push(id);
+    this.starts.push(start);
+    this.stops.push(stop);
     this.wordOf.push(this.words.length - 1);
   }
 }
@@ -54,9 +64,14 @@ class PageTokenizer {
     return this.specialIds.has(id);
   }
 
+  // How the vocabulary spells an ordinary token, or null where it spells bytes.
+  spellingOf(id) {
+    return this.specialIds.has(id) || this.model.spellingOf === undefined ? null : this.model.spellingOf(id);
+  }
+
   // The bytes of a token; those of a special one are its text's.
   bytesOf(id) {
-    return this.specialIds.has(id) ? toBytes(this.specialIds.get(id)) : this.data.tokens[id];
+    return this.specialIds.has(id) ? toBytes(this.specialIds.get(id)) : this.model.bytesOf(id);
   }
 }
 

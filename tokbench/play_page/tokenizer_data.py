@@ -7,8 +7,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import PageError
+from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.inspection.contents import TokenizerContents
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.huggingface.tokenizer_json import model_type
 from tokbench.play_page.byte_level import byte_level_data
+from tokbench.play_page.sentencepiece import sentencepiece_data
+from tokbench.play_page.wordpiece import wordpiece_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,9 +77,18 @@ def tokenizer_data(opened: Opened, *, name: str) -> TokenizerData:
         PageError: no encoder of the page is for it; the message says why.
     """
     contents = TokenizerContents(opened)
+    files = tuple(_files_of(opened))
     if contents.bpe is not None:
-        fields = byte_level_data(contents.bpe)
-        return TokenizerData(name, opened, "byte-level BPE", tuple(_files_of(opened)), fields)
+        return TokenizerData(name, opened, "byte-level BPE", files, byte_level_data(contents.bpe))
+    if contents.sentencepiece is not None:
+        model, special_tokens = contents.sentencepiece, opened.tokenizer.info.special_tokens
+        algorithm = f"SentencePiece {'Unigram' if model.model_type is ModelType.UNIGRAM else 'BPE'}"
+        fields = sentencepiece_data(model, special_tokens=special_tokens)
+        return TokenizerData(name, opened, algorithm, files, fields)
+    tokenizer, document = opened.tokenizer, contents.document
+    if isinstance(tokenizer, HuggingFaceTokenizer) and document and model_type(document) == "WordPiece":
+        fields = wordpiece_data(document, ids=tokenizer.spelled_ids)
+        return TokenizerData(name, opened, "WordPiece", files, fields)
     raise PageError(
         f"no encoder of the page runs {opened.tokenizer.info.name!r}: {opened.composition.model}",
         hint="`tokbench play` in the terminal runs every tokenizer",

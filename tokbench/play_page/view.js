@@ -138,16 +138,18 @@ function detailsOf(tokenizer, tokens, at) {
   const id = tokens.ids[at];
   const bytes = tokenizer.bytesOf(id);
   const text = toText(bytes);
+  const spelling = tokenizer.spellingOf(id) ?? shownText(bytes);
   const rows = [
     ["token", shownText(bytes)],
     ["id", String(id)],
+    ...(spelling === shownText(bytes) ? [] : [["piece", spelling]]),
     ["bytes", hex(bytes)],
     ["characters", text === null ? "no whole characters" : Array.from(text, (each) => `U+${codePoint(each)}`).join(" ")],
     ["place", `bytes ${tokens.starts[at]} to ${tokens.stops[at]}${tokens.isNormalized ? " of the normalised text" : ""}`],
   ];
   const table = make("table", {}, ...rows.map(([head, value]) => make("tr", {}, make("th", { scope: "row", text: head }), make("td", { text: value }))));
   const word = tokens.words[tokens.wordOf[at]];
-  const steps = word === null ? [] : tokenizer.model.steps(word);
+  const steps = word === null ? [] : tokenizer.model.steps(word, tokens.ids.filter((_, other) => tokens.wordOf[other] === tokens.wordOf[at]));
   const rule = word === null ? [make("p", { text: "A special token is found before anything else." })] : [];
   return [make("h2", { text: `Token ${at} of ${tokenizer.name}` }), table, ...rule, ...(steps.length ? [stepTable(word, steps)] : [])];
 }

@@ -8,44 +8,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.page_engine import Engine
+from support.page_engine import page_engine
 from support.page_tokenizers import ranks, trained
 from support.segmentations import HARD_TEXTS
 
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.play_page.engine import encoder_source
 from tokbench.play_page.tokenizer_data import tokenizer_data
 
 if TYPE_CHECKING:
+    from support.page_engine import Engine
+
     from tokbench.opening.request import Opened
 
 LETTERS = [chr(byte) for byte in range(256)]
-CALLS = """
-const made = new Map();
-function tokenizerOf(data) {
-  if (!made.has(data)) made.set(data, new PageTokenizer(JSON.parse(data)));
-  return made.get(data);
-}
-function encode(data, text, policy) {
-  try {
-    const { ids, starts, stops } = tokenizerOf(data).encode(wellFormed(text), policy);
-    return { ids, spans: starts.map((start, at) => [start, stops[at]]) };
-  } catch (error) {
-    return { error: error.message };
-  }
-}
-function steps(data, word) {
-  return tokenizerOf(data).model.steps(word).map(({ label, parts }) => [label, parts.join("|")]);
-}
-function bytes(text) {
-  return [toBytes(text), sizeOf(text), toText(toBytes(text))];
-}
-"""
 
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    return Engine(encoder_source() + CALLS)
+    return page_engine()
 
 
 @pytest.fixture(scope="module", params=["merges", "ranks", "nfc"])
@@ -92,7 +72,13 @@ def test_a_whole_token_needs_no_merges_where_the_vocabulary_says_so(engine: Engi
 
 
 def test_special_tokens_take_white_space_where_they_are_said_to(engine: Engine) -> None:
-    data = by_hand(special=[["<m>", 300, True, False], ["<m>>", 301, False, True], ["<", 302, False, False]])
+    data = by_hand(
+        special=[
+            ["<m>", 300, True, False, True],
+            ["<m>>", 301, False, True, True],
+            ["<", 302, False, False, True],
+        ]
+    )
     assert engine.call("encode", data, "a \n<m> b", "encode") == {
         "ids": [97, 300, 32, 98],
         "spans": [[0, 1], [1, 6], [6, 7], [7, 8]],

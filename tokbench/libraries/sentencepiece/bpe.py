@@ -52,7 +52,7 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     encoder: KernelEncoder = module.Encoder(
         [piece.text.encode() for piece in pieces],
         np.fromiter((piece.score for piece in pieces), np.float32, len(pieces)),
-        np.fromiter(map(_kind, pieces), np.uint8, len(pieces)),
+        np.fromiter(map(kind_of, pieces), np.uint8, len(pieces)),
         unknown=next(id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN),
         byte_ids=np.array([byte_ids[byte] for byte in range(256)], np.uint32)
         if model.trainer["byte_fallback"]
@@ -64,7 +64,8 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     return encoder
 
 
-def _kind(piece: ModelPiece) -> PieceType:
+def kind_of(piece: ModelPiece) -> PieceType:
+    """What a piece is to the library."""
     # A piece of the character NUL alone is taken for one that is not used.
     return PieceType.UNUSED if piece.text == "\0" else piece.type
 

@@ -19,7 +19,8 @@ FALLBACK = "tokbench.libraries.sentencepiece.unigram_fallback"
 
 _FOUND_IN_TEXT = (PieceType.NORMAL, PieceType.USER_DEFINED)
 _UNKNOWN_PENALTY = np.float32(10)
-_RESET = 100_000.0
+RESET = 100_000.0
+"""The amount beyond which sums of scores begin again at 0."""
 _SYMBOL_BONUS = 0.1
 """Of a user-defined symbol, for each byte but one."""
 _LARGEST_SCORE = 1e6
@@ -36,7 +37,7 @@ def left_because(model: SentencePieceFile) -> str:
         return f"it has more than {_MOST_PIECES:,} pieces"
     if max(abs(piece.score) for piece in model.pieces) > _LARGEST_SCORE:
         return f"scores of more than {_LARGEST_SCORE:,.0f}"
-    if model.trainer["byte_fallback"] and len(_ids_of_bytes(model)) != len(range(256)):
+    if model.trainer["byte_fallback"] and len(ids_of_bytes(model)) != len(range(256)):
         return "byte fallback without a piece for each byte"
     installed = version("sentencepiece")
     if tuple(int(part) for part in installed.split(".")[:3] if part.isdigit()) < _DEFINED_BY:
@@ -52,20 +53,19 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
         BackendUnavailableError: the compiled module is demanded and not installed.
     """
     _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
-    pieces = {id: piece for id, piece in enumerate(model.pieces) if piece.type in _FOUND_IN_TEXT}
-    lowest = min(piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)
-    bytes_ = _ids_of_bytes(model)
+    pieces = pieces_in_text(model)
+    bytes_ = ids_of_bytes(model)
     names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
     encoder: KernelEncoder = module.Encoder(
         [piece.text.encode() for piece in pieces.values()],
         np.fromiter(pieces, np.uint32, len(pieces)),
-        np.fromiter(map(_score, pieces.values()), np.float32, len(pieces)),
+        np.fromiter(map(score_in_text, pieces.values()), np.float32, len(pieces)),
         unknown=next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN),
-        unknown_score=float(np.float32(lowest) - _UNKNOWN_PENALTY),
+        unknown_score=unknown_score(model),
         bytes=np.array([bytes_[byte] for byte in range(256)], np.uint32)
         if model.trainer["byte_fallback"]
         else None,
-        reset=_RESET,
+        reset=RESET,
         charsmap=model.normalizer["precompiled_charsmap"],
         symbols=[symbol.encode() for symbol in iter_user_defined(model)],
         **{name: model.normalizer[name] for name in names},
@@ -74,13 +74,25 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     return encoder
 
 
-def _score(piece: ModelPiece) -> float:
+def pieces_in_text(model: SentencePieceFile) -> dict[int, ModelPiece]:
+    """The pieces that a text can become, by their ids."""
+    return {id: piece for id, piece in enumerate(model.pieces) if piece.type in _FOUND_IN_TEXT}
+
+
+def unknown_score(model: SentencePieceFile) -> float:
+    """The score of a character that is no piece."""
+    lowest = min(piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)
+    return float(np.float32(lowest) - _UNKNOWN_PENALTY)
+
+
+def score_in_text(piece: ModelPiece) -> float:
+    """The score of a piece that a text can become."""
     if piece.type is PieceType.NORMAL:
         return piece.score
     return _SYMBOL_BONUS * (len(piece.text.encode()) - 1)
 
 
-def _ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:
+def ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:
     """Byte → id of the piece that stands for it, as `<0x0A>`."""
     return {
         int(piece.text[3:-1], 16): id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE

@@ -1,0 +1,29 @@
+"""Documents of WordPiece as our kernel runs them, for packages that no backend is imported in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.backends.wordpiece.document import WordPieceDescription
+
+
+def described_wordpiece(document: Mapping[str, Any]) -> WordPieceDescription:
+    """A `tokenizer.json` of WordPiece as our kernel runs it.
+
+    Args:
+        document: one that its library takes.
+
+    Raises:
+        NotNativeError: it does something that our kernel does not; the message says what.
+    """
+    from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
+
+    try:
+        return wordpiece_description(document)
+    except LeftToLibraryError as error:
+        raise NotNativeError(str(error)) from None

@@ -1,0 +1,44 @@
+// What becomes of each character before words are cut into pieces, as a table: no browser's own Unicode is asked.
+
+const [ITSELF, GONE, SPACE_BETWEEN, ALONE, OTHER] = [0, 1, 2, 3, 4];
+
+class BertCharacters {
+  // Each field holds the first and last code points of ranges; `others` what else a character becomes.
+  constructor({ gone, spaces, alone, others, moving, cleaned }) {
+    this.kinds = new Uint8Array(0x110000);
+    for (const [kind, ranges] of [[GONE, gone], [SPACE_BETWEEN, spaces], [ALONE, alone]]) {
+      for (let at = 0; at < ranges.length; at += 2) this.kinds.fill(kind, ranges[at], ranges[at + 1] + 1);
+    }
+    this.others = new Map(Object.entries(others));
+    for (const character of this.others.keys()) this.kinds[character.codePointAt(0)] = OTHER;
+    this.moving = classOfRanges(moving);
+    this.cleaned = classOfRanges(cleaned);
+  }
+
+  // A text in which marks that stay are in their canonical order, where it has such.
+  ordered(text) {
+    if (this.moving === null || !this.moving.test(text)) return text;
+    const kept = this.cleaned === null ? text : Array.from(text).filter((each) => !this.cleaned.test(each)).join("");
+    return kept.normalize("NFD");
+  }
+
+  // What a character becomes; a space is a bound of words.
+  made(character, code) {
+    switch (this.kinds[code]) {
+      case ITSELF: return character;
+      case GONE: return "";
+      case SPACE_BETWEEN: return " ";
+      case ALONE: return ` ${character} `;
+      default: return this.others.get(character);
+    }
+  }
+}
+
+function classOfRanges(ranges) {
+  if (ranges.length === 0) return null;
+  const spelled = [];
+  for (let at = 0; at < ranges.length; at += 2) {
+    spelled.push(`\\u{${ranges[at].toString(16)}}-\\u{${ranges[at + 1].toString(16)}}`);
+  }
+  return new RegExp(`[${spelled.join("")}]`, "u");
+}

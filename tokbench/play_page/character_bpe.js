@@ -1,0 +1,103 @@
+// BPE over characters by scores: the two neighbours that make the best piece are merged, the leftmost of equals.
+
+class CharacterBpeCutter {
+  constructor(data) {
+    this.cutsWords = data.cuts_words;
+    this.ranks = new Map(data.merged.map(([id, rank]) => [toBytes(data.pieces[id]), rank]));
+    this.ids = new Map(data.found.map((id) => [toBytes(data.pieces[id]), id]));
+    this.unused = new Set(data.unused.map((id) => toBytes(data.pieces[id])));
+    this.symbols = new SentencePieceNormalizer(data);
+    this.words = new Map();
+  }
+
+  // The words of a normalised text, each with its parts: an id, or null where it is no token, and how many bytes.
+  *cut(normal) {
+    for (const word of this.wordsOf(normal)) {
+      if (!this.words.has(word)) {
+        if (this.words.size >= WORDS_KEPT) this.words.clear();
+        this.words.set(word, this.partsOf(word));
+      }
+      yield { word, parts: this.words.get(word) };
+    }
+  }
+
+  wordsOf(normal) {
+    if (!this.cutsWords) return normal === "" ? [] : [normal];
+    return normal.match(/(?:\xe2\x96\x81)*(?:(?!\xe2\x96\x81)[^])+|(?:\xe2\x96\x81)+/g) ?? [];
+  }
+
+  partsOf(word) {
+    const parts = this.merged(word).flatMap((part) => this.takenApart(part));
+    return parts.map((part) => ({ id: this.ids.get(part) ?? null, size: part.length }));
+  }
+
+  // The pieces of a word when no two neighbours make one any more; `tell` hears of each merge.
+  merged(word, tell = null) {
+    const { parts, frozen } = this.begin(word);
+    const size = parts.length;
+    const next = parts.map((_, place) => place + 1);
+    const before = parts.map((_, place) => place - 1);
+    const waiting = new Array(size).fill(-1);  // the rank at which the part at a place merges with the next one
+    const heap = new Heap();
+    const look = (place) => {
+      if (place < 0) return;
+      const behind = next[place];
+      const isFree = behind < size && !frozen[place] && !frozen[behind];
+      const rank = isFree ? this.ranks.get(parts[place] + parts[behind]) : undefined;
+      waiting[place] = rank ?? -1;
+      if (rank !== undefined) heap.push(rank * PLACES_BASE + place);
+    };
+    const chain = () => {
+      const left = [];
+      for (let place = 0; place < size; place = next[place]) left.push(parts[place]);
+      return left;
+    };
+    for (let place = 0; place + 1 < size; place++) look(place);
+    while (heap.size > 0) {
+      const key = heap.pop();
+      const place = key % PLACES_BASE;
+      const rank = (key - place) / PLACES_BASE;
+      if (waiting[place] !== rank) continue;
+      const gone = next[place];
+      parts[place] += parts[gone];
+      waiting[gone] = -1;
+      next[place] = next[gone];
+      if (next[place] < size) before[next[place]] = place;
+      look(before[place]);
+      look(place);
+      if (tell !== null) tell(rank, chain());
+    }
+    return chain();
+  }
+
+  // The characters of a word, and the symbols that nothing is merged with.
+  begin(word) {
+    const [parts, frozen] = [[], []];
+    for (let place = 0; place < word.length; place += parts[parts.length - 1].length) {
+      const symbol = this.symbols.symbolAt(word, place);
+      frozen.push(symbol !== undefined);
+      parts.push(symbol ?? word.slice(place, place + sizeAt(word, place)));
+    }
+    return { parts, frozen };
+  }
+
+  // A part, or the two that one that is not used is merged of.
+  takenApart(part) {
+    if (!this.unused.has(part)) return [part];
+    for (let at = sizeAt(part, 0); at < part.length; at += sizeAt(part, at)) {
+      const both = [part.slice(0, at), part.slice(at)];
+      if (both.every((each) => this.ranks.has(each) || each.length === sizeAt(each, 0))) {
+        return both.flatMap((each) => this.takenApart(each));
+      }
+    }
+    return [part];
+  }
+
+  steps(word) {
+    const made = [{ label: "its characters", parts: this.begin(word).parts }];
+    this.merged(word, (rank, parts) => made.push({ label: `rank ${rank}`, parts }));
+    const [last, used] = [made[made.length - 1].parts, made[made.length - 1].parts.flatMap((part) => this.takenApart(part))];
+    if (used.length !== last.length) made.push({ label: "pieces that are not used, taken apart", parts: used });
+    return made;
+  }
+}

@@ -1,0 +1,66 @@
+// SentencePiece: a text is normalised as a whole, and cut into pieces by one of two algorithms.
+
+const SPACE_SIGN = "\xe2\x96\x81";  // the bytes of ▁
+
+class SentencePieceModel {
+  constructor(data, Cutter) {
+    this.data = data;
+    this.normalizer = new SentencePieceNormalizer(data);
+    this.byteIds = data.bytes;
+    this.unknown = data.unknown;
+    this.byteOf = new Map((data.bytes ?? []).map((id, byte) => [id, String.fromCharCode(byte)]));
+    this.cutter = new Cutter(data);
+  }
+
+  bytesOf(id) {
+    if (this.byteOf.has(id)) return this.byteOf.get(id);
+    return toBytes((id === this.unknown ? this.data.surface : this.data.pieces[id]).replaceAll("\u2581", " "));
+  }
+
+  // How the vocabulary spells a token.
+  spellingOf(id) {
+    return this.data.pieces[id];
+  }
+
+  // Appends the tokens of an ordinary text; each has the place in the text that its piece was made of.
+  encode(text, out) {
+    const bytes = toBytes(text);
+    const { normal, places } = this.normalizer.normalize(bytes);
+    const base = out.reached;
+    let start = 0;
+    let isBehindUnknown = false;
+    for (const { word, parts } of this.cutter.cut(normal)) {
+      out.beginWord(word);
+      for (const { id, size } of parts) {
+        const [first, last] = [places[start], places[start + size]];
+        if (id !== null) out.addAt(id, base + first, base + last);
+        else if (this.byteIds !== null) this.addBytes(normal.slice(start, start + size), bytes, first, last, out);
+        else if (isBehindUnknown) out.stops[out.stops.length - 1] = base + last;
+        else out.addAt(this.unknown, base + first, base + last);
+        isBehindUnknown = id === null;
+        start += size;
+      }
+    }
+    out.reached = base + bytes.length;
+  }
+
+  // The bytes of a character: each has its own place, or the last one all of it where normalisation changed it.
+  addBytes(part, bytes, first, last, out) {
+    const base = out.reached;
+    const isText = bytes.slice(first, last) === part;
+    Array.from(part).forEach((byte, at) => {
+      const isLast = at === part.length - 1;
+      const [start, stop] = isText ? [first + at, first + at + 1] : [first, isLast ? last : first];
+      out.addAt(this.byteIds[byte.charCodeAt(0)], base + start, base + stop);
+    });
+  }
+
+  steps(word, ids) {
+    return this.cutter.steps(word, ids, (id) => toBytes(this.spellingOf(id)));
+  }
+}
+
+// How many bytes the character has that begins at a place.
+function sizeAt(bytes, place) {
+  return Math.min(lengthOfCharacter(bytes.charCodeAt(place)), bytes.length - place);
+}

@@ -1,0 +1,119 @@
+// SentencePiece's normaliser: symbols stay, the longest key of a table gives way to its replacement, and spaces are
+// dropped, put in front or behind, and written as ▁.
+
+class SentencePieceNormalizer {
+  constructor({ charsmap, symbols, add_prefix, add_suffix, removes_spaces, marks_spaces }) {
+    this.table = charsmap === "" ? null : new ReplacementTable(charsmap);
+    this.symbols = new Map();
+    for (const symbol of symbols.map(toBytes).sort((one, other) => other.length - one.length)) {
+      if (!this.symbols.has(symbol[0])) this.symbols.set(symbol[0], []);
+      this.symbols.get(symbol[0]).push(symbol);
+    }
+    Object.assign(this, { addPrefix: add_prefix, addSuffix: add_suffix, removes: removes_spaces });
+    this.space = marks_spaces ? SPACE_SIGN : " ";
+  }
+
+  // The longest symbol at a place, or undefined.
+  symbolAt(bytes, place) {
+    return this.symbols.get(bytes[place])?.find((symbol) => bytes.startsWith(symbol, place));
+  }
+
+  // The normalised bytes, and for each of them, and their end, where in the text it is from.
+  normalize(bytes) {
+    const made = [];
+    const places = [];
+    const add = (part, place) => {
+      made.push(part);
+      for (let at = 0; at < part.length; at++) places.push(place);
+    };
+    let place = this.removes ? this.behindSpaces(bytes) : 0;
+    if (place === bytes.length) return { normal: "", places: [] };
+    if (this.addPrefix) add(this.space, place);
+    let isBehindSpace = this.removes;
+    while (place < bytes.length) {
+      const { size, part } = this.unitAt(bytes, place);
+      const kept = isBehindSpace ? part.replace(/^ +/, "") : part;
+      if (kept !== "") {
+        add(kept.includes(" ") ? kept.replaceAll(" ", this.space) : kept, place);
+        isBehindSpace = this.removes && kept.endsWith(" ");
+      }
+      place += size;
+    }
+    let normal = made.join("");
+    while (this.removes && normal.endsWith(this.space)) {
+      normal = normal.slice(0, -this.space.length);
+      place = places[normal.length];
+      places.length = normal.length;
+    }
+    if (this.addSuffix) {
+      normal += this.space;
+      for (let at = 0; at < this.space.length; at++) places.push(place);
+    }
+    places.push(place);
+    return { normal, places };
+  }
+
+  behindSpaces(bytes) {
+    let place = 0;
+    while (place < bytes.length) {
+      const { size, part } = this.unitAt(bytes, place);
+      if (part !== " ") break;
+      place += size;
+    }
+    return place;
+  }
+
+  // What stands at a place: how many bytes, and what becomes of them before spaces are looked at.
+  unitAt(bytes, place) {
+    const symbol = this.symbolAt(bytes, place);
+    if (symbol !== undefined) return { size: symbol.length, part: symbol };
+    const found = this.table === null ? null : this.table.longest(bytes, place);
+    if (found !== null) return found;
+    const size = sizeAt(bytes, place);
+    return { size, part: bytes.slice(place, place + size) };
+  }
+}
+
+// The keys of a table in a double array, as Darts-clone lays it out, and their replacements.
+class ReplacementTable {
+  constructor(base64) {
+    const table = Uint8Array.from(fromBase64(base64), (byte) => byte.charCodeAt(0));
+    const view = new DataView(table.buffer);
+    const size = view.getUint32(0, true);
+    this.units = Uint32Array.from({ length: size / 4 }, (_, at) => view.getUint32(4 + 4 * at, true));
+    this.replacements = fromCodes(Array.from(table.subarray(4 + size)));
+  }
+
+  longest(bytes, start) {
+    let place = offsetOf(this.units[0]);
+    let [size, value] = [0, 0];
+    for (let stop = start + 1; stop <= bytes.length; stop++) {
+      const byte = bytes.charCodeAt(stop - 1);
+      place ^= byte;
+      const unit = this.units[place];
+      if (((unit & 0x800000ff) >>> 0) !== byte) break;
+      place ^= offsetOf(unit);
+      if ((unit >>> 8) & 1) [size, value] = [stop - start, this.units[place] & 0x7fffffff];
+    }
+    if (size === 0) return null;
+    return { size, part: this.replacements.slice(value, this.replacements.indexOf("\0", value)) };
+  }
+}
+
+function offsetOf(unit) {
+  return (unit >>> 10) << ((unit & 0x200) >>> 6);
+}
+
+const BASE64_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// Not `atob`: that belongs to browsers.
+function fromBase64(text) {
+  const codes = [];
+  let [bits, held] = [0, 0];
+  for (const sign of text.replace(/=+$/, "")) {
+    held = ((held << 6) | BASE64_SIGNS.indexOf(sign)) & 0xfffff;
+    bits += 6;
+    if (bits >= 8) codes.push((held >> (bits -= 8)) & 255);
+  }
+  return fromCodes(codes);
+}
