@@ -239,9 +239,11 @@ def test_segments_are_compared_with_the_whole(chat: Callable[..., Any]) -> None:
         (["talk.json", "--max-tokens", "3"], "talk.json: the conversation cannot be cut to 3 tokens"),
         (["talk.json", "--npz", "."], ". is a folder"),
         (["talk.json", "--tools", "none"], "none cannot be read"),
+        (["talk.json", "--tools", "empty"], "hint:  tools are a list"),
     ],
 )
 def test_what_is_wrong_is_said(chat: Callable[..., Any], given: list[str], message: str) -> None:
+    Path("empty").touch()
     done = chat(*given)
     assert done.code in (1, 2)
     assert message in done.stderr

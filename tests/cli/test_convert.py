@@ -114,12 +114,18 @@ def test_roles_and_a_chat_template_are_written(
     run(*arguments, "--force").refused(1, "'notes.txt', which would not be written")
 
 
+def test_a_name_without_an_option_is_not_left_out(run: Callable[..., Any], trained: Path) -> None:
+    """-t has a default: what was named would not be what is converted."""
+    done = run("convert", trained, "--to", "tokenizers", "--out", "made.json")
+    done.refused(2, "is named without an option", f"-t {trained} converts it")
+
+
 def test_what_exists_is_replaced_only_when_asked(
     run: Callable[..., Any], trained: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "made").write_bytes(b"old")
     arguments = ["convert", "-t", trained, "--to", "token_bytes", "--out", "made"]
-    run(*arguments).refused(1, "made exists", "--force replaces it")
+    run(*arguments).refused(1, "made exists", "--force replaces it; --out names another file")
     assert (tmp_path / "made").read_bytes() == b"old"
     run(*arguments, "--force").good()
     assert (tmp_path / "made").read_bytes().startswith(b"\x93NUMPY")
@@ -137,7 +143,7 @@ def test_what_exists_is_replaced_only_when_asked(
         (["--to", "tiktokn", "--out", "x"], (2, "no format 'tiktokn'", "did you mean 'tiktoken'?")),
         (["--to", "tokbin"], (2, "tokbench convert -t NAME --to FORMAT --out PATH")),
         (["--out", "x"], (2, "tokbench convert -t NAME --to FORMAT --out PATH")),
-        (["one", "two", "--to", "tokbin", "--out", "x"], (2, "tokbench convert -t NAME")),
+        (["one", "two", "--to", "tokbin", "--out", "x"], (2, "-t one converts it")),
         (["--to", "tokbin", "--out", "x", "--role", "eos=<|pad|>"], (2, "knows neither roles nor")),
         (["--to", "transformers", "--out", "x", "--role", "eos"], (2, "--role 'eos'")),
         (["--to", "transformers", "--out", "x", "--role", "eos=</s>"], (2, "is not a special token")),

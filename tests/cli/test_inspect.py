@@ -90,6 +90,12 @@ def test_the_sheet_fits_eighty_columns(ranks: Path) -> None:
         assert words in done.stdout
 
 
+def test_spaces_of_added_tokens_are_seen(ranks: Path) -> None:
+    done = run("inspect", ranks, "--pattern", "gpt4", "--special-token", "   ", "--special-token", "<a b>")
+    assert "··· 258" in done.stdout
+    assert "<a·b> 259" in done.stdout
+
+
 def test_many_special_tokens_are_counted(ranks: Path) -> None:
     options = [part for number in range(20) for part in ("--special-token", f"<|{number:02}|>")]
     done = run("inspect", ranks, "--pattern", "gpt4", *options)

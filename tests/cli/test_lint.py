@@ -124,8 +124,30 @@ def test_a_text_is_checked_for_what_is_dangerous(run: Callable[..., Done], tmp_p
     assert (first["check"], first["document"]) == ("special-token-look-alike", 1)
     assert first["source"].endswith("data.jsonl:2")
     assert (first["places"][0]["line"], first["places"][0]["column"]) == (2, 3)
-    shown = run("lint", "--text", data, "-t", specials(tmp_path))
+    shown = run("lint", "--text", data.name, "-t", specials(tmp_path))
     assert any("special-token-look-alike" in line and "line 2, column 3" in line for line in shown.lines)
+
+
+def test_findings_in_a_text_fit_the_columns(
+    run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a long name of a file.txt").write_text(
+        "\n" * 800 + "p\u0430y a \u00e4 and another a\u0308\n"
+    )
+    done = run("lint", "--text", "a long name of a file.txt", "-t", specials(tmp_path))
+    assert "mixed-normal-forms" in done.stdout
+    assert max(map(len, done.lines)) <= 80
+
+
+@pytest.mark.parametrize("option", ["--sarif", "--verdicts"])
+def test_a_folder_instead_of_a_file_is_told_before_any_work(
+    run: Callable[..., Done], tmp_path: Path, option: str
+) -> None:
+    run("lint", "-t", "nowhere", option, tmp_path).refused(
+        2, "is a folder", f"{option} names the file to write"
+    )
 
 
 def test_a_clean_text_passes_and_fail_on_decides(run: Callable[..., Done], tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ _SHAREGPT_ROLES = {
     "observation": "tool",
 }
 _LISTS = ("tools", "documents")
+_TOOLS_HINT = 'tools are a list: [{"type": "function", "function": {"name": "f", "parameters": {}}}]'
 _HINT = 'a conversation is {"messages": [{"role": "user", "content": "Hi"}]}, or the list alone'
 
 
@@ -159,7 +160,7 @@ def conversation_of(
 
 def parse_tools(data: bytes, *, name: str) -> tuple[Mapping[str, Any], ...]:
     """The tools of a file: a JSON list of objects, or an object with `tools`. Raises `ModelFormatError`."""
-    value = _parsed(data, place=name)
+    value = _parsed(data, place=name, hint=_TOOLS_HINT)
     return _objects(
         value.get("tools") if isinstance(value, dict) and "tools" in value else value,
         place=name,
@@ -260,7 +261,7 @@ def _loaded(line: bytes) -> object:
         return _NotJson()
 
 
-def _parsed(data: bytes, *, place: str) -> Any:
+def _parsed(data: bytes, *, place: str, hint: str = _HINT) -> Any:
     import orjson
 
     try:
@@ -268,7 +269,7 @@ def _parsed(data: bytes, *, place: str) -> Any:
     except orjson.JSONDecodeError as error:
         where = f", line {error.lineno}" if "line" not in place else ""
         raise ModelFormatError(
-            f"{place}{where}, column {error.colno}", "JSON", error.msg.partition(":")[0], hint=_HINT
+            f"{place}{where}, column {error.colno}", "JSON", error.msg.partition(":")[0], hint=hint
         ) from None
     return _checked(value, place=place)
 

@@ -112,29 +112,29 @@ class PlainFirst:
             known = param.type_descriptor.parameter_info
             if is_list and isinstance(value, list | tuple):
                 annotation = get_args(annotation)[0]
-                value = next((one for one in value if not _is_taken(one, annotation)), None)
+                value = next((one for one in value if not _is_taken(one, annotation, known)), None)
             if known.parser is None and isinstance(value, str):
                 error.message = _what_is_wrong(value, annotation, known) or error.message
             raise
 
 
-def _is_taken(text: Any, annotation: Any) -> bool:
+def _is_taken(text: Any, annotation: Any, known: Any) -> bool:
     """Whether a value of a list is taken, as far as its type can be told here."""
     if annotation is not int:
         return text in (_choices(annotation) or [text])
     try:
-        int(text)
+        return _is_between(int(text), known)
     except ValueError:
         return False
-    return True
 
 
 def _is_within(value: Any, described: Any) -> bool:
     """Whether a value needs no look at its bounds, as a default that keeps to them."""
-    known = described.parameter_info
-    return not described.is_ranged or (
-        (known.min is None or value >= known.min) and (known.max is None or value <= known.max)
-    )
+    return not described.is_ranged or _is_between(value, described.parameter_info)
+
+
+def _is_between(value: Any, known: Any) -> bool:
+    return (known.min is None or value >= known.min) and (known.max is None or value <= known.max)
 
 
 def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:

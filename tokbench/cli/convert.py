@@ -89,7 +89,12 @@ def convert(
     names = compared or []
     if check and (len(names) != 2 or to is not None or out is not None or accept_rounding):
         raise ConfigError("--check compares two tokenizers", hint="tokbench convert --check A B")
-    if not check and (names or to is None or out is None):
+    if not check and names:
+        raise ConfigError(
+            f"{names[0]!r} is named without an option",
+            hint=f"-t {names[0]} converts it; --check A B compares two tokenizers",
+        )
+    if not check and (to is None or out is None):
         raise ConfigError(
             "what to convert to, and where, is needed", hint="tokbench convert -t NAME --to FORMAT --out PATH"
         )

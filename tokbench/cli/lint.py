@@ -12,7 +12,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import ThreadsOption, taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
@@ -161,6 +161,8 @@ def lint(
             "--verdicts": verdicts is not None,
         },
     )
+    refuse_folder(sarif, option="--sarif")
+    refuse_folder(verdicts, option="--verdicts")
     if list_ or explain is not None:
         _show_rules(explain, json=json, color=color)
         return

@@ -48,10 +48,10 @@ _FORM = {"json", "csv", "markdown", "latex", "out", "html", "plot", "color", "pr
 """Options that say how figures are shown."""
 
 
-def refuse_folder(out: Path | None) -> None:
-    """Raise `ConfigError`, before any work, where --out names a folder."""
+def refuse_folder(out: Path | None, *, option: str = "--out") -> None:
+    """Raise `ConfigError`, before any work, where an option for a file names a folder."""
     if out is not None and out.is_dir():
-        raise ConfigError(f"{out} is a folder", hint="--out names the file to write")
+        raise ConfigError(f"{out} is a folder", hint=f"{option} names the file to write")
 
 
 @dataclass(frozen=True, slots=True)

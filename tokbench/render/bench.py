@@ -83,8 +83,8 @@ def legend(bench: Bench) -> Iterator[str]:
     documents = "one document" if bench.documents == 1 else f"{bench.documents:,} documents"
     threads = "one thread" if bench.threads == 1 else f"{bench.threads} threads"
     yield (
-        f"{BEST} best; medians of at most {bench.runs} rounds, in turns; on {documents}, {bench.num_bytes:,} bytes, "
-        f"and {counted(bench.prompts, 'prompt')} of 20 to 200 characters; batch on {threads}"
+        f"{BEST} best; medians of at most {counted(bench.runs, 'round')}, in turns; on {documents}, "
+        f"{bench.num_bytes:,} bytes, and {counted(bench.prompts, 'prompt')} of 20 to 200 characters; batch on {threads}"
     )
     if len(bench.entries) > 1:
         yield f"× {bench.baseline}: as many times its figure, round by round, with the lowest and the highest"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.render.amounts import amount
 from tokbench.render.exports import result_forms
-from tokbench.render.glyphs import visible
+from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.table import table_of_rows, text_cell, text_column
 from tokbench.render.terminal import print_rows
 from tokbench.workbench.inspect import PARTS
@@ -116,6 +116,8 @@ def _tokens(tokens: Mapping[str, int]) -> Text:
     if not tokens:
         return Text("none")
     by_id = sorted(tokens.items(), key=lambda item: item[1])
-    shown = [f"{visible(text)} {id}" for text, id in by_id[:_TOKENS_SHOWN]]
+    shown = [
+        f"{text_of(spelled(text.encode(errors='surrogatepass')))} {id}" for text, id in by_id[:_TOKENS_SHOWN]
+    ]
     more = [f"and {len(by_id) - _TOKENS_SHOWN:,} more"] if len(by_id) > _TOKENS_SHOWN else []
     return Text("\n".join([*shown, *more]))

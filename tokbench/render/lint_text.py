@@ -30,7 +30,7 @@ def render_text_lint(result: TextLint, *, console: Console, shown: int | None = 
     """
     order = list(_STYLES)
     worst = sorted(result.findings, key=lambda finding: (order.index(finding.severity), finding.document))
-    table = grid("label", "label", "label", "text")
+    table = grid("label", "label", "text", "text")
     for finding in worst[:shown]:
         table.add_row(
             Text(finding.severity.value, style=_STYLES[finding.severity]),

@@ -287,7 +287,8 @@ def _check_place(out: Path, product: Product, *, overwrite: bool) -> None:
     if not is_file and not out.is_dir():
         raise StoreError(f"{out} is a file", hint="--out names the folder to write")
     if not overwrite:
-        raise StoreError(f"{out} exists", hint="--force replaces it; --out names another folder")
+        other = "file" if is_file else "folder"
+        raise StoreError(f"{out} exists", hint=f"--force replaces it; --out names another {other}")
     known = {*product.files, *product.at_times}
     if not is_file and (strangers := sorted({path.name for path in out.iterdir()} - known)):
         raise StoreError(
