@@ -79,13 +79,11 @@ def test_every_option_does_something(write, run, trained, special_ids, tmp_path)
     assert len(ids_of(tmp_path / "whole")) == 1
     (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
     run("shards", "write", "bad.txt", "-t", trained, "--out", "bad").refused(1, "not UTF-8")
-    done = run(
-        "shards", "write", "bad.txt", "-t", trained, "--out", "bad", "--errors", "replace", "--resume"
-    ).refused(1, "--errors was strict, and is replace")
-    done = run(
-        "shards", "write", "bad.txt", "-t", trained, "--out", "bad", "--errors", "replace", "--force"
-    ).good()
+    assert not (tmp_path / "bad").exists()
+    done = run("shards", "write", "bad.txt", "-t", trained, "--out", "bad", "--errors", "replace").good()
     assert done.stderr == "note: 1 byte that is not UTF-8 was replaced by U+FFFD\n"
+    done = run("shards", "write", "bad.txt", "-t", trained, "--out", "bad", "--errors", "skip", "--resume")
+    done.refused(1, "--errors was replace, and is skip")
     progress = write("--force", "--progress", "json").good()
     assert {json.loads(line)["phase"] for line in progress.stderr.splitlines()} == {"reading", "encoding"}
 
@@ -316,4 +314,4 @@ def test_verify_says_what_is_wrong(write, run, trained, tmp_path):
     path.unlink()
     assert run("shards", "verify", "shards").code == 3
     run("shards", "verify", "corpus").refused(1, "no finished shards")
-    run("shards", "verify", "missing").refused(1, "no finished shards")
+    run("shards", "verify", "missing").refused(1, "missing does not exist")

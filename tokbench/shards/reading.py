@@ -85,6 +85,10 @@ def read_index(folder: Path) -> ShardIndex:
     except FileNotFoundError as error:
         if path.exists():
             raise ModelFormatError(error.filename, "the index of a part", "none", hint=_INCOMPLETE) from None
+        if not folder.exists():
+            raise StoreError(
+                f"{folder} does not exist", hint="name a folder of `tokbench shards write`"
+            ) from None
         hint = "`tokbench shards write PATH --out DIR` writes them; --resume continues an interrupted run"
         raise StoreError(f"{folder} holds no finished shards: it has no {INDEX_NAME}", hint=hint) from None
     except OSError as error:

@@ -132,6 +132,12 @@ def write_shards(
             is_stream = any(file.stream for file in corpus.files)
             hint = "--force starts again" if is_stream else "--resume continues after the last finished shard"
             raise KeyboardInterrupt(hint) from None
+        except Exception:
+            if not journal.finished.shards:  # nothing to go on with: the text may be another one next time
+                journal.close()
+                clear_folder(folder, keep=[])
+                (folder / JOURNAL_NAME).unlink(missing_ok=True)
+            raise
         finally:
             journal.close()
     return open_shards(folder)

@@ -194,3 +194,5 @@ def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
             parse_index(data, path=tmp_path / "index.json")
     with pytest.raises(StoreError, match="no finished shards"):
         tokbench.open_shards(tmp_path)
+    with pytest.raises(StoreError, match="nowhere does not exist"):
+        tokbench.open_shards(tmp_path / "nowhere")

@@ -12,7 +12,7 @@ from support.sharded import EOS, TEXTS, tokenizer
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import ConfigError, CorpusError, StoreError
+from tokbench.errors import ConfigError, CorpusError, SpecialTokenError, StoreError
 from tokbench.shards.layout import npy_header
 from tokbench.shards.plan import chosen_dtype, chosen_eos
 
@@ -177,6 +177,27 @@ def test_a_corpus_without_a_document_is_an_error(tmp_path: Path) -> None:
     corpus = tokbench.open_corpus(tmp_path / "empty.txt", documents="lines")
     with pytest.raises(CorpusError, match="there is no text"):
         tokbench.write_shards(tokenizer(), corpus, tmp_path / "shards")
+    assert not (tmp_path / "shards").exists()
+
+
+def test_a_run_that_fails_before_its_first_shard_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second run, after the text was repaired, is another one: there is nothing to go on with."""
+    monkeypatch.setattr("tokbench.shards.run._BATCH_CHARACTERS", 50)
+    (tmp_path / "bad.txt").write_text("a text\n" * 50 + EOS, encoding="utf-8")
+    corpus = tokbench.open_corpus(tmp_path / "bad.txt", documents="lines")
+    for shard_tokens, left in ((10**6, set()), (10, {"journal.jsonl", "shard-00000.npy"})):
+        with pytest.raises(SpecialTokenError):
+            tokbench.write_shards(
+                tokenizer(),
+                corpus,
+                tmp_path / "shards",
+                shard_tokens=shard_tokens,
+                special=SpecialPolicy.RAISE,
+            )
+        assert (tmp_path / "shards").exists() == bool(left)
+        assert left <= {path.name for path in tmp_path.glob("shards/*")}
 
 
 def test_a_corpus_that_changes_meanwhile_is_an_error(

@@ -22,8 +22,8 @@ def locked(folder: Place, *, is_shared: bool) -> Iterator[None]:
     """Hold a folder as long as the block runs; the lock of a process that is killed is gone with it.
 
     Args:
-        folder: it is made where it is missing. Object stores have no locks, nor have some file systems: nothing is
-            done there.
+        folder: it is made where it is missing, and taken away again if the block leaves nothing in it. Object
+            stores have no locks, nor have some file systems: nothing is done there.
         is_shared: whether others of these may hold it too.
 
     Raises:
@@ -36,6 +36,7 @@ def locked(folder: Place, *, is_shared: bool) -> Iterator[None]:
     ['.lock']
     """
     path = folder.local
+    is_new = path is not None and not path.exists()
     file = None if path is None else _held(path, is_shared=is_shared)
     if path is None or file is None:
         yield
@@ -47,6 +48,8 @@ def locked(folder: Place, *, is_shared: bool) -> Iterator[None]:
             if not is_shared:
                 with suppress(OSError):
                     (path / LOCK_NAME).unlink()
+                    if is_new:
+                        path.rmdir()  # only where it is empty
 
 
 def _held(folder: Path, *, is_shared: bool) -> BinaryIO | None:

@@ -38,9 +38,18 @@ def test_who_may_hold_a_folder_together(
         else:
             with locked(folder, is_shared=second):
                 pass
+    (tmp_path / "new" / "folder").mkdir(parents=True, exist_ok=True)
     with locked(folder, is_shared=False):
         pass
     assert list((tmp_path / "new" / "folder").iterdir()) == []
+
+
+def test_a_folder_that_it_made_is_gone_when_nothing_is_in_it(tmp_path: Path) -> None:
+    with locked(place_of(tmp_path / "empty"), is_shared=False):
+        pass
+    with locked(place_of(tmp_path / "full"), is_shared=False):
+        (tmp_path / "full" / "words").touch()
+    assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == ["full", "full/words"]
 
 
 def test_what_goes_wrong_under_it_is_not_its_own(tmp_path: Path) -> None:
