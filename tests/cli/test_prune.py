@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.huggingface import added
+from support.huggingface import added, word_level
 from support.lint import byte_level
 
 import tokbench
@@ -122,6 +122,8 @@ def test_other_folders_are_left_alone(run: Callable[..., Done], tokenizer: Path,
     run(*options[:-1], "text.txt").refused(1, "text.txt is a file")
 
 
-def test_a_tokenizer_that_is_no_byte_level_bpe_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
-    (tmp_path / "vocab.txt").write_text("[UNK]\na\nb\n##b\n")
-    run("prune", "vocab.txt", "--script", "Latin", "--out", "new").refused(1, "WordPiece")
+def test_a_tokenizer_of_words_alone_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(word_level())
+    run("prune", "tokenizer.json", "--script", "Latin", "--out", "new").refused(
+        1, "a WordLevel has no pieces"
+    )

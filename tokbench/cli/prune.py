@@ -72,7 +72,7 @@ def prune(
         typer.Argument(
             autocompletion=completion.tokenizers,
             metavar="TOKENIZER",
-            help="A byte-level BPE or a Unigram, named as for -t.",
+            help="What to remove tokens from, named as for -t.",
         ),
     ],
     out: Annotated[
@@ -96,8 +96,8 @@ def prune(
 
     Of a BPE, a token goes only when no merge that stays needs it, the least
     frequent first; of a Unigram, those pieces go first without which the text
-    loses least likelihood. Bytes, special tokens, and the single characters of
-    a Unigram always stay.
+    loses least likelihood; of a WordPiece, those without which it gains fewest
+    tokens. Bytes, single characters of pieces, and special tokens always stay.
     """
     from tokbench.render.prune import render_prune
     from tokbench.workbench.prune import prune as prune_tokens

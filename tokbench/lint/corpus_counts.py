@@ -46,7 +46,7 @@ def count_corpus(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | N
     """
     frequencies = np.zeros(tokenizer.info.vocab_size, np.int64)
     documents = num_bytes = 0
-    for batch in _batches(texts):
+    for batch in batches(texts):
         ids = tokenizer.encode_batch(batch, threads=threads).ids
         frequencies += np.bincount(ids, minlength=len(frequencies))
         documents += len(batch)
@@ -54,7 +54,8 @@ def count_corpus(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | N
     return CorpusCounts(frequencies, documents, num_bytes)
 
 
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+def batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Texts in lists of a few million characters."""
     batch: list[str] = []
     characters = 0
     for text in texts:

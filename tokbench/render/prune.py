@@ -40,6 +40,20 @@ _WORDS: dict[Algorithm, _Words] = {
         unit="pre-token",
         changed="as the surviving merges say",
     ),
+    "character_bpe": _Words(
+        needed="that merges still need",
+        always="single characters, bytes, special and added tokens",
+        made="what they are merged of",
+        unit="word",
+        changed="with other tokens, and the same text",
+    ),
+    "wordpiece": _Words(
+        needed="without which words would become unknown",
+        always="single characters, special and added tokens",
+        made="as pieces of words",
+        unit="word",
+        changed="with other tokens, and the same text",
+    ),
     "unigram": _Words(
         needed="that no others spell",
         always="single characters, bytes, special and added tokens",

@@ -66,7 +66,7 @@ def choose_leaves(
     """
     if size is not None and size < len(tokens.kept):
         raise ConfigError(
-            f"the bytes and the special tokens alone are {len(tokens.kept):,} tokens, more than {size:,}",
+            f"the bytes or characters and the special tokens alone are {len(tokens.kept):,} tokens, more than {size:,}",
             hint=f"--size takes {len(tokens.kept)} or more here",
         )
     leaves = _Leaves(tokens, frequencies)

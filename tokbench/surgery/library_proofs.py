@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokbench.convert.conversion import Source
@@ -11,15 +11,17 @@ from tokbench.convert.proof import ProofError, prove
 from tokbench.convert.targets import sentencepiece as models
 from tokbench.convert.targets import tiktoken as ranks
 from tokbench.convert.targets import tokenizers as documents
+from tokbench.convert.targets import wordpiece as word_lists
 from tokbench.core.descriptions import DescribesItself
-from tokbench.errors import ConversionError
+from tokbench.errors import ConversionError, TokbenchError
 from tokbench.opening.recognition import Format
-from tokbench.surgery.output_folder import DOCUMENT_NAME, RANKS_NAME
+from tokbench.surgery.output_folder import DOCUMENT_NAME, RANKS_NAME, WORD_LIST_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.convert.proof import ProofResult
+    from tokbench.convert.conversion import Product
+    from tokbench.convert.proof import Peer, ProofResult
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
 
@@ -35,12 +37,14 @@ class LibraryProofs:
         encodings: the comparison with each library that opens a file of it.
         ranks: its rank file; None where none is wanted, or where tiktoken would give other ids.
         document: the `tokenizer.json` of a SentencePiece model; None where tokenizers would give other ids.
+        word_list: the `vocab.txt` of a WordPiece; None where none is wanted, or where its readers would give other ids.
         notes: what its user has to know, a sentence each.
     """
 
     encodings: tuple[ProofResult, ...]
     ranks: bytes | None = None
     document: bytes | None = None
+    word_list: bytes | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -94,16 +98,52 @@ def prove_model_in_libraries(
         product = documents.make(source)
         beside = path.with_name(DOCUMENT_NAME)
         beside.write_bytes(product.files[""])
-        second = _agreeing(prove(tokenizer, product.open(beside), seed=seed, progress=progress))
+        second = _agreeing(prove(tokenizer, _opened(product, beside), seed=seed, progress=progress))
     except ConversionError as error:
         return LibraryProofs((first,), notes=(f"{DOCUMENT_NAME} is left out: {error.reason}",))
     return LibraryProofs((first, second), document=product.files[""], notes=product.notes)
+
+
+def prove_word_list_in_libraries(
+    tokenizer: Tokenizer, path: Path, *, seed: int, progress: Progress
+) -> LibraryProofs:
+    """Compare a WordPiece with its `tokenizer.json` and with its `vocab.txt`, both in tokenizers.
+
+    Args:
+        tokenizer: as it runs.
+        path: its `tokenizer.json`; a `vocab.txt` is made beside it to be opened.
+        seed: draws the generated texts.
+        progress: told how far it is.
+
+    Raises:
+        ProofError: tokenizers gives other ids.
+    """
+    first = prove_in_libraries(tokenizer, path, with_ranks=False, seed=seed, progress=progress)
+    try:
+        product = word_lists.make(source_of(tokenizer))
+        beside = path.with_name(WORD_LIST_NAME)
+        beside.write_bytes(product.files[""])
+        second = _agreeing(prove(tokenizer, _opened(product, beside), seed=seed, progress=progress))
+    except ConversionError as error:
+        return replace(first, notes=(f"{WORD_LIST_NAME} is left out: {error.reason}",))
+    second = replace(second, second=f"{second.second}, by {WORD_LIST_NAME},")
+    return LibraryProofs((*first.encodings, second), word_list=product.files[""], notes=product.notes)
 
 
 def source_of(tokenizer: Tokenizer) -> Source:
     """A tokenizer as conversions take it."""
     described = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
     return Source(tokenizer=tokenizer, description=described)
+
+
+def _opened(product: Product, path: Path) -> Peer:
+    """A file as its library opens it. Raises `ConversionError` where it does not: it may want more than we do."""
+    try:
+        return product.open(path)
+    except TokbenchError:
+        raise
+    except Exception as error:
+        raise ConversionError(f"the library it is for does not open it: {error}") from error
 
 
 def _agreeing(proof: ProofResult) -> ProofResult:

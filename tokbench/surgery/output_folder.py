@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 DOCUMENT_NAME = "tokenizer.json"
 RANKS_NAME = "ranks.tiktoken"
 MODEL_NAME = "tokenizer.model"
+WORD_LIST_NAME = "vocab.txt"
 MODEL_SUFFIX = ".model"
 MAP_NAME = "id_map.json"
 INIT_NAME = "init.json"
 PATCH_NAME = "config_patch.json"
 SCRIPT_NAME = "resize_embeddings.py"
 _NAMES = {
-    *(DOCUMENT_NAME, RANKS_NAME, MAP_NAME, INIT_NAME, PATCH_NAME, SCRIPT_NAME),
+    *(DOCUMENT_NAME, RANKS_NAME, WORD_LIST_NAME, MAP_NAME, INIT_NAME, PATCH_NAME, SCRIPT_NAME),
     *("tokenizer_config.json", "generation_config.json", "chat_template.jinja"),
 }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokbench.surgery.bpe_document import BpeDocument
     from tokbench.surgery.id_map import IdMap
 
-Algorithm = Literal["bpe", "unigram"]
+Algorithm = Literal["bpe", "character_bpe", "unigram", "wordpiece"]
 """What tokens are removed from: proofs of each are told in its words."""
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tokbench.core.descriptions import DescribesItself, SentencePieceModel
+from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.libraries.huggingface.tokenizer_json import model_type
+from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.surgery.bpe_pruning import BpePruning
+from tokbench.surgery.character_pruning import CharacterPruning
 from tokbench.surgery.pruned_tokenizer import document_of
 from tokbench.surgery.unigram_pruning import UnigramPruning
+from tokbench.surgery.wordpiece_pruning import WordPiecePruning
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from tokbench.core.progress import Progress
     from tokbench.opening.request import Opened
@@ -82,13 +86,25 @@ def pruning_of(opened: Opened) -> Pruning:
         ConversionError: nothing does, or its file does not say what that needs.
     """
     described = opened.tokenizer.description() if isinstance(opened.tokenizer, DescribesItself) else None
-    if isinstance(described, SentencePieceModel) and _is_unigram(described.proto):
-        return UnigramPruning(opened, described.proto)
+    if isinstance(described, SentencePieceModel):
+        made = _OF_MODELS.get(parse_model(described.proto).model_type)
+        if made is not None:
+            return made(opened, described.proto)
     document = document_of(opened)
-    if model_type(document) == "Unigram":
-        return UnigramPruning(opened, document)
-    return BpePruning(opened, document)
+    kind = model_type(document)
+    if kind == "BPE":
+        is_of_bytes = DocumentSteps(document).is_byte_level
+        return BpePruning(opened, document) if is_of_bytes else CharacterPruning(opened, document)
+    if kind not in _OF_DOCUMENTS:
+        raise ConversionError(f"a {kind} has no pieces that others could take the place of")
+    return _OF_DOCUMENTS[kind](opened, document)
 
 
-def _is_unigram(proto: bytes) -> bool:
-    return parse_model(proto).model_type is ModelType.UNIGRAM
+_OF_MODELS: dict[ModelType, Callable[[Opened, bytes], Pruning]] = {
+    ModelType.UNIGRAM: UnigramPruning,
+    ModelType.BPE: CharacterPruning,
+}
+_OF_DOCUMENTS: dict[str, Callable[[Opened, Mapping[str, Any]], Pruning]] = {
+    "Unigram": UnigramPruning,
+    "WordPiece": WordPiecePruning,
+}

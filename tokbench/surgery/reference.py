@@ -7,10 +7,13 @@ which may be leaves then.
 The *loss* of a piece of a Unigram is its frequency times what its score is above that of the best other segmentation
 of its text. Pieces go one after another, the least loss first and of equals the one with the greatest id; the
 frequency of one that goes is added to the pieces of that segmentation.
+
+The loss of a piece of a WordPiece is how many tokens a text gains when words are matched without it.
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -180,3 +183,81 @@ def spelling(text: str, pieces: Mapping[int, tuple[str, float]]) -> tuple[float,
 
     found = max(every(text), key=rank, default=None)
     return None if found is None else (rank(found)[0], found)
+
+
+def prune_matches(
+    pieces: Mapping[int, str],
+    words: Mapping[str, int],
+    *,
+    kept: Collection[int] = (),
+    selected: Collection[int] = (),
+    most: int | None = None,
+    min_count: int | None = None,
+) -> PrunedPieces:
+    """Remove pieces of a WordPiece: those selected, then rare ones, then any; the one that adds least tokens first.
+
+    A piece without which a word would become unknown stays.
+
+    Args:
+        pieces: id → piece; "##" marks those inside words.
+        words: text → count.
+        kept: ids that stay.
+        selected: ids that go, whatever their loss.
+        most: how many pieces stay at most; None for any number.
+        min_count: pieces with fewer occurrences go; None keeps them.
+
+    "abc" (3 times) becomes "ab", "##c" and gains one token each time; "ab" (5 times by then) becomes "a", "##b".
+
+    >>> vocabulary = dict(enumerate(["a", "##b", "##c", "ab", "abc"]))
+    >>> prune_matches(vocabulary, {"ab": 2, "abc": 3}, kept=[0, 1, 2], most=3)
+    PrunedPieces(frequencies={0: 5, 1: 5, 2: 3}, removed=[4, 3])
+    """
+    left, removed = dict(pieces), []
+
+    def uses(id: int) -> int:
+        return sum(count * (longest_matches(word, left) or []).count(id) for word, count in words.items())
+
+    def loss(id: int) -> float:
+        without = {other: piece for other, piece in left.items() if other != id}
+        total = 0.0
+        for word, count in words.items():
+            before, after = longest_matches(word, left), longest_matches(word, without)
+            if before is not None:
+                total += inf if after is None else count * (len(after) - len(before))
+        return total
+
+    def remove(chosen: Collection[int]) -> bool:
+        """Remove the one of least loss; whether there was one."""
+        losses = {id: loss(id) for id in chosen if id not in kept}
+        found = min(losses.items(), key=lambda item: (item[1], -item[0]), default=(0, inf))
+        if found[1] == inf:
+            return False
+        removed.append(found[0])
+        del left[found[0]]
+        return True
+
+    while remove([id for id in left if id in selected]):
+        pass
+    while min_count is not None and remove([id for id in left if uses(id) < min_count]):
+        pass
+    while most is not None and len(left) > most and remove(list(left)):
+        pass
+    return PrunedPieces({id: uses(id) for id in left}, removed)
+
+
+def longest_matches(word: str, pieces: Mapping[int, str]) -> list[int] | None:
+    """The longest pieces that a word begins with, one after another; None for an unknown word.
+
+    >>> longest_matches("abc", {0: "a", 1: "ab", 2: "##c"}), longest_matches("abd", {0: "a", 1: "ab", 2: "##c"})
+    ([1, 2], None)
+    """
+    ids = {piece: id for id, piece in pieces.items()}
+    found: list[int] = []
+    rest, mark = word, ""
+    while rest:
+        fitting = [rest[:stop] for stop in range(len(rest), 0, -1) if mark + rest[:stop] in ids]
+        if not fitting:
+            return None
+        found.append(ids[mark + fitting[0]])
+        rest, mark = rest.removeprefix(fitting[0]), "##"
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tokbench.lint.corpus_counts import count_corpus
@@ -20,9 +19,11 @@ class TokenUsage:
 
     Attributes:
         frequencies: id → token occurrences.
+        words: text → count, of algorithms that go by words.
     """
 
-    frequencies: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    frequencies: Mapping[int, int] = field(default_factory=dict)
+    words: Mapping[str, int] = field(default_factory=dict)
 
 
 def count_usage(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | None) -> TokenUsage:

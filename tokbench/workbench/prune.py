@@ -157,7 +157,7 @@ def prune(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> PruneResult:
-    """Remove tokens from a byte-level BPE or a Unigram, prove what is left, and write it with a map of the ids.
+    """Remove tokens from a vocabulary, prove what is left, and write it with a map of the ids.
 
     Args:
         name: what `-t` takes.
@@ -174,7 +174,7 @@ def prune(
 
     Raises:
         ConfigError: nothing to go by, or fewer tokens than must stay.
-        ConversionError: it is neither, or a proof does not hold.
+        ConversionError: nothing is known to take the place of its tokens, or a proof does not hold.
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
     """
@@ -231,7 +231,7 @@ def prune(
         removal=removal,
         comparison=comparison,
         proofs=pruned.proofs,
-        notes=pruned.notes,
+        notes=(*_size_missed(removal, choice), *pruned.notes),
         seconds=clock.laps,
     )
 
@@ -254,6 +254,13 @@ def _samples(corpus: Corpus) -> Iterator[str]:
     documents = [text[:_PROVED_OF_EACH] for text in islice(corpus, _PROVED_DOCUMENTS)]
     for start in range(0, _PROVED_OF_EACH, _PROVED_CHARACTERS):
         yield from filter(None, (text[start : start + _PROVED_CHARACTERS] for text in documents))
+
+
+def _size_missed(removal: Removal, choice: Choice) -> Iterator[str]:
+    """That more tokens are left than were wanted, where they are."""
+    left = len(removal.frequencies)
+    if choice.size is not None and left > choice.size:
+        yield f"{left:,} tokens stay, more than the {choice.size:,} asked for: text needs each of the others"
 
 
 def _why_none(removal: Removal) -> str:

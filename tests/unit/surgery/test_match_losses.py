@@ -1,0 +1,74 @@
+"""Which pieces of a WordPiece go, worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tokbench.errors import ConfigError, ConversionError
+from tokbench.surgery.id_map import IdMap
+from tokbench.surgery.match_losses import choose_matches
+from tokbench.surgery.matched_pieces import (
+    MatchedPieces,
+    characters_without_piece,
+    check_pieces,
+    pieces_of_document,
+)
+
+LETTERS = ["[UNK]", "a", "b", "##a", "##b", "##c"]
+
+
+def pieces(*more: str) -> MatchedPieces:
+    vocab = {piece: id for id, piece in enumerate([*LETTERS, *more])}
+    return pieces_of_document({"model": {"unk_token": "[UNK]", "vocab": vocab}})
+
+
+def test_the_piece_that_adds_least_tokens_goes_first_and_words_are_matched_anew() -> None:
+    """abc (3 words) becomes ab ##c: 3 more; ab (2) becomes a ##b: 2 more, and goes first; abc then becomes a ##bc."""
+    words = {"abc": 3, "ab": 2, "bbc": 4}
+    assert choose_matches(pieces("ab", "abc", "##bc"), words=words, size=8).ids == (6,)
+    removal = choose_matches(pieces("ab", "abc", "##bc"), words=words, size=7)
+    assert removal.ids == (6, 7)
+    assert removal.frequencies == {0: 0, 1: 5, 2: 4, 3: 0, 4: 2, 5: 0, 8: 7}
+
+
+def test_a_piece_that_is_in_the_way_goes_first() -> None:
+    """abcb is ab ##c ##b, and without ab a ##bcb: one token less."""
+    removal = choose_matches(pieces("ab", "##bcb", "bb"), words={"abcb": 1, "bb": 1}, size=8)
+    assert removal.ids == (6,)
+
+
+def test_rare_pieces_go_whatever_their_loss() -> None:
+    assert choose_matches(pieces("ab", "abb", "##bb"), words={"abb": 1, "ab": 2}, min_count=2).ids == (8, 7)
+
+
+def test_pieces_with_a_character_that_is_none_stay() -> None:
+    found = pieces("ax", "ca", "ab")
+    removal = choose_matches(found, selected={6, 7, 8, 1, 0})
+    assert (removal.ids, removal.needed, removal.fixed) == ((8,), (6, 7), (0, 1))
+    assert dict(characters_without_piece(found)) == {"##x": 1, "c": 1}
+
+
+def test_a_piece_without_which_a_word_becomes_unknown_stays() -> None:
+    """abx is ab ##x; without ab it would be a and ##bx, and nothing: ##b comes after a, and ##bx is longer."""
+    found = pieces("ab", "##x", "##bxy", "##bx")
+    assert choose_matches(found, words={"abx": 1}, selected={6}).ids == (6,)
+    found = pieces("ab", "##cy", "##bc")
+    removal = choose_matches(found, words={"abcy": 1}, selected={6})
+    assert (removal.ids, removal.needed) == ((), (6,))
+
+
+def test_single_characters_alone_are_too_many() -> None:
+    with pytest.raises(ConfigError, match="alone are 6 tokens, more than 5"):
+        choose_matches(pieces(), size=5)
+
+
+def test_words_are_put_together_again() -> None:
+    found = pieces("ab", "##bc")
+    assert list(found.words([6, 7, 0, 1, 2, 4])) == ["abbc", "a", "bb"]
+
+
+def test_another_piece_is_noticed() -> None:
+    kept = IdMap.closing_up([0, 1, 2, 3, 4, 5, 7], size=8)
+    assert check_pieces(pieces("ab", "bc"), pieces("bc"), kept) == 6
+    with pytest.raises(ConversionError, match="the piece 'ab' would have the id of another"):
+        check_pieces(pieces("ab", "bc"), pieces("ab"), kept)

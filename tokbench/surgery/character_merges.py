@@ -1,0 +1,130 @@
+"""The pieces of a BPE over characters, as SentencePiece's, and what each of them is merged of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConversionError
+from tokbench.formats.ranked_merges import last_pair
+from tokbench.formats.sentencepiece.model import SPACE, PieceType
+from tokbench.opening.native_bpe import merge_pairs
+from tokbench.surgery.merge_parts import MergeParts, last_parts
+from tokbench.surgery.proofs import wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.surgery.id_map import IdMap
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterMerges:
+    """The tokens of a BPE over characters.
+
+    Attributes:
+        texts: id → text of the pieces that are merged, with ▁ for a space.
+        parts: what each of them is made of. Kept are single characters, all that is no such piece (special, unknown,
+            user-defined, unused and byte pieces), and what is made of a character that is no piece by itself.
+    """
+
+    texts: Mapping[int, str]
+    parts: MergeParts
+
+    @property
+    def token_bytes(self) -> dict[int, bytes]:
+        """The bytes of each piece that is merged, by id."""
+        return {id: text.replace(SPACE, " ").encode() for id, text in self.texts.items()}
+
+
+def merges_of_model(model: SentencePieceFile) -> CharacterMerges:
+    """The pieces of a SentencePiece model: two neighbours merge where they make one, the best score first.
+
+    >>> from tokbench.formats.sentencepiece.model import ModelPiece, SentencePieceFile
+    >>> texts = {"<unk>": PieceType.UNKNOWN, "a": PieceType.NORMAL, "b": PieceType.NORMAL, "ab": PieceType.NORMAL}
+    >>> pieces = tuple(ModelPiece(text, 0.0, type) for text, type in texts.items())
+    >>> found = merges_of_model(SentencePieceFile(pieces, {}, {}, {}))
+    >>> dict(found.parts.parts), sorted(found.parts.kept)
+    ({3: (1, 2)}, [0, 1, 2])
+    """
+    merged = {
+        id: piece
+        for id, piece in enumerate(model.pieces)
+        if piece.type in (PieceType.NORMAL, PieceType.UNUSED)
+    }
+    ranks = {piece.text: -piece.score for piece in merged.values()}
+    pairs = {id: last_pair(piece.text, ranks) for id, piece in merged.items() if len(piece.text) > 1}
+    return _found(
+        {id: piece.text for id, piece in merged.items()},
+        {id: pair for id, pair in pairs.items() if pair is not None},
+        ids=range(len(model.pieces)),
+        kept=(id for id, piece in merged.items() if piece.type is PieceType.UNUSED),
+    )
+
+
+def merges_of_document(document: Mapping[str, Any], *, path: Path | str) -> CharacterMerges:
+    """The pieces of a `tokenizer.json` whose BPE merges characters, as Llama 2's does.
+
+    Args:
+        document: parsed.
+        path: what error messages call it.
+
+    Raises:
+        ConversionError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merges.
+        ModelFormatError: its merges are no list of pairs.
+    """
+    model = document["model"]
+    for option in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
+        if model.get(option):
+            raise ConversionError(
+                f"its model has {option} = {model[option]!r}, and is not of plain characters"
+            )
+    added = document.get("added_tokens") or []
+    others = {token["content"] for token in added} | {model.get("unk_token")}
+    if model.get("byte_fallback"):
+        others |= {f"<0x{byte:02X}>" for byte in range(256)}
+    vocab = model["vocab"]
+    ranks = {pair: rank for rank, pair in enumerate(merge_pairs(model, path=path))}
+    texts = {id: text for text, id in vocab.items() if text not in others}
+    pairs = {}
+    for id, text in texts.items():
+        parts = last_parts(text, ranks)
+        if len(parts) == 2 and (parts[0], parts[1]) in ranks:
+            pairs[id] = parts[0], parts[1]
+    return _found(texts, pairs, ids=[*vocab.values(), *(token["id"] for token in added)])
+
+
+def check_merges(old: CharacterMerges, new: CharacterMerges, id_map: IdMap) -> int:
+    """How many pieces are merged of the same two as before.
+
+    Raises:
+        ConversionError: one is merged of others, or no more.
+    """
+    for id, text in new.texts.items():
+        before = old.parts.parts.get(id_map.new_to_old[id])
+        mapped = None if before is None else tuple(id_map.new(part) for part in before)
+        if new.parts.parts.get(id) != mapped:
+            raise wrong(f"the piece {text!r} would be merged of others than before")
+    return len(new.parts.parts)
+
+
+def _found(
+    texts: Mapping[int, str],
+    pairs: Mapping[int, tuple[str, str]],
+    *,
+    ids: Iterable[int],
+    kept: Iterable[int] = (),
+) -> CharacterMerges:
+    by_text = {text: id for id, text in texts.items()}
+    parts = {
+        id: (by_text[left], by_text[right])
+        for id, (left, right) in pairs.items()
+        if left in by_text and right in by_text
+    }
+    every = frozenset(ids)
+    fixed = {id for id, text in texts.items() if len(text) == 1 or (id in pairs and id not in parts)}
+    return CharacterMerges(
+        texts, MergeParts(every, parts, {}, frozenset({*kept, *fixed, *(every - texts.keys())}))
+    )

@@ -1,0 +1,105 @@
+"""Removing pieces from a SentencePiece model or a `tokenizer.json`: its files, and proofs whatever the algorithm."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.files.atomic_folder import write_folder
+from tokbench.opening.open import open_path
+from tokbench.opening.request import OpenRequest
+from tokbench.surgery.configuration import files_beside
+from tokbench.surgery.documents import pruned_document
+from tokbench.surgery.library_proofs import prove_in_libraries, prove_model_in_libraries
+from tokbench.surgery.output_folder import DOCUMENT_NAME, MODEL_NAME, MODEL_SUFFIX, WORD_LIST_NAME
+from tokbench.surgery.proofs import check_tokens
+from tokbench.surgery.pruned_model import pruned_model
+from tokbench.surgery.pruned_tokenizer import PrunedTokenizer, PruningProofs
+from tokbench.surgery.token_usage import TokenUsage, count_usage
+from tokbench.surgery.word_proofs import check_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+    from tokbench.opening.request import Opened
+    from tokbench.surgery.id_map import IdMap
+    from tokbench.surgery.library_proofs import LibraryProofs
+
+Content = bytes | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PiecePruning:
+    """What is the same for all tokenizers that are lists of pieces; see `pruning.Pruning`.
+
+    Attributes:
+        opened: the tokenizer.
+        content: what holds its pieces: a serialised `ModelProto`, or a parsed `tokenizer.json`.
+    """
+
+    opened: Opened
+    content: Content
+
+    def check(self, changed: Content, id_map: IdMap) -> int:
+        """How many pieces stay as good as they were, of what the file will hold. Raises `ConversionError`."""
+        raise NotImplementedError
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its user has to know of the algorithm, a sentence each."""
+        return ()
+
+    def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
+        """Compare what is left with its file in libraries. Raises `ProofError`."""
+        if isinstance(self.content, bytes):
+            return prove_model_in_libraries(new, path, seed=seed, progress=progress)
+        return prove_in_libraries(new, path, with_ranks=False, seed=seed, progress=progress)
+
+    def count(self, texts: Iterable[str], *, threads: int | None) -> TokenUsage:
+        """How often each token occurs."""
+        return count_usage(self.opened.tokenizer, texts, threads=threads)
+
+    def prune(
+        self, id_map: IdMap, *, name: str, texts: Iterable[str], seed: int, progress: Progress
+    ) -> PrunedTokenizer:
+        """Make the files, and prove them."""
+        old = self.opened.tokenizer
+        changed, files = self._changed(id_map)
+        [file_name] = files
+        made = self.check(changed, id_map)
+        with tempfile.TemporaryDirectory(prefix="tokbench-") as folder:
+            bare, trial = Path(folder) / "bare" / name, Path(folder) / "whole" / name
+            for place in (bare, trial):
+                place.parent.mkdir()
+            write_folder(bare, files, replace=False)
+            files |= files_beside(old, open_path(bare / file_name, OpenRequest()).tokenizer, id_map)
+            write_folder(trial, files, replace=False)
+            new = open_path(trial / file_name, OpenRequest()).tokenizer
+            kept = check_tokens(old, new, id_map)
+            segmentations = check_words(texts, tokenizers=(old, new), id_map=id_map)
+            proved = self.prove(new, trial / file_name, seed=seed, progress=progress)
+        for file, data in ((DOCUMENT_NAME, proved.document), (WORD_LIST_NAME, proved.word_list)):
+            if data is not None:
+                files[file] = data
+        proofs = PruningProofs(kept, made, segmentations, proved.encodings)
+        return PrunedTokenizer(new, files, proofs, (*self.notes, *proved.notes))
+
+    def _changed(self, id_map: IdMap) -> tuple[Content, dict[str, bytes]]:
+        """What holds the pieces that stay, and as a file."""
+        import orjson
+
+        if isinstance(self.content, bytes):
+            model = pruned_model(self.content, id_map)
+            return model, {self._model_name(): model}
+        document = pruned_document(self.content, id_map, path=self.opened.source.path)
+        data = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        return document, {DOCUMENT_NAME: data}
+
+    def _model_name(self) -> str:
+        names = [path.name for path in self.opened.source.files if path.suffix == MODEL_SUFFIX]
+        return names[0] if names else MODEL_NAME

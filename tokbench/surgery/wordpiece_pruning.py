@@ -1,0 +1,99 @@
+"""Removing pieces from a WordPiece, by the tokens that a text gains."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from tokbench.core.plurals import counted
+from tokbench.lint.corpus_counts import batches
+from tokbench.opening.recognition import Format
+from tokbench.surgery.library_proofs import prove_word_list_in_libraries
+from tokbench.surgery.match_losses import choose_matches
+from tokbench.surgery.matched_pieces import characters_without_piece, check_pieces, pieces_of_document
+from tokbench.surgery.piece_pruning import PiecePruning
+from tokbench.surgery.token_usage import TokenUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+    from tokbench.surgery.id_map import IdMap
+    from tokbench.surgery.leaves import Removal
+    from tokbench.surgery.library_proofs import LibraryProofs
+    from tokbench.surgery.matched_pieces import MatchedPieces
+    from tokbench.surgery.piece_pruning import Content
+    from tokbench.surgery.proofs import Algorithm
+
+_SHOWN = 3
+_WITH_WORD_LIST = (Format.WORDPIECE_VOCAB, Format.SAVED)
+"""The formats with a `vocab.txt`: what is made of them gets one, too."""
+
+
+@dataclass(frozen=True)
+class WordPiecePruning(PiecePruning):
+    """A WordPiece from which pieces are to go."""
+
+    algorithm: ClassVar[Algorithm] = "wordpiece"
+
+    @cached_property
+    def vocabulary(self) -> MatchedPieces:
+        """Its pieces."""
+        return _pieces(self.content)
+
+    @cached_property
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """The bytes of each piece that words are matched with."""
+        return self.vocabulary.token_bytes
+
+    @property
+    def kept(self) -> Collection[int]:
+        """The ids that always stay."""
+        return self.vocabulary.kept
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That words can become unknown on other text, where some can."""
+        without = characters_without_piece(self.vocabulary)
+        if not without:
+            return ()
+        some = ", ".join(piece for piece, _ in without.most_common(_SHOWN))
+        return (
+            f"{counted(len(without), 'character')} of its pieces, as {some}, are no pieces by themselves: on other "
+            "text a word with one may become unknown",
+        )
+
+    def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
+        """Compare what is left with its files in libraries. Raises `ProofError`."""
+        if self.opened.source.format not in _WITH_WORD_LIST:
+            return super().prove(new, path, seed=seed, progress=progress)
+        return prove_word_list_in_libraries(new, path, seed=seed, progress=progress)
+
+    def count(self, texts: Iterable[str], *, threads: int | None) -> TokenUsage:
+        """How often each word occurs that is not unknown."""
+        words: Counter[str] = Counter()
+        for batch in batches(texts):
+            encoded = self.opened.tokenizer.encode_batch(batch, threads=threads)
+            words.update(self.vocabulary.words(encoded.ids.tolist()))
+        return TokenUsage(words=words)
+
+    def choose(
+        self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
+    ) -> Removal:
+        """The pieces that go, by loss."""
+        return choose_matches(
+            self.vocabulary, words=usage.words, selected=selected, size=size, min_count=min_count
+        )
+
+    def check(self, changed: Content, id_map: IdMap) -> int:
+        """How many pieces stay as they were."""
+        return check_pieces(self.vocabulary, _pieces(changed), id_map)
+
+
+def _pieces(content: Content) -> MatchedPieces:
+    assert not isinstance(content, bytes)  # as no SentencePiece model is a WordPiece
+    return pieces_of_document(content)
