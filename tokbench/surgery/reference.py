@@ -206,11 +206,11 @@ def prune_matches(
         most: how many pieces stay at most; None for any number.
         min_count: pieces with fewer occurrences go; None keeps them.
 
-    "abc" (3 times) becomes "ab", "##c" and gains one token each time; "ab" (5 times by then) becomes "a", "##b".
+    "abc" (3 times) becomes "ab", "##c" and gains one token each time; "ab" (4 times, 7 by then) becomes "a", "##b".
 
     >>> vocabulary = dict(enumerate(["a", "##b", "##c", "ab", "abc"]))
-    >>> prune_matches(vocabulary, {"ab": 2, "abc": 3}, kept=[0, 1, 2], most=3)
-    PrunedPieces(frequencies={0: 5, 1: 5, 2: 3}, removed=[4, 3])
+    >>> prune_matches(vocabulary, {"ab": 4, "abc": 3}, kept=[0, 1, 2], most=3)
+    PrunedPieces(frequencies={0: 7, 1: 7, 2: 3}, removed=[4, 3])
     """
     left, removed = dict(pieces), []
 
