@@ -45,7 +45,7 @@ def train(
             autocompletion=completion.patterns,
             metavar="NAME",
             help="The split pattern: gpt2, gpt4 (the default), gpt4o, llama3, qwen2, nanochat, rustbpe, code, "
-            "none, or a regular expression.",
+            "superwords, none, or a regular expression.",
         ),
     ] = None,
     special_token: Annotated[
@@ -67,6 +67,12 @@ def train(
     objective: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The merge criterion: frequency or likelihood (wordpiece)."),
+    ] = None,
+    superwords: Annotated[
+        int | None,
+        tokens_option(
+            help="Let tokens hold several words once this many are learned, bytes included, e.g. 24k of 32k (bpe)."
+        ),
     ] = None,
     max_token_length: Annotated[
         int | None,
@@ -180,6 +186,7 @@ def train(
         "special_tokens": special_token,
         "min_frequency": min_frequency,
         "objective": objective,
+        "superwords": superwords,
         "max_token_length": max_token_length,
         "character_coverage": character_coverage,
         "byte_fallback": byte_fallback,

@@ -32,6 +32,11 @@ _MEANINGS = {
     r" ?[^\s\p{L}\p{N}]+": "punctuation, and a space before it, if any",
     r" ?[^\s\p{L}\p{N}]+[\r\n]*": "punctuation, a space before and line ends behind it, if any",
     r" ?[^\s\p{L}\p{N}]+[\r\n/]*": "punctuation, a space before and line ends behind it, if any",
+    r" ?[^\s\p{L}\p{N}]{2,}[\r\n/]*": "two or more of punctuation, a space before and line ends behind, if any",
+    r" +(?!\S)": "spaces but for the last one before a word",
+    r"(?: ?\p{L}+|[^\S ]+| ?[^\s\p{L}\p{N}](?![^\s\p{L}\p{N}])| (?=\p{N}))+": (
+        "words, and what stands between them but for digits"
+    ),
     r"\s+$": "white space at the end",
     r"\s*[\r\n]": "a line end",
     r"\s*[\r\n]+": "line ends",

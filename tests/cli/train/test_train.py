@@ -311,3 +311,32 @@ def test_training_again_gives_the_same_bytes(train, text):
     one = files_of(Path(train(text, "--name", "same", "--seed", "3")["directory"]))
     other = files_of(Path(train(text, "--name", "same", "--seed", "3", "--force")["directory"]))
     assert one == other
+
+
+# --- superwords -------------------------------------------------------------------------------
+
+
+def test_superwords_begin_at_a_number_of_tokens(run, tmp_path):
+    (tmp_path / "text.txt").write_text("by the way, it was by the way\n" * 20)
+    arguments = ["train", "text.txt", "--vocab-size", "290", "--superwords", "262", "--out", "out"]
+    run(*arguments).good()
+    run("train", "text.txt", "--vocab-size", "290", "--out", "words").good()
+    assert merges_of(tmp_path / "out")[:6] == merges_of(tmp_path / "words")[:6]
+    tokenizer = tokbench.load(tmp_path / "out")
+    assert any(b"by the way" in tokenizer.token_bytes(id) for id in tokenizer.encode("it was by the way"))
+    config = json.loads((tmp_path / "out" / "tokbench.json").read_text())["config"]
+    assert (config["pattern"], config["superwords"], config["words_pattern"]) == ("superwords", 262, "gpt4")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--superwords", "300"], ["--vocab-size"]),
+        (["--superwords", "1k", "--vocab-size", "500"], ["superwords is 1000", "256 to 500"]),
+        (["--superwords", "300", "--vocab-size", "500", "--trace"], ["traced"]),
+        (["--superwords", "300", "--vocab-size", "500", "--memory", "1GB"], ["whole texts"]),
+        (["--superwords", "300", "--vocab-size", "500", "--backend", "unigram"], ["superwords"]),
+    ],
+)
+def test_superwords_that_cannot_be(run, arguments, parts):
+    run("train", *arguments).refused(2, *parts)

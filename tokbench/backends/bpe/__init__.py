@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.core.progress import Progress, no_progress
+from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,10 +45,13 @@ class BpeBackend:
     ) -> BpeTokenizer:
         """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
         from tokbench.backends.bpe.parity.training import train_for_parity
+        from tokbench.backends.bpe.superwords import train_with_superwords
         from tokbench.backends.bpe.training import train
 
         if config.parity is not None:
             return train_for_parity(documents, config, progress=progress)
+        if config.superwords is not None:
+            return train_with_superwords(documents, config, progress=progress)
         return train(documents, config, progress=progress)
 
     @property
@@ -59,6 +63,11 @@ class BpeBackend:
         """How pre-tokens are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
         from tokbench.backends.bpe.counting import PretokenCounting
 
+        if config.superwords is not None:
+            raise ConfigError(
+                "superwords are learned from whole texts, and counted words are none",
+                hint="leave out --superwords, or --memory and --counts",
+            )
         return PretokenCounting(config)
 
     def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -45,6 +45,10 @@ class BpeConfig:
     min_frequency: int = field(
         default=2, metadata={"help": "training stops when the most frequent pair is rarer than this"}
     )
+    superwords: int | None = field(
+        default=None,
+        metadata={"help": "tokens, bytes included, after which merges may cross spaces; by default never"},
+    )
     max_token_length: int | None = field(
         default=None, metadata={"help": "bytes that a token may have; by default any number"}
     )
@@ -95,6 +99,7 @@ class BpeConfig:
                 f"a vocabulary of {self.vocab_size} is too large",
                 hint=f"it must be at most {_MAX_VOCAB_SIZE}",
             )
+        self._check_superwords()
         self._check_range("min_frequency", self.min_frequency, smallest=1)
         self._check_range("max_token_length", self.max_token_length, smallest=1)
         self._check_range("threads", self.threads, smallest=1)
@@ -123,6 +128,32 @@ class BpeConfig:
                 hint="name a folder with parity (--parity)",
             )
 
+    def _check_superwords(self) -> None:
+        if self.superwords is None:
+            return
+        if self.vocab_size is None:
+            raise ConfigError(
+                "superwords need the size of the vocabulary that they are to fill", hint="give --vocab-size"
+            )
+        most = self.vocab_size - len(self.special_tokens)
+        if not NUM_BYTES <= self.superwords <= most:
+            raise ConfigError(
+                f"superwords is {self.superwords}",
+                hint=f"they begin after {NUM_BYTES} to {most} tokens: the bytes, and those without special ones",
+            )
+        if self.parity is not None:
+            raise ConfigError(
+                "superwords are learned for all languages together",
+                hint="leave out one of superwords and parity",
+            )
+        if self.trace:
+            raise ConfigError("superwords cannot be traced", hint="leave out one of superwords and trace")
+        if resolve_pattern(self.pattern).normalization is not None:
+            raise ConfigError(
+                f"the pattern {self.pattern!r} normalizes text, and superwords do not",
+                hint="choose another --pattern for the words, as llama3",
+            )
+
     def _check_range(self, name: str, value: int | None, *, smallest: int) -> None:
         if value is not None and value < smallest:
             raise ConfigError(f"{name} is {value}", hint=f"it must be at least {smallest}")
@@ -131,11 +162,21 @@ class BpeConfig:
 
 
 def config_as_saved(config: BpeConfig, pattern: SplitPattern) -> Mapping[str, Any]:
-    """The options that decide what a tokenizer does, with the pattern's text; threads are not among them."""
+    """The options that decide what a tokenizer does, with its pattern's text; threads are not among them."""
+    words = resolve_pattern(config.pattern)
     return {
         "vocab_size": config.vocab_size,
-        "pattern": config.pattern,
+        "pattern": config.pattern if config.superwords is None else pattern.name,
         "pattern_regex": pattern.regex,
+        **(
+            {}
+            if config.superwords is None
+            else {
+                "superwords": config.superwords,
+                "words_pattern": config.pattern,
+                "words_pattern_regex": words.regex,
+            }
+        ),
         "special_tokens": list(config.special_tokens),
         "min_frequency": config.min_frequency,
         "max_token_length": config.max_token_length,

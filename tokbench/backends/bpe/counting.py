@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 
+_WITHOUT_CUTS = ("superwords", "none")
+"""Patterns by which a line's pre-tokens depend on its neighbours."""
+
+
 def threads_of(config: BpeConfig) -> int:
     """The threads that a configuration asks for: all, where it says nothing."""
     return config.threads or os.cpu_count() or 1
@@ -54,7 +58,7 @@ class PretokenCounting:
     @property
     def cuts_at_lines(self) -> bool:
         """Whether that is known of the pattern (`native/bpe/patterns.hpp`), and no special token is in two lines."""
-        is_known = not self.pattern.is_custom and self.pattern.regex is not None
+        is_known = not self.pattern.is_custom and self.pattern.name not in _WITHOUT_CUTS
         return is_known and not any("\n" in text[:-1] for text in self.config.special_tokens)
 
     def new_counter(self, *, threads: int, seed: int) -> PretokenCounter:

@@ -176,6 +176,53 @@ def continue_training(
     return merges
 
 
+SUPERWORDS_PATTERN = "superwords"
+"""What splits a text whose tokens may hold several words."""
+MOST_WORDS = 4
+"""Parts between spaces that a token may have which is learned across them."""
+EXCLUDED_IN_SUPERWORDS = b": "
+"""Bytes that no such token has: what stands before them introduces what follows."""
+
+
+def may_be_superword(token: bytes) -> bool:
+    """Whether bytes may become a token that is learned across spaces (Liu et al. 2025).
+
+    >>> [may_be_superword(token) for token in (b" by the way ", b" a b c d", b" a b c d e", b"to: ")]
+    [True, True, False, False]
+    """
+    words = [word for word in token.split(b" ") if word]
+    return len(words) <= MOST_WORDS and EXCLUDED_IN_SUPERWORDS not in token
+
+
+def train_superwords(
+    words: Mapping[bytes, int],
+    superwords: Mapping[bytes, int],
+    *,
+    num_first: int,
+    num_merges: int,
+    min_frequency: int = 2,
+    max_token_length: int | None = None,
+) -> list[Merge]:
+    """Learn merges within words, then across spaces.
+
+    Args:
+        words: how often each pre-token of a text occurs.
+        superwords: the same, of the text split by the pattern "superwords" alone.
+        num_first: how many merges to learn within words.
+        num_merges: how many to learn together.
+        min_frequency: as for `train`.
+        max_token_length: as for `train`.
+
+    >>> train_superwords({b"of": 3, b" a": 3}, {b"of a": 3}, num_first=1, num_merges=3)
+    [Merge(left=32, right=97, count=3), Merge(left=102, right=256, count=3), Merge(left=111, right=257, count=3)]
+    """
+    limits = {"min_frequency": min_frequency, "max_token_length": max_token_length}
+    first = train(words, num_merges=min(num_first, num_merges), **limits)  # type: ignore[arg-type]
+    rest = num_merges - len(first)
+    behind = continue_training(superwords, first, num_merges=rest, may_be_token=may_be_superword, **limits)  # type: ignore[arg-type]
+    return [*first, *behind]
+
+
 # --- encoding and decoding --------------------------------------------------------------------
 
 

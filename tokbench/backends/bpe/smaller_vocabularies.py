@@ -17,11 +17,14 @@ def smaller(tokenizer: BpeTokenizer, vocab_size: int) -> BpeTokenizer | None:
         vocab_size: its size, special tokens included.
 
     Returns:
-        None where the merges are not known, and for a size below the base vocabulary or above the tokenizer's.
+        None where the merges are not known, and for a size below the base vocabulary (with superwords, below
+        that at which they begin) or above the tokenizer's.
     """
     num_merges = vocab_size - NUM_BYTES - len(tokenizer.info.special_tokens)
     if tokenizer.merges is None or not 0 <= num_merges <= len(tokenizer.merges):
         return None
+    if NUM_BYTES + num_merges < tokenizer.config.get("superwords", 0):
+        return None  # a training to that size learns no superwords, and splits by words
     kernel, pattern = current_kernel(), tokenizer.pattern
     merges = tokenizer.merges[:num_merges]
     pairs = np.array([(merge.left, merge.right) for merge in merges], dtype=np.uint32).reshape(-1, 2)

@@ -54,6 +54,12 @@ _REGEXES: dict[str, str | None] = {
         r"|[^\r\n\t\p{L}\p{N}]?+(?:[\p{Lu}\p{Lt}]+(?!\p{Ll})|[\p{Lu}\p{Lt}]?[\p{Ll}\p{Lm}\p{Lo}]+)"
         r"|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]|[ \t][ \t]++|\t|\s++$|\s+(?!\S)|\s"
     ),
+    # What SuperBPE splits by once tokens may hold several words: digits, two or more of punctuation, and white
+    # space are apart. There it is the first three alternatives, and what they leave out; the last one is that.
+    "superwords": (
+        r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"
+        r"|(?: ?\p{L}++|[^\S ]++| ?[^\s\p{L}\p{N}](?![^\s\p{L}\p{N}])| (?=\p{N}))++"
+    ),
     "none": None,
 }
 

@@ -25,7 +25,7 @@ from tokbench.backends.bpe.counting import PretokenCounting, threads_of
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.merge_trace import displaced_pairs
 from tokbench.backends.bpe.merging_memory import merging_rooms
-from tokbench.backends.bpe.reference import NUM_BYTES, Merge
+from tokbench.backends.bpe.reference import NUM_BYTES, SUPERWORDS_PATTERN, Merge
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.counting import limits_told
@@ -123,7 +123,7 @@ def merged(
     """
     kernel = current_kernel()
     learn = learn or kernel.train
-    pattern = resolve_pattern(config.pattern)
+    pattern = resolve_pattern(config.pattern if config.superwords is None else SUPERWORDS_PATTERN)
     started = time.perf_counter()
     with limits_told():
         counter.finish()
@@ -201,4 +201,5 @@ def _traced(
 def _no_more_pairs(config: BpeConfig) -> str:
     longest = config.max_token_length
     length = f" and makes a token of at most {longest} byte{'s'[: longest > 1]}" if longest else ""
-    return f"no pair is left that occurs {config.min_frequency} times or more{length}"
+    words = " and may be a superword" if config.superwords is not None else ""
+    return f"no pair is left that occurs {config.min_frequency} times or more{length}{words}"

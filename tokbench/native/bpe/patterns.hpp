@@ -10,10 +10,10 @@
 
 namespace tokbench {
 
-enum class Pattern : std::uint8_t { Gpt2, Gpt4, Gpt4o, Llama3, Qwen2, Nanochat, RustBpe, Code, None };
+enum class Pattern : std::uint8_t { Gpt2, Gpt4, Gpt4o, Llama3, Qwen2, Nanochat, RustBpe, Code, Superwords, None };
 
-inline constexpr std::array<std::string_view, 9> kPatternNames = {
-    "gpt2", "gpt4", "gpt4o", "llama3", "qwen2", "nanochat", "rustbpe", "code", "none"};
+inline constexpr std::array<std::string_view, 10> kPatternNames = {
+    "gpt2", "gpt4", "gpt4o", "llama3", "qwen2", "nanochat", "rustbpe", "code", "superwords", "none"};
 
 inline Pattern pattern_named(std::string_view name) {
   for (std::size_t i = 0; i < kPatternNames.size(); ++i) {
@@ -31,8 +31,11 @@ inline constexpr Rules kQwen2{Contraction::IgnoreCase, WordRule::AnyBefore, 1, t
 inline constexpr Rules kNanochat{Contraction::IgnoreCase, WordRule::AnyBefore, 2, true, false, true, false, false};
 inline constexpr Rules kCode{Contraction::IgnoreCase, WordRule::CamelCase, 3, true, false, true, false, true};
 
-// Whether the pre-tokens on each side of `cut` do not depend on the other side. True for every pattern but
-// "none": before a space between two ASCII letters (no pre-token holds a letter and then a space, and
+// Whether texts of a pattern can be cut as is_safe_cut() says.
+inline constexpr bool has_safe_cuts(Pattern pattern) { return pattern != Pattern::Superwords && pattern != Pattern::None; }
+
+// Whether the pre-tokens on each side of `cut` do not depend on the other side. True for every pattern that
+// keeps words apart: before a space between two ASCII letters (no pre-token holds a letter and then a space, and
 // none looks back), and behind "\n" between a character that is no white space and a letter (no
 // pre-token holds a line end and then a letter, and "\n" alone is split off alike at the end of a text).
 inline bool is_safe_cut(Bytes text, std::size_t cut) {
@@ -48,7 +51,7 @@ inline bool is_safe_cut(Bytes text, std::size_t cut) {
 
 // The last safe cut in text(from, size), or 0 where there is none. `text` may end inside a character.
 inline std::size_t last_safe_cut(Pattern pattern, Bytes text, std::size_t from) {
-  if (pattern == Pattern::None) return 0;
+  if (!has_safe_cuts(pattern)) return 0;
   for (std::size_t cut = text.size(); cut-- > from + 1;) {
     if ((text[cut] == ' ' || text[cut - 1] == '\n') && is_safe_cut(text, cut)) return cut;
   }

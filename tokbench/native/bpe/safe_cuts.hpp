@@ -24,7 +24,7 @@ inline std::size_t first_safe_cut(const Unit* units, std::size_t size, std::size
 }
 
 inline std::size_t first_safe_cut(Pattern pattern, const Text& text, std::size_t from) {
-  if (pattern == Pattern::None) return text.size;
+  if (!has_safe_cuts(pattern)) return text.size;
   const auto among = [&](const auto* units) {
     return first_safe_cut(units, text.size, from, [&](std::size_t cut) { return is_safe_cut(units, text.size, cut); });
   };

@@ -4,6 +4,8 @@
 // of the regular expression. Linear: every character is looked at a bounded number of times.
 #pragma once
 
+#include <algorithm>
+
 #include "common/utf8.hpp"
 
 namespace tokbench {
@@ -195,6 +197,44 @@ inline const Byte* next_pretoken(const Byte* p, const Byte* end) {
   if (const Byte* stop = number<R>(p, end); stop != p) return stop;
   if (const Byte* stop = punctuation<R>(p, end); stop != p) return stop;
   return white_space<R>(p, end);
+}
+
+// The "superwords" pattern: digits, two or more of punctuation, and white space are apart; all else stays together.
+
+// Whether a match of those begins at `p` < end. Looks at three characters at most.
+inline bool ends_superword(const Byte* p, const Byte* end) {
+  const bool has_space = *p == ' ';
+  const Byte* const q = p + has_space;
+  if (q == end) return true;
+  const Character next = character_at(q, end);
+  if (is_space(next.kind)) return has_space;
+  if (is_number(next.kind)) return !has_space;
+  if (!is_punctuation(next.kind) || q + next.length == end) return false;
+  return is_punctuation(character_at(q + next.length, end).kind);
+}
+
+// Spaces up to the last one before a character that is no white space, or all of them, from `p` on.
+inline const Byte* separate_spaces(const Byte* p, const Byte* end) {
+  const Byte* const stop = std::find_if(p, end, [](Byte byte) { return byte != ' '; });
+  return stop == end || starts_with(CharClass::Space, stop, end) ? stop : stop - 1;
+}
+
+// Where the pre-token that begins at `p` ends; p < end, and the result is behind p.
+inline const Byte* next_superword(const Byte* p, const Byte* end) {
+  const Byte* q = p;
+  if (!ends_superword(p, end)) {
+    do {
+      q += character_at(q, end).length;
+    } while (q < end && !ends_superword(q, end));
+    return q;
+  }
+  for (std::size_t digits = 0; digits < 3 && starts_with(CharClass::Number, q, end); ++digits) q += character_at(q, end).length;
+  if (q != p) return q;
+  const Byte* const start = p + (*p == ' ');
+  q = skip_while(start, end, is_punctuation);
+  if (q == start) return separate_spaces(p, end);
+  while (q < end && (is_newline(*q) || *q == '/')) ++q;
+  return q;
 }
 
 }  // namespace tokbench

@@ -18,6 +18,11 @@ struct RuleScanner {
   }
 };
 
+struct SuperwordScanner {
+  static constexpr bool kHasBlocks = false;
+  static const Byte* next(const Byte* p, const Byte* end) { return next_superword(p, end); }
+};
+
 // What is between the spaces that stand between two ASCII letters, each space with what follows it.
 struct SpaceScanner {
   static constexpr bool kHasBlocks = true;
@@ -141,6 +146,8 @@ SplitInto<Sink> split_into(Pattern pattern, SimdTier tier) {
       return split_in<kNanochat, Sink>(tier);
     case Pattern::Code:
       return split_in<kCode, Sink>(tier);
+    case Pattern::Superwords:
+      return split_with<SuperwordScanner, Sink>(tier);
     case Pattern::None:
       break;
   }

@@ -123,7 +123,7 @@ class SplitSteps {
   // Up to the step that certainly splits there, none may do otherwise; what comes behind it is given the sides.
   bool finds_cuts() const {
     for (const SplitStep& step : steps_) {
-      if (const auto* const named = std::get_if<PatternStep>(&step)) return named->pattern != Pattern::None;
+      if (const auto* const named = std::get_if<PatternStep>(&step)) return has_safe_cuts(named->pattern);
       const auto& program = std::get<ProgramStep>(step);
       const ProgramCuts cuts(program.program, *sets_);
       if (!cuts.is_local()) return false;

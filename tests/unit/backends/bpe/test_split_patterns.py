@@ -30,7 +30,8 @@ LLAMA3_LIKE = ["llama3", "qwen2", "nanochat", "rustbpe"]
 WITH_NEWLINE_RULE = ["gpt4", "gpt4o", *LLAMA3_LIKE]
 """Every pattern with `\\s*[\\r\\n]`, but "code", whose spaces stay together."""
 IGNORING_CASE = ["gpt4", *LLAMA3_LIKE, "code"]
-SPLITTING = [name for name in PATTERN_NAMES if name != "none"]
+SPLITTING = [name for name in PATTERN_NAMES if name not in {"none", "superwords"}]
+"""Every pattern that keeps words apart."""
 
 CASES = [
     # The end of the text: gpt4 tries `\s++$` before the newline rule, the others after it.
@@ -128,6 +129,18 @@ CASES = [
     (["code"], "a  ", ["a", "  "]),
     (["code"], "亜B亜", ["亜", "B", "亜"]),
     (["code"], "ǅabǅ", ["ǅab", "ǅ"]),
+    # "superwords": digits, two or more of punctuation, and spaces beside white space are apart.
+    (["superwords"], "by the way, it's\n\nso.", ["by the way, it's\n\nso."]),
+    (["superwords"], "in 1984 or 12345", ["in ", "198", "4", " or ", "123", "45"]),
+    (["superwords"], "so... I / II", ["so", "...", " I / II"]),
+    (["superwords"], "so ...\n/x --y", ["so", " ...\n/", "x", " --", "y"]),
+    (["superwords"], f"e{ACUTE} !{ACUTE}", [f"e{ACUTE}", f" !{ACUTE}"]),
+    (["superwords"], "a   b", ["a", "  ", " b"]),
+    (["superwords"], "a  1", ["a", " ", " ", "1"]),
+    (["superwords"], "a \n b ", ["a", " ", "\n b", " "]),
+    (["superwords"], f"a {WIDE_SPACE}b\t\tc", ["a", " ", f"{WIDE_SPACE}b\t\tc"]),
+    (["superwords"], "a  ,b", ["a", " ", " ,b"]),
+    (["superwords"], "a  ,,b", ["a", " ", " ,,", "b"]),
     # "none": the document is one pre-token.
     (["none"], "a b\n\n1 ", ["a b\n\n1 "]),
 ]

@@ -1,0 +1,64 @@
+"""Both kernels learn superwords as the textbook does, and split as its pattern says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+from support.kernels import chosen, counted_by_definition
+from support.texts import texts
+
+from tokbench.backends.bpe import BpeBackend, reference
+from tokbench.backends.bpe.config import BpeConfig
+
+if TYPE_CHECKING:
+    from tokbench.backends.bpe.kernel import Kernel
+
+spaced = st.text(alphabet="ab: .\n1", min_size=1, max_size=40)
+
+
+@given(
+    documents=st.lists(spaced | texts.filter(bool), min_size=1, max_size=6),
+    num_first=st.integers(0, 20),
+    num_more=st.integers(0, 40),
+    min_frequency=st.integers(1, 4),
+    max_token_length=st.none() | st.integers(1, 9),
+    seed=st.integers(0, 2**63 - 1),
+)
+def test_a_kernel_learns_superwords_as_the_textbook_does(
+    kernel: Kernel,
+    *,
+    documents: list[str],
+    num_first: int,
+    num_more: int,
+    min_frequency: int,
+    max_token_length: int | None,
+    seed: int,
+) -> None:
+    config = BpeConfig(
+        vocab_size=256 + num_first + num_more,
+        superwords=256 + num_first,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
+        seed=seed,
+        threads=1,
+    )
+    with chosen(kernel.name):
+        tokenizer = BpeBackend().train(documents, config)
+    merges = reference.train_superwords(
+        counted_by_definition(documents),
+        counted_by_definition(documents, pattern="superwords"),
+        num_first=num_first,
+        num_merges=num_first + num_more,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
+    )
+    assert tokenizer.merges == tuple(merges)
+    pairs = {(left, right): id for id, (left, right, _) in enumerate(merges, 256)}
+    for text in documents:
+        by_definition = [
+            id for pretoken in tokenizer.pretokens(text) for id in reference.encode(pretoken.encode(), pairs)
+        ]
+        assert tokenizer.encode(text) == by_definition
+        assert tokenizer.decode(by_definition) == text

@@ -1,0 +1,177 @@
+"""Tokens of several words: worked out by hand, trained, saved, and opened elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import tokenizers
+from support.kernels import chosen, counted_by_definition
+from support.texts import bundled_texts
+
+import tokbench
+from tokbench.backends.bpe import BpeBackend, reference
+from tokbench.backends.bpe.config import BpeConfig
+from tokbench.backends.bpe.reference import Merge
+from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tokbench.backends.bpe.kernel import Kernel
+
+SPACE, A, B = b" ab"
+BUNDLED = list(bundled_texts().values())[::4]
+TEXTS = ["by the way, in 1984 it was: by the way", "it was by the way", "", "by the way <e> it was so..."] * 3
+
+
+def train(kernel: Kernel, documents: Iterable[str], **options: object) -> BpeTokenizer:
+    with chosen(kernel.name):
+        return BpeBackend().train(documents, BpeConfig(**options))
+
+
+def textbook(documents: Iterable[str], *, vocab_size: int, superwords: int) -> tuple[Merge, ...]:
+    texts = list(documents)
+    merges = reference.train_superwords(
+        counted_by_definition(texts),
+        counted_by_definition(texts, pattern="superwords"),
+        num_first=superwords - 256,
+        num_merges=vocab_size - 256,
+    )
+    return tuple(merges)
+
+
+# --- the textbook -----------------------------------------------------------------------------------
+
+
+def test_learning_goes_on_across_spaces_as_on_paper() -> None:
+    # Within words: (a, b) 4 times → Z. Across: "Z Z" has (Z, " ") and (" ", Z) twice each; the smaller ids
+    # are those of (" ", Z) → Y; then (Z, Y) → X.
+    z, y = 256, 257
+    merges = reference.train_superwords({b"ab": 2, b" ab": 2}, {b"ab ab": 2}, num_first=1, num_merges=9)
+    assert merges == [Merge(A, B, 4), Merge(SPACE, z, 2), Merge(z, y, 2)]
+
+
+def test_the_first_merges_apply_where_no_pre_token_of_words_would_let_them() -> None:
+    # "a" and " " are never in one word, but their merge is there: it cuts the text before anything is learned.
+    merges = reference.train_superwords({b"a ": 5}, {b"a b": 2}, num_first=1, num_merges=2)
+    assert merges == [Merge(A, SPACE, 5), Merge(256, B, 2)]
+
+
+@pytest.mark.parametrize(
+    ("token", "may_be"),
+    [
+        (b"a b c d", True),
+        (b" a  b c d ", True),  # spaces are counted together
+        (b"a b c d e", False),
+        (b" a b c d e", False),
+        (b"a\nb\nc\nd\ne", True),  # spaces alone are counted
+        (b"a: b", False),
+        (b"a:b", True),
+        (b": ", False),
+        (b"   ", True),
+    ],
+)
+def test_what_may_be_a_superword(token: bytes, *, may_be: bool) -> None:
+    assert reference.may_be_superword(token) is may_be
+
+
+def test_what_may_not_be_a_superword_is_passed_over() -> None:
+    found = reference.train_superwords({b"a": 1}, {b"a: a: a: ": 9}, num_first=0, num_merges=20)
+    tokens = reference.vocabulary(found)
+    # (":", " ") and (a, ":") occur 27 times each: the first one is refused. Then ("a:", " ") is, and of the
+    # others (" ", "a:") is left with 18; behind that every pair holds ": ".
+    assert tokens[256:] == [b"a:", b" a:"]
+
+
+# --- a training ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("vocab_size", "superwords"), [(300, 256), (300, 270), (300, 300), (310, 300)])
+def test_the_merges_are_those_of_the_textbook(kernel: Kernel, vocab_size: int, superwords: int) -> None:
+    tokenizer = train(kernel, iter(TEXTS), vocab_size=vocab_size, superwords=superwords)
+    assert tokenizer.merges == textbook(TEXTS, vocab_size=vocab_size, superwords=superwords)
+
+
+def test_bundled_text_teaches_what_it_teaches_the_textbook(kernel: Kernel) -> None:
+    texts = [text[:600] for text in BUNDLED][:20]
+    tokenizer = train(kernel, texts, vocab_size=360, superwords=300)
+    assert tokenizer.merges == textbook(texts, vocab_size=360, superwords=300)
+    assert tokenizer.training is not None
+    assert tokenizer.training.tokens == sum(map(len, tokenizer.encode_batch(texts)))
+
+
+def test_special_tokens_are_cut_out_of_both_trainings(kernel: Kernel) -> None:
+    tokenizer = train(kernel, TEXTS, vocab_size=320, superwords=280, special_tokens=("<e>",))
+    assert tokenizer.info.special_tokens == {"<e>": tokenizer.info.vocab_size - 1}
+    assert not any(b"<" in tokenizer.token_bytes(id) for id in range(256, tokenizer.info.vocab_size - 1))
+
+
+def test_a_phrase_becomes_a_token_and_texts_decode_to_themselves(kernel: Kernel) -> None:
+    tokenizer = train(kernel, TEXTS, vocab_size=320, superwords=280)
+    assert [tokenizer.token_bytes(id) for id in tokenizer.encode("by the way")] == [b"by the way"]
+    for text in (*TEXTS, "by the way  1\n\n"):
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_the_saved_folder_opens_here_and_in_other_libraries(kernel: Kernel, tmp_path: Path) -> None:
+    texts = BUNDLED
+    trained = train(kernel, texts, vocab_size=1000, superwords=600)
+    folder = tmp_path / "superwords"
+    trained.save(folder)
+    document = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    with chosen(kernel.name):
+        again, opened = tokbench.load(folder), tokbench.load(folder / "tokenizer.json")
+    assert opened.info.kernel == kernel.name
+    encoding = trained.to_tiktoken()
+    for text in texts:
+        ids = trained.encode(text)
+        assert ids == again.encode(text) == opened.encode(text)
+        assert ids == document.encode(text, add_special_tokens=False).ids
+        assert ids == encoding.encode_ordinary(text)
+
+
+def test_ranks_merge_as_the_list_does(kernel: Kernel) -> None:
+    trained = train(kernel, BUNDLED, vocab_size=1200, superwords=500)
+    tokens = [trained.token_bytes(id) for id in range(trained.info.vocab_size)]
+    ranked = BpeTokenizer.from_ranks(tokens, pattern=trained.pattern, kernel=kernel)
+    for token in tokens[256:]:
+        text = token.decode(errors="replace") * 3
+        assert ranked.encode(text) == trained.encode(text)
+
+
+def test_smaller_sizes_are_inside_down_to_where_superwords_begin(kernel: Kernel) -> None:
+    texts = BUNDLED[:8]
+    largest, trained = (train(kernel, texts, vocab_size=size, superwords=320) for size in (400, 360))
+    with chosen(kernel.name):
+        smaller = BpeBackend().smaller(largest, 360)
+        assert isinstance(smaller, BpeTokenizer)
+        assert smaller.merges == trained.merges
+        assert all(smaller.encode(text) == trained.encode(text) for text in texts)
+        assert BpeBackend().smaller(largest, 319) is None
+
+
+# --- what is refused ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"superwords": 300}, "the size of the vocabulary"),
+        ({"superwords": 255, "vocab_size": 300}, "superwords is 255"),
+        ({"superwords": 301, "vocab_size": 300}, "superwords is 301"),
+        ({"superwords": 300, "vocab_size": 300, "special_tokens": ("<e>",)}, "superwords is 300"),
+        ({"superwords": 300, "vocab_size": 300, "trace": True}, "traced"),
+        ({"superwords": 300, "vocab_size": 300, "pattern": "qwen2"}, "normalizes"),
+    ],
+)
+def test_options_that_contradict_superwords(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        BpeConfig(**options)
+
+
+def test_counted_words_teach_no_superwords() -> None:
+    with pytest.raises(ConfigError, match="whole texts"):
+        BpeBackend().word_counting(BpeConfig(superwords=300, vocab_size=300))
