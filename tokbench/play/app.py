@@ -26,6 +26,7 @@ from tokbench.play.open_dialog import OpenDialog
 from tokbench.play.rule import Rule
 from tokbench.play.save_dialog import SaveDialog
 from tokbench.play.search_dialog import SearchDialog
+from tokbench.play.text_part import LONG, part_round
 from tokbench.play.token_details import ask_about
 from tokbench.play.token_pane import TokenPane
 
@@ -45,6 +46,8 @@ MOST_COLUMNS = 3
 """Tokenizers that are shown side by side."""
 MOST_COPIED = 100_000
 """Ids that are copied at most: terminals refuse long messages."""
+PAUSE_SECONDS = 0.25
+"""How long no key is pressed before all of a long text is encoded."""
 _OF_THE_SESSION = {"help", "steps", "search", "chat", "open", "copy", "save", "close_column"}
 _FEW_COLOURS = ("standard", "windows")
 
@@ -113,6 +116,7 @@ class PlayApp(App[None], inherit_bindings=False):
         self._cases = "cases.jsonl"
         self._columns: list[Column] = []
         self._encoding = Background(self, tell=self._tell)
+        self._peeking = Background(self, tell=self._tell)
         self._asking = Background(self, tell=self._tell)
         self._opening = Background(self, tell=self._tell)
 
@@ -163,17 +167,43 @@ class PlayApp(App[None], inherit_bindings=False):
 
     @on(Editor.Edited)
     def _encode(self) -> None:
-        """Encode the text as it is now, on a thread."""
+        """Encode the text as it is now, on a thread; of a long one what is on the screen first."""
         text, tokenizers = self.editor.buffer.text, list(self._tokenizers)
         self._base.query_one("#text-rule", Rule).say(f"{counted(len(text), 'character')} · encoding …")
-        self._encoding.ask(lambda: encode_columns(tokenizers, text, special=self._special), self._show)
+        is_long = len(text) >= LONG
+        if is_long:
+            self._encode_part()
+        self._encoding.ask(
+            lambda: encode_columns(tokenizers, text, special=self._special),
+            self._show,
+            pause_seconds=PAUSE_SECONDS if is_long else 0.0,
+        )
+
+    def _encode_part(self) -> None:
+        """Encode the text round the cursor."""
+        text, cursor, tokenizers = self.editor.buffer.text, self.editor.buffer.cursor, list(self._tokenizers)
+        self._peeking.ask(
+            lambda: encode_columns(tokenizers, part_round(text, cursor), special=self._special),
+            lambda columns: self._show_part(columns, text),
+        )
+
+    def _show_part(self, columns: list[Column], text: str) -> None:
+        """Show the tokens of a part of a text, where those of all of it are not known."""
+        if not (self._columns and self._columns[0].part.text is text):
+            self._lay(columns)
 
     def _show(self, columns: list[Column]) -> None:
-        """Show the tokens of the text."""
+        """Show the tokens of the text; of an older one not, where those on the screen are newer."""
+        [of, *_], text = columns, self.editor.buffer.text
+        if len(text) >= LONG and of.part.text is not text:
+            return
+        self._lay(columns)
+        characters = counted(len(of.part.text), "character")
+        self._base.query_one("#text-rule", Rule).say(f"{characters} · {counted(len(of.data), 'byte')}")
+
+    def _lay(self, columns: list[Column]) -> None:
+        """Put tokens into the columns of the screen."""
         self._columns = columns
-        data = columns[0].data
-        characters = counted(len(self.editor.buffer.text), "character")
-        self._base.query_one("#text-rule", Rule).say(f"{characters} · {counted(len(data), 'byte')}")
         looks = looks_for(self.console, dark=self._dark)
         fewest = min(map(len, columns))
         for pane, column in zip(self.panes, columns, strict=False):
@@ -184,6 +214,8 @@ class PlayApp(App[None], inherit_bindings=False):
     def _follow_cursor(self) -> None:
         """Select the tokens under the cursor."""
         buffer = self.editor.buffer
+        if self._columns and not self._columns[0].part.holds(buffer.cursor):
+            self._encode_part()
         self._select(len(buffer.text[: buffer.cursor].encode()), of=self._current)
 
     @on(TokenPane.Selected)
@@ -193,22 +225,22 @@ class PlayApp(App[None], inherit_bindings=False):
         if column is None:
             return
         start = int(column.starts[selected.pane.selected])
-        self.editor.move_to(len(column.data[:start].decode(errors="ignore")))
-        self._select(start, of=selected.pane, keep=True)
+        self.editor.move_to(column.character_at(start))
+        self._select(column.part.byte + start, of=selected.pane, keep=True)
 
     def _select(self, offset: int, *, of: TokenPane, keep: bool = False) -> None:
         """Select the tokens at a byte of the text, and ask about that of one column."""
         for pane in self.panes:
             if pane.column is not None and not (keep and pane is of):
-                pane.select(pane.column.index_at(offset))
+                pane.select(pane.column.index_at(offset - pane.column.part.byte))
         column, index = of.column, of.selected
         if column is None or not len(column):
             self.editor.mark(range(0))
             self.details.show(None)
             return
-        first = len(column.data[: int(column.starts[index])].decode(errors="ignore"))
-        size = len(column.data[int(column.starts[index]) : int(column.stops[index])].decode(errors="replace"))
-        self.editor.mark(range(first, first + size))
+        start, stop = int(column.starts[index]), int(column.stops[index])
+        first = column.character_at(start)
+        self.editor.mark(range(first, first + len(column.data[start:stop].decode(errors="replace"))))
         self._asking.ask(lambda: ask_about(column, index, special=self._special), self._tell_answer)
 
     @property
@@ -259,6 +291,8 @@ class PlayApp(App[None], inherit_bindings=False):
         column = self._current.column
         if column is None or not len(column):
             self.notify("there are no ids", severity="warning")
+        elif not column.part.is_whole:
+            self.notify("the text is being encoded, and then has ids", severity="warning")
         elif len(column) > MOST_COPIED:
             self.notify(
                 f"{len(column):,} ids are too many for a clipboard: `tokbench encode FILE` writes them",
@@ -340,7 +374,7 @@ class PlayApp(App[None], inherit_bindings=False):
         self._dark = not self._dark
         self._dress()
         if self._columns:
-            self._show(self._columns)
+            self._lay(self._columns)
 
     def _dress(self) -> None:
         family = "ansi" if self.console.color_system in _FEW_COLOURS else "textual"

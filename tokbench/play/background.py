@@ -30,16 +30,21 @@ class Background:
         self._app = app
         self._tell = tell
         self._waiting: tuple[Callable[[], Any], Callable[[Any], None]] | None = None
+        self._pause_seconds = 0.0
         self._is_running = False
 
-    def ask(self, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
+    def ask(
+        self, work: Callable[[], Result], then: Callable[[Result], None], *, pause_seconds: float = 0.0
+    ) -> None:
         """Run work on a thread and hand its result over; what has waited until now is given up.
 
         Args:
             work: must not touch a widget.
             then: is called with its result, on the thread of the app.
+            pause_seconds: how long nothing else is asked for before it begins.
         """
         self._waiting = (work, then)
+        self._pause_seconds = pause_seconds
         if not self._is_running:
             self._is_running = True
             self._app.run_worker(self._run(), exit_on_error=True)
@@ -47,6 +52,11 @@ class Background:
     async def _run(self) -> None:
         try:
             while self._waiting is not None:
+                if self._pause_seconds:
+                    before = self._waiting
+                    await asyncio.sleep(self._pause_seconds)
+                    if self._waiting is not before:
+                        continue
                 work, then = self._waiting
                 self._waiting = None
                 try:

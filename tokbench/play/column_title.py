@@ -19,13 +19,15 @@ _BETWEEN = 2
 
 
 def title_figures(column: Column, *, fewest: int, has_others: bool) -> list[str]:
-    """The figures of a column, the longest spelling first.
+    """The figures of a column, the longest spelling first; of a part of a text none are told.
 
     Args:
         column: the tokens.
         fewest: the fewest tokens of any column.
         has_others: whether there are other columns.
     """
+    if not column.part.is_whole:
+        return ["…"]
     count = len(column)
     tokens = counted(count, "token")
     if not has_others:

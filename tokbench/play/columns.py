@@ -13,6 +13,7 @@ from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
 from tokbench.inspection.contents import TokenizerContents
 from tokbench.inspection.entries import Entries
 from tokbench.play.blocks import block_edges
+from tokbench.play.text_part import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,8 @@ class Column:
 
     Attributes:
         source: the tokenizer.
-        data: the text as UTF-8.
+        part: the text, or the part of it that has been encoded; what follows counts from its beginning.
+        data: that as UTF-8.
         ids: uint32[N].
         starts: int64[N], where each token begins in the text, in bytes.
         stops: int64[N], where it ends.
@@ -69,6 +71,7 @@ class Column:
     """
 
     source: OpenTokenizer
+    part: TextPart
     data: bytes
     ids: NDArray[np.uint32]
     starts: NDArray[np.int64]
@@ -91,24 +94,31 @@ class Column:
         span = Span(int(self.starts[index]) - origin, int(self.stops[index]) - origin)
         return Token(id, self.source.tokenizer.token_bytes(id), span, _KINDS[self.kinds[index]])
 
+    def character_at(self, offset: int) -> int:
+        """The character of the whole text that begins at a byte of the data, or the next one."""
+        return self.part.character + len(self.data[:offset].decode(errors="ignore"))
+
     def index_at(self, offset: int) -> int:
-        """The token that covers a byte of the text, or the last one before it; 0 where there is none."""
+        """The token that covers a byte of the data, or the last one before it; 0 where there is none."""
         found = int(np.searchsorted(self.stops, offset, side="right"))
         return max(min(found, len(self) - 1), 0)
 
 
-def encode_columns(tokenizers: Sequence[OpenTokenizer], text: str, *, special: SpecialPolicy) -> list[Column]:
+def encode_columns(
+    tokenizers: Sequence[OpenTokenizer], text: str | TextPart, *, special: SpecialPolicy
+) -> list[Column]:
     """A text in a column for each tokenizer; its ids are those of `Tokenizer.encode`.
 
     Args:
         tokenizers: which.
-        text: the text.
+        text: the text; a part of one is encoded by itself, and at its ends may have other tokens than in the whole.
         special: what the text of a special token becomes.
 
     Raises:
         SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
     """
-    return with_differences([_encoded(each, text, special=special) for each in tokenizers])
+    part = TextPart(text) if isinstance(text, str) else text
+    return with_differences([_encoded(each, part, special=special) for each in tokenizers])
 
 
 def with_differences(columns: Sequence[Column]) -> list[Column]:
@@ -135,7 +145,8 @@ def _places(column: Column) -> NDArray[np.int64]:
     return column.starts * (len(column.data) + 1) + column.stops
 
 
-def _encoded(source: OpenTokenizer, text: str, *, special: SpecialPolicy) -> Column:
+def _encoded(source: OpenTokenizer, part: TextPart, *, special: SpecialPolicy) -> Column:
+    text = part.text
     data = text.encode()
     if special is SpecialPolicy.TEXT:
         spans = encode_spans(source.tokenizer, [text])
@@ -147,4 +158,4 @@ def _encoded(source: OpenTokenizer, text: str, *, special: SpecialPolicy) -> Col
         stops = np.array([token.span.stop for token in tokens], np.int64)
         kinds = np.array([KIND_NUMBERS[token.kind] for token in tokens], np.uint8)
     blocks = block_edges(data, starts, stops)
-    return Column(source, data, ids, starts, stops, kinds, blocks, np.zeros(len(ids), np.bool_))
+    return Column(source, part, data, ids, starts, stops, kinds, blocks, np.zeros(len(ids), np.bool_))

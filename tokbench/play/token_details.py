@@ -99,6 +99,8 @@ def _head(answer: TokenAnswer) -> Text:
         head.append(f" · score {details.entry.score:.3f}")
     if token.kind.value != "normal":
         head.append(f" · {token.kind.value}")
+    if not answer.column.part.is_whole:
+        return head
     place = f"  token {answer.index + 1:,} of {len(answer.column):,}, bytes {token.span.start:,}-{token.span.stop:,}"
     return head.append(place, FAINT)
 
