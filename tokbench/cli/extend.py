@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -26,8 +27,13 @@ from tokbench.render.console import make_console, print_json
 from tokbench.render.progress import showing_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.workbench.extend import Additions
+    from tokbench.opening.request import OpenRequest
+    from tokbench.workbench.extend import Additions, ExtendResult
+    from tokbench.workbench.swap import SwapResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,12 @@ class AdditionChoices:
     size: Annotated[
         int | None,
         tokens_option(help="Learn as many as make N ids, those of --words and --special included."),
+    ] = None
+    budget: Annotated[
+        int | None,
+        tokens_option(
+            help="Swap up to N tokens at the same size: frequent ones of the text come, rare ones go."
+        ),
     ] = None
     words: Annotated[
         Path | None,
@@ -60,8 +72,13 @@ class AdditionChoices:
         """The same for the work. Raises `ConfigError`."""
         from tokbench.workbench.extend import Additions
 
+        if self.budget is not None and (self.tokens or self.size or self.words):
+            raise ConfigError(
+                "--budget keeps the size, and --tokens, --size and --words make more tokens",
+                hint="leave them out",
+            )
         return Additions(
-            num_tokens=self.tokens,
+            num_tokens=self.budget or self.tokens,
             size=self.size,
             words=() if self.words is None else _words_of(self.words),
             special_tokens=tuple(self.special or ()),
@@ -126,33 +143,61 @@ def extend(
 ) -> None:
     """Add tokens to a vocabulary, behind its own: learned from text, given words, special tokens.
 
-    Old ids and merges stay as they are, and new merges come last: a text keeps its tokens, or some are joined.
+    Old ids and merges stay as they are, and new merges come last: a text keeps its tokens, or some are joined. With
+    --budget the rarest tokens go for them, and ids close up.
     """
     from tokbench.render.extend import render_extend
+    from tokbench.render.swap import render_swap
     from tokbench.workbench.extend import extend as extend_tokens
+    from tokbench.workbench.swap import swap as swap_tokens
 
     additions, corpus = added.additions(), text.open()
     if corpus is not None and not additions.learns:
         raise ConfigError("nothing is learned from the text that is named", hint="add --tokens N")
+    console = make_console(color=color)
     with showing_progress(progress) as report:
-        result = extend_tokens(
-            name,
-            out,
-            additions,
-            corpus=corpus,
-            request=opening.request(),
-            pad_multiple=pad_multiple,
-            overwrite=force,
-            threads=threads,
-            seed=seed,
-            progress=report,
-        )
+        options: _Options = {
+            "request": opening.request(),
+            "pad_multiple": pad_multiple,
+            "overwrite": force,
+            "threads": threads,
+            "seed": seed,
+            "progress": report,
+        }
+        result: ExtendResult | SwapResult
+        show: Callable[[], None]
+        if added.budget is None:
+            result = extended = extend_tokens(name, out, additions, corpus=corpus, **options)
+            show = partial(render_extend, extended, console=console)
+        else:
+            result = swapped = swap_tokens(name, out, additions, corpus=_needed(corpus), **options)
+            show = partial(render_swap, swapped, console=console)
     if corpus is not None:
         tell_problems(corpus)
     if json:
         print_json(result.to_json())
     else:
-        render_extend(result, console=make_console(color=color))
+        show()
+
+
+class _Options(TypedDict):
+    """What both ways of changing a vocabulary take."""
+
+    request: OpenRequest
+    pad_multiple: int
+    overwrite: bool
+    threads: int | None
+    seed: int
+    progress: Progress
+
+
+def _needed(corpus: Corpus | None) -> Corpus:
+    """The text. Raises `ConfigError` where none is named."""
+    if corpus is None:
+        raise ConfigError(
+            "tokens are swapped by what text uses, and none is named", hint="name files behind it"
+        )
+    return corpus
 
 
 def _words_of(path: Path) -> tuple[str, ...]:
