@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -255,8 +256,13 @@ def _clear(plan: CorpusPlan, folder: Place) -> None:
     for part in range(len(plan.parts)):
         (folder / part_name(part)).remove()
     (folder / PLAN_NAME).remove()
-    if folder.local is not None and (parts := folder.local / "parts").is_dir():
-        parts.rmdir()
+    if folder.local is None:
+        return
+    for names in (".words*.tmp-*", ".plan.json.tmp-*", "parts/.part-*.tmp-*"):
+        for staged in folder.local.glob(names):  # of a process that was killed while it wrote
+            staged.unlink(missing_ok=True)
+    with suppress(OSError):  # a worker of a run that was killed may still be writing its part
+        (folder.local / "parts").rmdir()
 
 
 def _exists(folder: Place) -> StoreError:

@@ -63,8 +63,11 @@ def _teller() -> Callable[[dict[str, Any]], None]:
 
 
 def _tell(lines: Any, message: dict[str, Any]) -> None:
-    lines.write(json.dumps(message) + "\n")
-    lines.flush()
+    try:
+        lines.write(json.dumps(message) + "\n")
+        lines.flush()
+    except BrokenPipeError:  # whoever asked has gone, and _listen has not heard of it yet
+        os._exit(1)
 
 
 class _Reports:
