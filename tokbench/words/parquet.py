@@ -30,6 +30,7 @@ GROUP_ROWS = 1 << 20
 
 _KEY = b"tokbench"
 _MOST_GROUP_BYTES = 1 << 30
+_MOST_EXACT = 1 << 53
 _HINT = "it has the columns `pretoken` (binary or string) and `count` (whole numbers)"
 _RESTORE = "the file was edited or cut: restore it, or count again"
 
@@ -211,17 +212,38 @@ def _arrays_of(batch: pyarrow.RecordBatch, *, name: str) -> WordArrays:
         or types.is_large_binary(words.type)
         or types.is_large_string(words.type)
     )
-    if not is_text or not types.is_integer(counts.type):
+    if not is_text:
         raise ModelFormatError(
             name, "bytes or texts with whole numbers", f"{words.type} with {counts.type}", hint=_HINT
         )
     if words.null_count or counts.null_count:
         raise ModelFormatError(name, "a word and a count in each row", "null", hint=_HINT)
+    counts = _whole_numbers(counts, name=name)
     words = words.cast(pyarrow.large_binary())
     _, offsets, data = words.buffers()
     places = np.frombuffer(offsets, np.int64)[words.offset : words.offset + len(words) + 1]
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-    return WordArrays(text, places, counts.cast(pyarrow.int64()).to_numpy().copy())
+    return WordArrays(text, places, counts.to_numpy().copy())
+
+
+def _whole_numbers(counts: pyarrow.Array, *, name: str) -> pyarrow.Array:
+    """Counts as int64; also of doubles and decimals, as which DuckDB and Spark write sums, where they are whole."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    exact = types.is_integer(counts.type) or types.is_decimal(counts.type)
+    if not exact and not types.is_floating(counts.type):
+        raise ModelFormatError(name, "whole numbers as counts", str(counts.type), hint=_HINT)
+    try:
+        if not exact and len(counts) and compute.max(counts).as_py() > _MOST_EXACT:
+            raise ModelFormatError(
+                name, f"counts of at most 2^53 as {counts.type}", "larger ones", hint=_HINT
+            )
+        return counts.cast(pyarrow.int64())
+    except pyarrow.ArrowInvalid as error:
+        raise ModelFormatError(
+            name, "whole numbers as counts", str(error).partition("\n")[0], hint=_HINT
+        ) from None
 
 
 @contextmanager

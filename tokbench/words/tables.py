@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tokbench.files.storage.place import Place
 
 _LINES = 1 << 18
+_TITLES = b"pretoken\tcount"
 _LONGEST_LINE = 1 << 28
 _HINT = "each line is a word, a tab and how often it occurs; words with line ends need Parquet"
 _MAX_COUNT = 2**62
@@ -58,6 +59,8 @@ def _lines_of(place: Place) -> Iterator[WordArrays]:
             number = 0
             while line := file.readline(_LONGEST_LINE):
                 number += 1
+                if number == 1 and line.rstrip(b"\r\n") == _TITLES:
+                    continue
                 batch.append(_word_of(line, place=place, number=number))
                 if len(batch) == _LINES:
                     yield WordArrays.of(batch)
