@@ -78,8 +78,12 @@ def test_it_opens_without_complaints_and_asks_for_nothing(page: Browser, path: P
     assert page.ask("document.querySelectorAll('.tokens [role=option]').length") > 10
     assert page.complaints == []
     assert page.requests == [path.as_uri()]
-    first_paint = page.ask("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    assert first_paint < 1000
+    first_paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1"
+    deadline = time.monotonic() + PATIENCE
+    while (took := page.ask(first_paint)) < 0:  # it is told a moment after it is painted
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert took < 1000
 
 
 def test_the_encoders_give_the_tokenizers_ids_in_a_browser_too(page: Browser, opened: list[Opened]) -> None:

@@ -5,10 +5,13 @@ class UnigramCutter {
     this.unknown = data.unknown;
     this.unknownScore = data.unknown_score;
     this.reset = data.reset;
-    this.scores = new Map(data.scores);
     this.tree = new PieceTree(data.scores.map(([id]) => [toBytes(data.pieces[id]), id]));
     this.scoreOf = new Float32Array(data.pieces.length);
-    for (const [id, score] of data.scores) this.scoreOf[id] = score;
+    this.isScored = new Uint8Array(data.pieces.length);
+    for (const [id, score] of data.scores) {
+      this.scoreOf[id] = score;
+      this.isScored[id] = 1;
+    }
   }
 
   // The words of a normalised text, for the eye: pieces up to the next one that begins with a space.
@@ -68,12 +71,20 @@ class UnigramCutter {
     return cuts.reverse();
   }
 
-  // The best cut, and what each of its pieces costs.
-  steps(word, ids, bytesOf) {
-    const costs = ids.map((id) => (this.scores.has(id) ? this.scoreOf[id] : this.unknownScore));
-    const total = costs.reduce((sum, cost) => sum + cost, 0);
-    const rows = ids.map((id, at) => ({ label: `${this.scores.has(id) ? "" : "unknown, "}${costs[at].toFixed(3)}`, parts: [bytesOf(id)] }));
-    return [{ label: `the best cut: ${total.toFixed(3)}`, parts: ids.map(bytesOf) }, ...rows];
+  // The best cut, and what each of its pieces costs; where the words around decided otherwise, what they decided.
+  steps(word, ids, spelled) {
+    const cuts = this.bestCuts(word);
+    const known = cuts.filter(({ id }) => id !== this.unknown).map(({ id }) => id);
+    const wanted = ids.filter((id) => this.isScored[id]);
+    if (known.join() !== wanted.join()) return [{ label: "cut with the words around it", parts: ids.map(spelled) }];
+    const costOf = ({ id }) => (id === this.unknown ? this.unknownScore : this.scoreOf[id]);
+    const partOf = ({ start, stop }) => word.slice(start, stop);
+    const total = cuts.reduce((sum, cut) => sum + costOf(cut), 0);
+    const rows = cuts.map((cut) => ({
+      label: `${costOf(cut).toFixed(3)}${cut.id === this.unknown ? ", no piece" : ""}`,
+      parts: [partOf(cut)],
+    }));
+    return [{ label: `the best cut: ${total.toFixed(3)}`, parts: cuts.map(partOf) }, ...rows];
   }
 }
 

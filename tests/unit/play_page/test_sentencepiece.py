@@ -66,6 +66,11 @@ def test_the_best_cut_has_the_highest_sum(engine: Engine, tmp_path: Path) -> Non
     assert found == {"ids": [1, 5, 4], "spans": [[0, 0], [0, 2], [2, 4]]}
     shown = engine.call("steps", "mine", "▁ab".encode().decode("latin-1"), [1, 5])
     assert [label for label, _ in shown] == ["the best cut: -3.500", "-2.000", "-1.500"]
+    assert engine.call("steps", "mine", "xy", [0])[1:] == [
+        ["-14.000, no piece", "x"],
+        ["-14.000, no piece", "y"],
+    ]
+    assert engine.call("steps", "mine", "ab", [2, 3]) == [["cut with the words around it", "a|b"]]
 
 
 def test_unknown_characters_side_by_side_are_one_token(engine: Engine, tmp_path: Path) -> None:
