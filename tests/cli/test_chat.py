@@ -220,6 +220,12 @@ def test_a_template_of_a_file_with_variables_and_tools(chat: Callable[..., Any])
     assert json.loads(done.stdout)["text"].startswith("on3f<|im_start|>Hi é")
 
 
+def test_a_role_without_a_turn_is_told(chat: Callable[..., Any]) -> None:
+    done = chat("talk.json", "--train-on", "asistant", "--json").good()
+    assert done.stderr == "note: nothing is learned: no turn of the role asistant was found\n"
+    assert chat("talk.json", "--train-on", "asistant", "--train-on", "user", "--json").good().stderr == ""
+
+
 def test_segments_are_compared_with_the_whole(chat: Callable[..., Any]) -> None:
     Path("seam.json").write_text(json.dumps([{"role": "user", "content": "\n\nHi"}]), encoding="utf-8")
     found = json.loads(chat("seam.json", "--seam", "segment", "--json").stdout)

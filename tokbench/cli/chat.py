@@ -120,7 +120,7 @@ def chat(
     chosen = ChatTemplate.of(opened, template, date=day)
     console = make_console(color=color)
     results: list[ChatResult] = []
-    has_findings = False
+    has_findings = is_learned = False
     arriving = ArrivingLines(cast("BufferedIOBase", sys.stdin.buffer)) if path == "-" else None
     conversations = (
         replace(
@@ -145,6 +145,7 @@ def chat(
     )
     for number, result in enumerate(encoded):
         has_findings |= bool(result.chat.findings)
+        is_learned |= result.learned > 0
         if html is not None or npz is not None:
             results.append(result)
         if json:
@@ -154,6 +155,11 @@ def chat(
                 console.print()
             render_chat(result, console=console)
     _write_files(results, html=html, npz=npz)
+    if train_on and not is_learned:
+        print(
+            f"note: nothing is learned: no turn of the role {' or '.join(train_on)} was found",
+            file=sys.stderr,
+        )
     if strict and has_findings:
         raise typer.Exit(_FOUND)
 
