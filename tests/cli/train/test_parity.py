@@ -166,3 +166,20 @@ def test_python_trains_as_the_command_does(train, parallel):
     corpus = tokbench.open_corpus(parallel / "text", group_by="path")
     tokenizer = tokbench.train(corpus, parity=str(parallel / "dev"), vocab_size=300)
     assert tokenizer.merges == tokbench.load(parallel / "t").merges
+
+
+def test_counted_words_are_refused_before_anything_is_counted(parallel):
+    from tokbench.backends.bpe import BpeBackend
+    from tokbench.backends.bpe.config import BpeConfig
+
+    with pytest.raises(ConfigError, match="counted words do not tell their languages"):
+        BpeBackend().word_counting(BpeConfig(parity=str(parallel / "dev")))
+
+
+@pytest.mark.parametrize("kernel", ["native", "python"])
+def test_both_kernels_write_the_same_files(train, parallel, monkeypatch, kernel):
+    train("text", "--parity", "dev", "--vocab-size", "320", "--out", "as-is")
+    monkeypatch.setenv("TOKBENCH_KERNEL", kernel)
+    train("text", "--parity", "dev", "--vocab-size", "320", "--out", "chosen", "--threads", "2")
+    read = [(parallel / name / "merges.npy").read_bytes() for name in ("as-is", "chosen")]
+    assert read[0] == read[1]

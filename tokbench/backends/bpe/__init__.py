@@ -63,6 +63,11 @@ class BpeBackend:
         """How pre-tokens are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
         from tokbench.backends.bpe.counting import PretokenCounting
 
+        if config.parity is not None:
+            raise ConfigError(
+                "counted words do not tell their languages, which parity asks for",
+                hint="leave out --parity, or --memory and --counts",
+            )
         if config.superwords is not None:
             raise ConfigError(
                 "superwords are learned from whole texts, and counted words are none",
