@@ -18,6 +18,7 @@ line prints both and exits with the class's code, and no other place prints erro
     ├── ModelFormatError          a file that is not what it claims to be
     │   └── SelfTestError         a loaded tokenizer that gives other ids than when saved
     ├── ConversionError           a conversion that cannot be exact
+    │   ├── SurgeryError          a vocabulary that cannot be changed so that what must hold does
     │   └── ProofError            one that was made and is found not to be (convert/proof.py)   exit 3
     └── DistributedError          parts of a step that failed on an engine, or an engine that cannot be used
 """
@@ -131,9 +132,17 @@ class SelfTestError(ModelFormatError):
 class ConversionError(TokbenchError):
     """A conversion that cannot be exact; `reason` says why."""
 
+    what = "this conversion cannot be exact"
+
     def __init__(self, reason: str, *, hint: str | None = None) -> None:
-        super().__init__(f"this conversion cannot be exact: {reason}", hint=hint)
+        super().__init__(f"{self.what}: {reason}", hint=hint)
         self.reason = reason
+
+
+class SurgeryError(ConversionError):
+    """A vocabulary that cannot be changed so that all that must hold does; `reason` says why."""
+
+    what = "this vocabulary cannot be changed"
 
 
 class PageError(TokbenchError):

@@ -92,4 +92,4 @@ def test_real_vocabularies(run: Callable[..., Done], shared: Path, tmp_path: Pat
     done = run("prune", shared / "vocab" / name, *options).good()
     assert done.json["new_vocab_size"] == 6000
     found = done.json["proofs"]["segmentations"]
-    assert found["unchanged_pretokens"] > found["changed_pretokens"] > 0
+    assert min(found["unchanged_pretokens"], found["changed_pretokens"]) > 1000

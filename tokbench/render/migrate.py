@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
     from tokbench.workbench.migrate import GroupChange, MigrateResult
 
-_TEXT_SHOWN = 60
+_TEXT_SHOWN, _LEAST_SHOWN = 60, 20
+_COLUMNS_OF_FIGURES = 36
+"""What stands between the source and the beginning of a text, with the space around it."""
 
 
 def render_migrate(result: MigrateResult, *, console: Console) -> None:
@@ -44,7 +46,7 @@ def render_migrate(result: MigrateResult, *, console: Console) -> None:
     if result.groups[0].old_context is not None:
         console.print(Text("context is the characters that fit into it", style="dim"))
     if result.texts:
-        write_table(texts_table(result), console=console)
+        write_table(texts_table(result, width=console.width), console=console)
     for warning in result.comparison.provenance.warnings:
         console.print(Text(visible(warning), style="yellow"))
 
@@ -68,16 +70,18 @@ def groups_table(groups: Sequence[GroupChange]) -> Table:
     )
 
 
-def texts_table(result: MigrateResult) -> Table:
-    """A row for each text that loses."""
+def texts_table(result: MigrateResult, *, width: int) -> Table:
+    """A row for each text that loses, of so many columns that no source is broken and few texts are."""
+    sources = _without_common_folder([visible(text.source) for text in result.texts])
+    shown = max(_LEAST_SHOWN, min(_TEXT_SHOWN, width - max(map(len, sources)) - _COLUMNS_OF_FIGURES))
     return Table(
         "The texts that grow most",
         (
-            text_column("text", [visible(text.source) for text in result.texts]),
+            text_column("text", sources),
             count_column("before", [text.old_tokens for text in result.texts]),
             count_column("after", [text.new_tokens for text in result.texts]),
             value_column("ratio", [text.ratio for text in result.texts], lambda ratio: f"{ratio:.2f}"),
-            text_column("begins", [_beginning(text.text) for text in result.texts], is_long=True),
+            text_column("begins", [_beginning(text.text, shown) for text in result.texts], is_long=True),
         ),
         corner="grows most",
     )
@@ -122,6 +126,16 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _beginning(text: str) -> str:
-    shown = text_of(spelled(text[:_TEXT_SHOWN].encode()))
-    return shown if len(text) <= _TEXT_SHOWN else f"{shown}…"
+def _beginning(text: str, most: int) -> str:
+    shown = text_of(spelled(text[:most].encode()))
+    return shown if len(text) <= most else f"{shown}…"
+
+
+def _without_common_folder(sources: list[str]) -> list[str]:
+    """Names of files with lines, without the folder that all of them are in.
+
+    >>> _without_common_folder(["corpora/de.txt:7", "corpora/en.txt:3"]), _without_common_folder(["a.txt:1"])
+    (['de.txt:7', 'en.txt:3'], ['a.txt:1'])
+    """
+    folders = {source.rpartition("/")[0] for source in sources}
+    return [source.rpartition("/")[2] for source in sources] if len(folders) == 1 else sources

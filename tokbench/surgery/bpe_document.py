@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ConversionError
+from tokbench.errors import SurgeryError
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.surgery.merge_parts import last_parts, merge_parts, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from tokbench.surgery.merge_parts import MergeParts
@@ -29,27 +29,30 @@ class BpeDocument:
         added: text → id of the added tokens, special or not.
         ranks: the merges: pair of pieces → rank.
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
+        unspelled: pieces that are not of byte-level characters and that no merge knows: no text becomes them.
     """
 
     vocab: Mapping[str, int]
     added: Mapping[str, int]
     ranks: Mapping[tuple[str, str], int]
     whole_tokens_first: bool
+    unspelled: frozenset[str] = frozenset()
 
     @cached_property
     def parts(self) -> MergeParts:
-        """What each token is made of; bytes and added tokens are kept."""
+        """What each token is made of; bytes, added tokens and what no text becomes are kept."""
         return merge_parts(
             self.vocab,
             list(self.ranks),
-            kept=self.added.values(),
+            kept=[*self.added.values(), *(self.vocab[piece] for piece in self.unspelled)],
             whole_tokens_first=self.whole_tokens_first,
         )
 
     @cached_property
     def token_bytes(self) -> Mapping[int, bytes]:
-        """The bytes of each token that is not added, by id."""
-        return {id: from_byte_level(piece) for piece, id in self.vocab.items() if piece not in self.added}
+        """The bytes of each token that is not added, by id; of what no text becomes there are none."""
+        others = self.added.keys() | self.unspelled
+        return {id: from_byte_level(piece) for piece, id in self.vocab.items() if piece not in others}
 
     def segment(self, pretoken: str) -> list[int]:
         """The ids of a pre-token in byte-level characters, by definition: slow."""
@@ -70,36 +73,45 @@ def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
         path: what error messages call it.
 
     Raises:
-        ConversionError: it is another model, or pieces of it are not written in byte-level characters.
+        SurgeryError: it is another model, or pieces of it are not written in byte-level characters.
         ModelFormatError: its merges are no list of pairs.
     """
     model = document["model"]
     if "merges" not in model or model.get("type", "BPE") != "BPE":
-        raise ConversionError(f"tokens are made of others in BPE, and this is {model.get('type')}")
+        raise SurgeryError(f"tokens are made of others in BPE, and this is {model.get('type')}")
     if any(model.get(affix) for affix in _AFFIXES):
-        raise ConversionError("its pieces have a prefix or a suffix, as CLIP's have, and are not plain bytes")
+        raise SurgeryError("its pieces have a prefix or a suffix, as CLIP's have, and are not plain bytes")
     added = {token["content"]: token["id"] for token in document.get("added_tokens") or []}
-    _check_bytes(model["vocab"], added)
     ranks = {
         pair: rank
         for rank, pair in enumerate(merge_pairs(model, path=path))
         if {*pair, pair[0] + pair[1]} <= model["vocab"].keys()
     }
+    unspelled = frozenset(piece for piece in model["vocab"].keys() - added.keys() if not _is_of_bytes(piece))
+    if unspelled:
+        _check_bytes(unspelled, model["vocab"].keys() - added.keys(), ranks)
     return BpeDocument(
         vocab={**added, **model["vocab"]},
         added={text: model["vocab"].get(text, id) for text, id in added.items()},
         ranks=ranks,
         whole_tokens_first=bool(model.get("ignore_merges")),
+        unspelled=unspelled,
     )
 
 
-def _check_bytes(vocab: Mapping[str, int], added: Mapping[str, int]) -> None:
-    for piece in vocab:
-        if piece in added:
-            continue
-        try:
-            from_byte_level(piece)
-        except ValueError:
-            raise ConversionError(
-                f"it is no byte-level BPE: its piece {piece!r:.40} is not of bytes"
-            ) from None
+def _is_of_bytes(piece: str) -> bool:
+    try:
+        from_byte_level(piece)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_bytes(
+    unspelled: frozenset[str], pieces: Collection[str], ranks: Mapping[tuple[str, str], int]
+) -> None:
+    """Refuse a vocabulary with pieces of other than bytes, unless they are a few beside it that no merge knows."""
+    merged = next((part for pair in ranks for part in (*pair, "".join(pair)) if part in unspelled), None)
+    if merged is not None or len(unspelled) == len(pieces):
+        odd = merged or min(unspelled)
+        raise SurgeryError(f"it is no byte-level BPE: its piece {odd!r:.40} is not of bytes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ConversionError
+from tokbench.errors import SurgeryError
 from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece.model import SPACE, PieceType
 from tokbench.opening.native_bpe import merge_pairs
@@ -72,15 +72,13 @@ def merges_of_document(document: Mapping[str, Any], *, path: Path | str) -> Char
         path: what error messages call it.
 
     Raises:
-        ConversionError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merges.
+        SurgeryError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merges.
         ModelFormatError: its merges are no list of pairs.
     """
     model = document["model"]
     for option in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
         if model.get(option):
-            raise ConversionError(
-                f"its model has {option} = {model[option]!r}, and is not of plain characters"
-            )
+            raise SurgeryError(f"its model has {option} = {model[option]!r}, and is not of plain characters")
     added = document.get("added_tokens") or []
     others = {token["content"] for token in added} | {model.get("unk_token")}
     if model.get("byte_fallback"):
@@ -100,7 +98,7 @@ def check_merges(old: CharacterMerges, new: CharacterMerges, id_map: IdMap) -> i
     """How many pieces are merged of the same two as before.
 
     Raises:
-        ConversionError: one is merged of others, or no more.
+        SurgeryError: one is merged of others, or no more.
     """
     for id, text in new.texts.items():
         before = old.parts.parts.get(id_map.new_to_old[id])

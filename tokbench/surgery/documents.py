@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ConversionError
+from tokbench.errors import SurgeryError
 from tokbench.opening.native_bpe import merge_pairs
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def _renumbered(processor: Mapping[str, Any], id_map: IdMap) -> dict[str, Any]:
 
 
 def _new(id_map: IdMap, old: int) -> int:
-    """The new id of a token that something else names. Raises `ConversionError` where it is gone."""
+    """The new id of a token that something else names. Raises `SurgeryError` where it is gone."""
     new = id_map.new(old)
     if new is None:
-        raise ConversionError(f"the id {old} is used by the file's settings, and has no token that stays")
+        raise SurgeryError(f"the id {old} is used by the file's settings, and has no token that stays")
     return new

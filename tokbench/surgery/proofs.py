@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.core.quoting import quoted
-from tokbench.errors import ConversionError
+from tokbench.errors import SurgeryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,7 +50,7 @@ def check_tokens(old: Tokenizer, new: Tokenizer, id_map: IdMap) -> int:
     """How many tokens stay: each has the bytes that it had, and every byte that was a token is one.
 
     Raises:
-        ConversionError: one does not.
+        SurgeryError: one does not.
     """
     for new_id, old_id in enumerate(id_map.new_to_old):
         before, after = old.token_bytes(old_id), new.token_bytes(new_id)
@@ -66,7 +66,7 @@ def check_reachable(old: BpeDocument, new: BpeDocument) -> int:
     """How many tokens merging makes: its last step makes each of the same two tokens as before.
 
     Raises:
-        ConversionError: a token that could be made is made no more, or of others.
+        SurgeryError: a token that could be made is made no more, or of others.
     """
     made = 0
     for piece, id in new.vocab.items():
@@ -102,7 +102,7 @@ def check_segmentations(
         id_map: from the old ids to the new.
 
     Raises:
-        ConversionError: the new tokenizer, or the old one, has other ids; or a pre-token has others though all of its
+        SurgeryError: the new tokenizer, or the old one, has other ids; or a pre-token has others though all of its
             tokens stay.
     """
     split = _splitting(new_document)
@@ -172,6 +172,6 @@ def _is_made(parts: list[str], document: BpeDocument) -> bool:
     return len(parts) == 2 and (parts[0], parts[1]) in document.ranks
 
 
-def wrong(reason: str) -> ConversionError:
+def wrong(reason: str) -> SurgeryError:
     """The error for a proof that does not hold."""
-    return ConversionError(reason, hint="nothing was written; this is a fault of tokbench, please report it")
+    return SurgeryError(reason, hint="nothing was written; this is a fault of tokbench, please report it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tokbench.core.descriptions import DescribesItself, SentencePieceModel
-from tokbench.errors import ConversionError
+from tokbench.errors import SurgeryError
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.libraries.huggingface.tokenizer_json import model_type
 from tokbench.lint.reachability.steps import DocumentSteps
@@ -75,7 +75,7 @@ class Pruning(Protocol):
             progress: told how far that is.
 
         Raises:
-            ConversionError: something does not hold; `ProofError` if a library gives other ids.
+            SurgeryError: something does not hold; `ProofError` if a library gives other ids.
         """
 
 
@@ -83,7 +83,7 @@ def pruning_of(opened: Opened) -> Pruning:
     """What removes tokens from a tokenizer.
 
     Raises:
-        ConversionError: nothing does, or its file does not say what that needs.
+        SurgeryError: nothing does, or its file does not say what that needs.
     """
     described = opened.tokenizer.description() if isinstance(opened.tokenizer, DescribesItself) else None
     if isinstance(described, SentencePieceModel):
@@ -96,7 +96,7 @@ def pruning_of(opened: Opened) -> Pruning:
         is_of_bytes = DocumentSteps(document).is_byte_level
         return BpePruning(opened, document) if is_of_bytes else CharacterPruning(opened, document)
     if kind not in _OF_DOCUMENTS:
-        raise ConversionError(f"a {kind} has no pieces that others could take the place of")
+        raise SurgeryError(f"a {kind} has no pieces that others could take the place of")
     return _OF_DOCUMENTS[kind](opened, document)
 
 

@@ -81,3 +81,17 @@ def test_bytes_and_added_tokens_are_kept() -> None:
 def test_other_models_are_refused(model: dict[str, Any], why: str) -> None:
     with pytest.raises(ConversionError, match=why):
         read_bpe({"model": model}, path=PATH)
+
+
+def test_a_piece_that_no_text_becomes_is_kept() -> None:
+    """As U+200D in Command R's vocabulary, which is there in bytes, too."""
+    document = small()
+    document["model"]["vocab"]["\u200d"] = 261
+    read = read_bpe(document, path=PATH)
+    assert read.unspelled == {"\u200d"}
+    assert 261 in read.parts.kept
+    assert 261 not in read.token_bytes
+    document["model"]["merges"].append(["a", "\u200d"])
+    document["model"]["vocab"]["a\u200d"] = 262
+    with pytest.raises(ConversionError, match="this vocabulary cannot be changed: it is no byte-level BPE"):
+        read_bpe(document, path=PATH)
