@@ -1,21 +1,35 @@
-"""Both kernels learn superwords as the textbook does, and split as its pattern says."""
+"""Both kernels learn superwords as the textbook does, and split as SuperBPE's pattern says."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 from support.kernels import chosen, counted_by_definition
 from support.texts import texts
+from tokenizers import Regex, pre_tokenizers
 
 from tokbench.backends.bpe import BpeBackend, reference
 from tokbench.backends.bpe.config import BpeConfig
+from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 
 if TYPE_CHECKING:
     from tokbench.backends.bpe.kernel import Kernel
 
 spaced = st.text(alphabet="ab: .\n1", min_size=1, max_size=40)
+PUBLISHED = pre_tokenizers.Split(Regex(r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"), "isolated")
+"""The pattern as the authors have it: what no alternative matches stays together."""
+
+
+@given(text=spaced | st.text(alphabet="a\u4e9c 1\t\r\n!/\u0301\u00a0", max_size=30) | texts)
+def test_the_pattern_and_its_scanner_split_as_the_published_one(kernel: Kernel, text: str) -> None:
+    pieces = [piece for piece, _ in PUBLISHED.pre_tokenize_str(text)]
+    assert split(resolve_pattern("superwords"), text) == pieces
+    data = text.encode()
+    ends = kernel.split("superwords", data).tolist()
+    assert [data[start:stop].decode() for start, stop in pairwise([0, *ends])] == pieces
 
 
 @given(
