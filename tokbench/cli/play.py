@@ -76,6 +76,7 @@ def _open_session(
     from tokbench.opening.request import OpenRequest
     from tokbench.play.app import Names, PlayApp
     from tokbench.play.columns import OpenTokenizer
+    from tokbench.play.terminal import characters_in_place
     from tokbench.workbench.open import find_and_open
 
     request = opening.request()
@@ -90,7 +91,8 @@ def _open_session(
             return OpenTokenizer(name, find_and_open(name, plain, progress=no_progress))
 
     named = Names(open_named, completion.tokenizers)
-    PlayApp(opened, begun, special=special, dark=dark, names=named).run()
+    with characters_in_place(sys.stdout):
+        PlayApp(opened, begun, special=special, dark=dark, names=named).run()
 
 
 def _write_page(

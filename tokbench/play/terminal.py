@@ -7,8 +7,14 @@ import re
 import select
 import sys
 import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
 
 _SECONDS = 0.5
 """How long an answer is waited for, of a terminal that gives none; over SSH the others take a round trip."""
@@ -19,6 +25,7 @@ _COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0
 _SHARES = (0.2126, 0.7152, 0.0722)
 """How bright red, green and blue are to the eye (ITU-R BT.709)."""
 _MOST_BYTES = 4_096
+_IN_PLACE, _REORDERED = "\x1b[8l", "\x1b[8h"
 _LIGHT_NUMBERS = {"7", "15"}
 """What COLORFGBG ends with in a terminal whose background is light."""
 
@@ -38,6 +45,24 @@ def take_keyboard() -> None:
         ) from None
     os.dup2(terminal, 0)
     os.close(terminal)
+
+
+@contextmanager
+def characters_in_place(screen: TextIO) -> Iterator[None]:
+    """Terminals that would reorder right-to-left text, across tokens and under the cursor, leave it in its cells.
+
+    Those that do not know the mode (ECMA-48's BDSM) ignore it.
+
+    Args:
+        screen: the terminal.
+    """
+    screen.write(_IN_PLACE)
+    screen.flush()
+    try:
+        yield
+    finally:
+        screen.write(_REORDERED)
+        screen.flush()
 
 
 def has_light_background() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
@@ -98,3 +99,11 @@ def test_without_a_terminal_behind_it_there_is_no_keyboard(monkeypatch: pytest.M
     monkeypatch.setattr(os, "ctermid", lambda: "/no/terminal")
     with pytest.raises(ConfigError, match="no keyboard"):
         terminal.take_keyboard()
+
+
+def test_right_to_left_text_stays_in_its_cells_for_the_session_alone() -> None:
+    screen = StringIO()
+    with pytest.raises(KeyError), terminal.characters_in_place(screen):
+        assert screen.getvalue() == "\x1b[8l"
+        raise KeyError
+    assert screen.getvalue() == "\x1b[8l\x1b[8h"
