@@ -1,6 +1,7 @@
 // The trainer learns what the textbook learns, from bytes and behind other merges, whatever the seed of its tables, the
 // width of its symbols and the steps of its postings; without steps there is room for fewer words.
 #include "bpe/continuation.hpp"
+#include "bpe/parity_trainer.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 #include "training/pretoken_counts.hpp"
@@ -75,6 +76,14 @@ void check_continuation(const naive::Counts& counts, fuzz::Random& random, std::
   check(ContinuationOf<std::uint32_t>(words, known, options), expected);
 }
 
+struct Shared {
+  const PretokenCounts& counts;
+  template <class Sink>
+  void for_each(const Sink& sink) const {
+    counts.for_each(sink);
+  }
+};
+
 template <class Trainer>
 void check_with_room(const PretokenCounts& pretokens, const TrainerOptions& options, const naive::Learned& expected, bool room) {
   bool found_room = true;
@@ -84,6 +93,22 @@ void check_with_room(const PretokenCounts& pretokens, const TrainerOptions& opti
     found_room = false;
   }
   CHECK(found_room == room);
+}
+
+// For one language it is plain BPE, and beside another text of the same words only the counts are others.
+template <class Symbol>
+void check_parity(const PretokenCounts& pretokens, const naive::Counts& counts, std::size_t num_merges, std::uint64_t seed) {
+  naive::Learned expected = naive::train(counts, num_merges, 1, 0);
+  const ParityOptions options{{num_merges, 1, 0, seed}, num_merges / 2, {1}, 3, 1};
+  const std::vector<Shared> one{{pretokens}}, two{{pretokens}, {pretokens}};
+  auto report = [](std::size_t) {};
+  try {
+    check(ParityTrainerOf<Symbol>(one, one, options, report), expected);
+    for (std::int64_t& count : expected.counts) count *= 2;
+    expected.num_tokens *= 2;
+    check(ParityTrainerOf<Symbol>(two, one, options, report), expected);
+  } catch (const std::length_error&) {  // has_room() is checked on the trainer of one text
+  }
 }
 
 }  // namespace
@@ -123,5 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_with_room<TrainerOf<std::uint32_t, kWideStep>>(pretokens, options, expected, has_room(sizes, 2, kWideStep));
   check_with_room<Trainer>(pretokens, options, expected, has_room(sizes, 3, kWideStep));
   check_continuation(counts, random, num_merges, seed);
+  check_parity<std::uint16_t>(pretokens, counts, num_merges, seed);
+  check_parity<std::uint32_t>(pretokens, counts, num_merges, seed);
   return 0;
 }
