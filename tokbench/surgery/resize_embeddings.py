@@ -21,10 +21,11 @@ def resized(rows: Any, init: dict[str, Any], size: int) -> Any:
 
 def main(old: str, new: str, *, beside: Path) -> None:
     """Read a model, resize it and write it."""
-    from transformers import AutoModelForCausalLM
+    import transformers
 
     init, patch = (json.loads((beside / name).read_bytes()) for name in ("init.json", "config_patch.json"))
-    model: Any = AutoModelForCausalLM.from_pretrained(old)
+    names = transformers.AutoConfig.from_pretrained(old).architectures or ["AutoModelForCausalLM"]
+    model: Any = getattr(transformers, names[0]).from_pretrained(old)
     embeddings = (model.get_input_embeddings, model.get_output_embeddings)
     rows = [
         {name: each.data.clone() for name, each in layer().named_parameters()}
@@ -36,7 +37,8 @@ def main(old: str, new: str, *, beside: Path) -> None:
         for name, parameter in layer().named_parameters():
             parameter.data[:] = resized(before[name], init, patch["vocab_size"])
     model.config.update(patch)
-    model.generation_config.update(**{name: id for name, id in patch.items() if name != "vocab_size"})
+    if getattr(model, "generation_config", None) is not None:
+        model.generation_config.update(**{name: id for name, id in patch.items() if name != "vocab_size"})
     model.save_pretrained(new)
 
 

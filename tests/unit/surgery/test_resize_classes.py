@@ -1,0 +1,118 @@
+"""The script opens a model as what it is: a decoder, an encoder with a head, or both; with a library that stands in."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tokbench.surgery.id_map import IdMap
+from tokbench.surgery.initial_rows import InitialRows
+from tokbench.surgery.model_files import model_files
+from tokbench.surgery.resize_embeddings import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAP = IdMap.closing_up([0, 2, 3], size=4)
+
+
+class Rows(np.ndarray[Any, Any]):
+    """An array as torch copies it."""
+
+    def clone(self) -> Rows:
+        return self.copy()
+
+
+def rows_of(shape: tuple[int, ...]) -> Rows:
+    return np.arange(float(np.prod(shape))).reshape(shape).view(Rows)
+
+
+@dataclass
+class Layer:
+    """An embedding or a head: parameters by name."""
+
+    parameters: dict[str, Any]
+
+    @classmethod
+    def of(cls, **arrays: Rows) -> Layer:
+        return cls({name: SimpleNamespace(data=rows) for name, rows in arrays.items()})
+
+    def named_parameters(self) -> Iterator[tuple[str, Any]]:
+        yield from self.parameters.items()
+
+
+@dataclass
+class Model:
+    """What the script asks of a model with five rows, one of which pads."""
+
+    head: Layer | None = field(default_factory=lambda: Layer.of(weight=rows_of((5, 2)), bias=rows_of((5,))))
+    embedding: Layer = field(default_factory=lambda: Layer.of(weight=rows_of((5, 2))))
+    config: dict[str, Any] = field(default_factory=dict)
+    generation_config: Any = None
+    saved: str | None = None
+
+    def get_input_embeddings(self) -> Layer:
+        return self.embedding
+
+    def get_output_embeddings(self) -> Layer | None:
+        return self.head
+
+    def resize_token_embeddings(self, size: int, *, mean_resizing: bool) -> None:
+        assert not mean_resizing
+        for layer in filter(None, (self.embedding, self.head)):
+            for parameter in layer.parameters.values():
+                parameter.data = np.zeros((size, *parameter.data.shape[1:]))
+
+    def save_pretrained(self, path: str) -> None:
+        self.saved = path
+
+
+def resized(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    model: Model,
+    *,
+    opened_as: str,
+    architectures: list[str] | None,
+) -> None:
+    """Run the script with a library in which there is one class."""
+    library = SimpleNamespace(
+        AutoConfig=SimpleNamespace(from_pretrained=lambda _: SimpleNamespace(architectures=architectures)),
+        **{opened_as: SimpleNamespace(from_pretrained=lambda _: model)},
+    )
+    monkeypatch.setitem(sys.modules, "transformers", library)
+    patch = {"vocab_size": 4, "pad_token_id": 2}
+    for name, data in model_files(MAP, InitialRows.of(MAP), patch).items():
+        (folder / name).write_bytes(data)
+    main("old", "new", beside=folder)
+
+
+@pytest.mark.parametrize("name", ["T5ForConditionalGeneration", "BertForMaskedLM"])
+def test_a_model_is_opened_as_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    """Rows 0, 2 and 3 of the four that have tokens stay; the fourth is the mean of all four, without padding."""
+    model = Model()
+    resized(monkeypatch, tmp_path, model, opened_as=name, architectures=[name])
+    expected = [[0, 1], [4, 5], [6, 7], [3, 4]]
+    assert model.embedding.parameters["weight"].data.tolist() == expected
+    assert model.head is not None
+    assert model.head.parameters["weight"].data.tolist() == expected
+    assert model.head.parameters["bias"].data.tolist() == [0, 2, 3, 1.5]
+    assert (model.config, model.saved) == ({"vocab_size": 4, "pad_token_id": 2}, "new")
+
+
+def test_a_model_without_a_head_has_one_embedding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    model = Model(head=None)
+    resized(monkeypatch, tmp_path, model, opened_as="BertModel", architectures=["BertModel"])
+    assert model.embedding.parameters["weight"].data.shape == (4, 2)
+
+
+def test_a_model_that_does_not_say_is_a_decoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    model = Model(generation_config={})
+    resized(monkeypatch, tmp_path, model, opened_as="AutoModelForCausalLM", architectures=None)
+    assert model.generation_config == {"pad_token_id": 2}
