@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tokbench.core.capabilities import KnowsLoadingTime
 from tokbench.core.near_names import meant
@@ -13,7 +13,6 @@ from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import NO_TRANSLATIONS
-from tokbench.evaluation.corpus_notes import KnownCorpus
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.counted_candidates import count_candidates
@@ -134,7 +133,7 @@ class Comparison(ShownInNotebooks):
 
 def compare_candidates(
     candidates: Sequence[Candidate],
-    documents: Iterable[Document] | KnownCorpus,
+    documents: Iterable[Document] | CorpusFacts,
     *,
     alignment: Alignment | str = NO_TRANSLATIONS,
     reference_group: str | None = None,
@@ -182,12 +181,12 @@ def compare_candidates(
     described = model or Model()
     position = names.index(baseline or names[0])
     means = aggregation == "per_document"
-    if isinstance(documents, KnownCorpus):
-        scan: CorpusFacts = documents
-        assert count is not None
+    if count is not None:
+        facts = cast("CorpusFacts", documents)
         all_counted = count(names, candidates, means=means, progress=progress)
     else:
-        scan = documents if isinstance(documents, CorpusScan) else CorpusScan(documents)
+        scan = _scan_of(cast("Iterable[Document]", documents))
+        facts = scan
         if any(knows_training_text(one.tokenizer) for one in candidates):
             scan.note_lines()
         all_counted = count_candidates(
@@ -219,7 +218,7 @@ def compare_candidates(
                 value=ratio(one.evaluation.total["tokens"], base.evaluation.total["tokens"]),
             ),
             fairness=fair,
-            throughput=throughput_of(one.candidate.tokenizer, scan.beginning) if times else None,
+            throughput=throughput_of(one.candidate.tokenizer, facts.beginning) if times else None,
             loading_seconds=_loading_seconds(one.candidate.tokenizer) if times else None,
             cost=cost_of(one.evaluation.info.vocab_size, one.evaluation.groups, described),
             mixed=None if its_mix is None else mixed_beside(its_mix, mixes[position]),
@@ -227,7 +226,7 @@ def compare_candidates(
         for one, aggregate, fair, its_mix in zip(all_counted, aggregates, fairness, mixes, strict=True)
     )
     vocabularies = [one.evaluation.vocabulary for one in all_counted]
-    provenance = provenance_of(names, candidates, vocabularies, scan, arguments=arguments or {})
+    provenance = provenance_of(names, candidates, vocabularies, facts, arguments=arguments or {})
     return Comparison(
         tokenizers=evaluated,
         baseline=base.name,
@@ -291,6 +290,10 @@ def _mix_summary(mix: Mix, evaluated: Sequence[EvaluatedTokenizer], *, price: fl
         if one.mixed is not None
     ]
     return cheapest(mix, alternatives, price=price) if len(alternatives) > 1 else iter(())
+
+
+def _scan_of(documents: Iterable[Document]) -> CorpusScan:
+    return documents if isinstance(documents, CorpusScan) else CorpusScan(documents)
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

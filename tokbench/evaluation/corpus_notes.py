@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,12 +115,19 @@ def notes_of(corpus: Corpus, *, parallel: Collection[str], with_lines: bool) -> 
     if with_lines:
         scan.note_lines()
     counted = lines_of(scan, parallel)
+    return notes_from(scan, corpus, parallel_lines=counted, with_lines=with_lines)
+
+
+def notes_from(
+    scan: CorpusScan, corpus: Corpus, *, parallel_lines: Mapping[str, int], with_lines: bool
+) -> PartNotes:
+    """What a scan noted of a part that it has read, and how many lines its files have. Raises `CorpusError`."""
     return PartNotes(
         documents=scan.num_documents,
         num_bytes=scan.text_bytes or 0,
         identity=replace(scan.identity, lines=scan.lines_read) if with_lines else scan.identity,
         groups=scan.lines,
-        parallel_lines=counted,
+        parallel_lines=parallel_lines,
         file_lines=tuple(
             sum(block.count(b"\n") for block in read_blocks(file))
             if file.span is not None and file.kind != "parquet"
@@ -149,19 +156,12 @@ class KnownCorpus:
         lines: group → its first lines with text.
         beginning: the first texts, a megabyte of characters in all; the last of them is cut.
         parallel_lines: group of translations → its lines.
-        problems: what reading it went on in spite of.
     """
 
     identity: TextIdentity
     lines: Mapping[str, tuple[str, ...]]
     beginning: tuple[str, ...]
     parallel_lines: Mapping[str, int]
-    problems: Problems = field(default_factory=Problems)
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Those that there are, by name."""
-        return tuple(sorted(self.lines))
 
     @property
     def lines_read(self) -> LineIdentity:
@@ -190,7 +190,7 @@ def joined_notes(notes: Sequence[PartNotes], documents: Iterable[Document]) -> K
     identity = fingerprint.identity()
     if all(one.identity.lines is not None for one in notes):
         identity = replace(identity, lines=lines.identity())
-    return KnownCorpus(identity, groups, tuple(_beginning(documents)), dict(parallel), _all_problems(notes))
+    return KnownCorpus(identity, groups, tuple(_beginning(documents)), dict(parallel))
 
 
 def _beginning(documents: Iterable[Document]) -> Iterator[str]:
@@ -202,7 +202,8 @@ def _beginning(documents: Iterable[Document]) -> Iterator[str]:
             return
 
 
-def _all_problems(notes: Sequence[PartNotes]) -> Problems:
+def all_problems(notes: Sequence[PartNotes]) -> Problems:
+    """What reading all parts went on in spite of."""
     sums = {name: sum(getattr(one.problems, name) for one in notes) for name in _COUNTED_PROBLEMS}
     return Problems(**sums, group=next((one.problems.group for one in notes if one.problems.group), ""))
 

@@ -106,12 +106,14 @@ def compare(
             raise ConfigError("nothing is trained in parts", hint="name the tokenizers to compare with -t")
         given = opened(tokenizers)
         means = aggregation == "per_document"
-        with judging(corpus, given, work, means=means, progress=progress) as parted:
+        with judging(
+            corpus, given, work, means=means, groups_first=mix is not None, progress=progress
+        ) as parted:
             return run(
                 list(map(Candidate, given)),
-                parted.known,
+                parted,
                 alignment=parted.alignment,
-                mix=_mix_among(mix, corpus, parted.known.groups),
+                mix=None if mix is None else _mix_among(mix, corpus, parted.groups),
                 count=parted.count,
             )
     with corpus.in_memory():

@@ -16,7 +16,7 @@ from tokbench.distributed.plan_folder import begin
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.evaluation.alignment import align
-from tokbench.evaluation.corpus_notes import documents_in, joined_notes, num_checked, read_notes
+from tokbench.evaluation.corpus_notes import all_problems, documents_in, joined_notes, num_checked, read_notes
 from tokbench.evaluation.counted_candidates import CountedCandidate
 from tokbench.evaluation.counting_pass import Counting
 from tokbench.evaluation.counting_state_file import read_facts, read_states
@@ -27,8 +27,9 @@ from tokbench.shards.plan import identity_of
 from tokbench.workbench.judging_tasks import SCHEMA, counts_name, notes_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from tokbench.core.documents import LineIdentity, TextIdentity
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus, Document
@@ -88,15 +89,17 @@ def judging(
     work: JudgingWork,
     *,
     means: bool = False,
+    groups_first: bool = False,
     progress: Progress = no_progress,
 ) -> Iterator[PartedCorpus]:
-    """Read a corpus in parts; what was counted of tokenizers can be asked for within the block.
+    """Divide a corpus into parts; what is counted of tokenizers can be asked for within the block.
 
     Args:
         corpus: files that every worker can read.
         tokenizers: those of `work.named`, opened.
         work: how it is done.
         means: whether means over documents are going to be asked for.
+        groups_first: whether its groups are asked for before anything is counted.
         progress: told how far it is.
 
     Raises:
@@ -119,25 +122,19 @@ def judging(
     )
     with work.place() as folder:
         begin(plan, folder, option="--parts", resume=work.resume or work.share is not None, again=_AGAIN)
-        parted = PartedCorpus(plan, folder, work)
-        parted.read(progress=progress)
-        corpus.problems = parted.known.problems
-        if work.share is None and not sum(one.documents for one in parted.notes):
-            raise corpus.no_document()
+        parted = PartedCorpus(corpus, plan, folder, work)
+        # Which lines are aligned has to be known of all parts before one is counted; else all is read once.
+        if groups_first or plan.settings["parallel"]:
+            parted.read(progress=progress)
         yield parted
 
 
 class PartedCorpus:
-    """A corpus whose parts are read, and then counted.
+    """A corpus whose parts are read and counted; tells of it what `CorpusScan` does, once they are."""
 
-    Attributes:
-        notes: of the parts, in order; of a share those that were needed.
-    """
-
-    def __init__(self, plan: CorpusPlan, folder: Place, work: JudgingWork) -> None:
+    def __init__(self, corpus: Corpus, plan: CorpusPlan, folder: Place, work: JudgingWork) -> None:
         """Nothing is read yet."""
-        self._plan, self._folder, self._work = plan, folder, work
-        self.notes: list[PartNotes] = []
+        self._corpus, self._plan, self._folder, self._work = corpus, plan, folder, work
 
     @property
     def num_parts(self) -> int:
@@ -146,26 +143,47 @@ class PartedCorpus:
 
     def read(self, *, progress: Progress) -> None:
         """Note what each part is, those that are not noted yet. Raises `DistributedError`."""
-        share = self._work.share
-        wanted = [
-            part
-            for part in range(len(self._plan.parts))
-            # A share has to know how lines are aligned, in all parts together.
-            if share is None or self._plan.settings["parallel"] or share.has(part)
-        ]
-        missing = [part for part in wanted if not self._has_notes(part)]
+        missing = [part for part in range(self.num_parts) if not self._has_notes(part)]
         self._run(_NOTE_TASK, [(part, {}) for part in missing], phase="reading", progress=progress)
-        self.notes = [self._notes(part) for part in wanted]
 
     @cached_property
-    def known(self) -> KnownCorpus:
-        """What is known of the whole."""
-        return joined_notes(self.notes, chain.from_iterable(self._documents()))
+    def _all_notes(self) -> list[PartNotes]:
+        """Those of all parts, which are noted. Raises `CorpusError` where no part has a document."""
+        notes = [self._notes(part) for part in range(self.num_parts)]
+        self._corpus.problems = all_problems(notes)
+        if not sum(one.documents for one in notes):
+            raise self._corpus.no_document()
+        return notes
+
+    @cached_property
+    def _known(self) -> KnownCorpus:
+        return joined_notes(self._all_notes, chain.from_iterable(self._documents()))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """As of `CorpusScan`, like the others."""
+        return tuple(sorted(self.lines))
+
+    @property
+    def identity(self) -> TextIdentity:  # noqa: D102
+        return self._known.identity
+
+    @property
+    def lines_read(self) -> LineIdentity:  # noqa: D102
+        return self._known.lines_read
+
+    @property
+    def beginning(self) -> tuple[str, ...]:  # noqa: D102
+        return self._known.beginning
+
+    @property
+    def lines(self) -> Mapping[str, tuple[str, ...]]:  # noqa: D102
+        return self._known.lines
 
     @cached_property
     def alignment(self) -> Alignment | str:
         """The groups that say the same, line by line, or why there are none."""
-        return align(self.known.parallel_lines)
+        return align(self._known.parallel_lines if self._plan.settings["parallel"] else {})
 
     def count_parts(self, *, progress: Progress) -> None:
         """Count each part, those that are not counted yet. Raises `DistributedError`."""
@@ -183,9 +201,11 @@ class PartedCorpus:
                     "lines": alignment.lines,
                     "before": {group: before[group] for group in alignment.languages if before[group]},
                 }
-                before.update(self.notes[part].parallel_lines)
-            if (share is None or share.has(part)) and not self._has_counts(part):
-                tasks.append((part, {"checked": [checked[part], by_line[part]], "aligned": aligned}))
+                before.update(self._all_notes[part].parallel_lines)
+            has_notes = self._has_notes(part)
+            if (share is None or share.has(part)) and not (has_notes and self._has_counts(part)):
+                told = {"checked": [checked[part], by_line[part]], "aligned": aligned, "notes": not has_notes}
+                tasks.append((part, told))
         self._run(_COUNT_TASK, tasks, phase="counting", progress=progress)
 
     def count(
@@ -212,7 +232,7 @@ class PartedCorpus:
                     raise ModelFormatError(
                         str(place), "what was counted of these tokenizers", str(error)
                     ) from None
-            for one, lines in zip(self._plan.parts[part], self.notes[part].file_lines, strict=True):
+            for one, lines in zip(self._plan.parts[part], self._all_notes[part].file_lines, strict=True):
                 lines_before[one.file] += lines
         evaluations = [counting.finish() for counting in countings]
         by_line = evaluations[len(names) :]

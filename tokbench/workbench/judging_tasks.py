@@ -11,7 +11,8 @@ from tokbench.distributed.corpus_plan import read_plan
 from tokbench.distributed.plan_folder import PLAN_NAME
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import AlignedLines, Alignment
-from tokbench.evaluation.corpus_notes import documents_in, notes_of
+from tokbench.evaluation.corpus_notes import documents_in, notes_from, notes_of
+from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.counting_pass import Counting, batches
 from tokbench.evaluation.counting_state_file import dump_states
 from tokbench.files.storage.open import place_of
@@ -68,7 +69,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     Args:
         arguments: as of `note_part`; checked, how many of the first documents, and of the first documents with
             lines apart, are encoded a second time; aligned, the languages whose lines are, and the lines of each in
-            earlier parts, or None.
+            earlier parts, or None; notes, whether to publish them, too, before the counts.
         context: as tasks have it.
 
     Returns:
@@ -84,8 +85,17 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     corpus = plan.corpus(part)
     (checked, checked_lines), aligned = arguments["checked"], arguments["aligned"]
     passes = 1 if aligned is None else 2
+    scan = CorpusScan(documents_in(corpus)) if arguments["notes"] else None
+    if scan is not None and plan.settings["lines"]:
+        scan.note_lines()
     states = _counted(
-        documents_in(corpus), tokenizers, plan, context, num_checked=checked, passes=passes, whole_groups=()
+        documents_in(corpus) if scan is None else scan,
+        tokenizers,
+        plan,
+        context,
+        num_checked=checked,
+        passes=passes,
+        whole_groups=(),
     )
     num_bytes = states[0].num_bytes
     if aligned is not None:
@@ -100,8 +110,14 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
             whole_groups=alignment.languages,
             bytes_before=num_bytes,
         )
+    facts = {"plan": plan.id, "part": part}
+    notes = None
+    if scan is not None:
+        notes = notes_from(scan, corpus, parallel_lines={}, with_lines=plan.settings["lines"])
     plan.check_unchanged(part)
-    _publish(folder / counts_name(part), dump_states(states, {"plan": plan.id, "part": part}))
+    if notes is not None:
+        _publish(folder / notes_name(part), notes.dump(facts))
+    _publish(folder / counts_name(part), dump_states(states, facts))
     return {"bytes": num_bytes}
 
 

@@ -72,8 +72,8 @@ def report(
     )
     if work is not None:
         with judging(corpus, [one.tokenizer for one in candidates], work, progress=progress) as parted:
-            comparison = run(parted.known, alignment=parted.alignment, count=parted.count)
-            return report_on(comparison, parted.known, seed=seed, progress=progress)
+            comparison = run(parted, alignment=parted.alignment, count=parted.count)
+            return report_on(comparison, parted, seed=seed, progress=progress)
     with corpus.in_memory():
         scan = CorpusScan(Documents(corpus))
         comparison = run(scan, alignment=alignment_of(corpus, scan, progress=progress))
