@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.kernel_or_library import KernelEncoder
     from tokbench.native._unigram import DocumentEncoder
+    from tokbench.opening.unigram_description import UnigramDescription
 
 COMPILED = "tokbench.native._unigram"
 
@@ -177,7 +178,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         """What runs texts that are covered; None where the table of replacements is not one that it can take."""
         from tokbench.native._unigram import DocumentEncoder
 
-        described = unigram_description({**self._parsed, "model": self._model_as_read()})
+        described = self.described
         joining = _joining()
         if described.only_spaces:
             if not {"\t", "\n", "\r", " "}.isdisjoint(self._boundaries.ascii):
@@ -198,6 +199,11 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             )
         except ValueError:
             return None
+
+    @cached_property
+    def described(self) -> UnigramDescription:
+        """What the document asks for, with the library's scores. Raises `LeftToLibraryError`."""
+        return unigram_description({**self._parsed, "model": self._model_as_read()})
 
     def _model_as_read(self) -> dict[str, Any]:
         """The model with the scores that the library has: it does not round all numbers of a file to the nearest."""

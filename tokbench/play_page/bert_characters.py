@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from tokbench.play_page.code_points import code_points, ranges
 
 _AT_ONCE = 1 << 13
 _BETWEEN = "zxz"
@@ -36,7 +34,7 @@ def bert_characters(
     spaces, alone = _bounds("".join(sorted(set("".join(made)))))
     found: dict[str, list[int]] = {"gone": [], "spaces": [], "alone": []}
     others: dict[str, str] = {}
-    for code, inside in zip(_codes(), made, strict=True):
+    for code, inside in zip(code_points(), made, strict=True):
         character = chr(code)
         if inside == character and character not in spaces and character not in alone:
             continue
@@ -51,23 +49,21 @@ def bert_characters(
             case _:
                 others[character] = written
     moving = [
-        code for code, inside in zip(_codes(), made, strict=True) if any(map(unicodedata.combining, inside))
+        code
+        for code, inside in zip(code_points(), made, strict=True)
+        if any(map(unicodedata.combining, inside))
     ]
     cleaned = [
         code
-        for code, inside in zip(_codes(), _normalized(clean_text, False, False, False), strict=True)  # noqa: FBT003
+        for code, inside in zip(code_points(), _normalized(clean_text, False, False, False), strict=True)  # noqa: FBT003
         if not inside
     ]
     return {
-        **{name: _ranges(codes) for name, codes in found.items()},
+        **{name: ranges(codes) for name, codes in found.items()},
         "others": others,
-        "moving": _ranges(moving) if strip_accents else [],
-        "cleaned": _ranges(cleaned),
+        "moving": ranges(moving) if strip_accents else [],
+        "cleaned": ranges(cleaned),
     }
-
-
-def _codes() -> Iterable[int]:
-    return chain(range(0xD800), range(0xE000, 0x110000))
 
 
 @cache
@@ -77,7 +73,7 @@ def _normalized(*options: bool) -> list[str]:
 
     names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
     normalize = BertNormalizer(**dict(zip(names, options, strict=True))).normalize_str
-    codes = list(_codes())
+    codes = list(code_points())
     made: list[str] = []
     for start in range(0, len(codes), _AT_ONCE):
         text = _BETWEEN.join(f"a{chr(code)}b" for code in codes[start : start + _AT_ONCE])
@@ -98,20 +94,3 @@ def _bounds(characters: str) -> tuple[set[str], set[str]]:
         kept.update(*words)
         alone.update(word for word in words if len(word) == 1)
     return set(characters) - kept, alone
-
-
-def _ranges(codes: Iterable[int]) -> list[int]:
-    """First and last of each range, one behind the other."""
-    return list(chain.from_iterable(_each_range(codes)))
-
-
-def _each_range(codes: Iterable[int]) -> Iterator[tuple[int, int]]:
-    first = last = -1
-    for code in codes:
-        if code != last + 1 or first < 0:
-            if first >= 0:
-                yield first, last
-            first = code
-        last = code
-    if first >= 0:
-        yield first, last

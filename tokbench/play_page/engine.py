@@ -21,6 +21,7 @@ ENCODER_FILES = (
     "sentencepiece.js",
     "character_bpe.js",
     "unigram.js",
+    "unigram_document.js",
     "tokenizer.js",
 )
 """The encoders, which need nothing of a browser."""

@@ -84,6 +84,15 @@ class ReplacementTable {
     this.replacements = fromCodes(Array.from(table.subarray(4 + size)));
   }
 
+  // What stands for the shortest key that bytes begin with, or null.
+  shortest(bytes) {
+    for (let stop = 1; stop <= bytes.length; stop++) {
+      const found = this.longest(bytes.slice(0, stop), 0);
+      if (found !== null) return found.part;
+    }
+    return null;
+  }
+
   longest(bytes, start) {
     let place = offsetOf(this.units[0]);
     let [size, value] = [0, 0];

@@ -4,9 +4,11 @@ class UnigramCutter {
   constructor(data) {
     this.unknown = data.unknown;
     this.unknownScore = data.unknown_score;
-    this.reset = data.reset;
+    this.reset = data.reset ?? Infinity;
+    this.Sums = data.is_double ? Float64Array : Float32Array;
+    this.rounded = data.is_double ? (sum) => sum : Math.fround;
     this.tree = new PieceTree(data.scores.map(([id]) => [toBytes(data.pieces[id]), id]));
-    this.scoreOf = new Float32Array(data.pieces.length);
+    this.scoreOf = new this.Sums(data.pieces.length);
     this.isScored = new Uint8Array(data.pieces.length);
     for (const [id, score] of data.scores) {
       this.scoreOf[id] = score;
@@ -29,16 +31,16 @@ class UnigramCutter {
     if (word !== "") yield { word, parts };
   }
 
-  // Sums are 32-bit numbers that run through the whole text, and round as the library's do.
+  // Sums run through the whole text, and round as the library's do.
   bestCuts(normal) {
     const size = normal.length;
-    const sums = new Float32Array(size + 1);
+    const sums = new this.Sums(size + 1);
     const starts = new Int32Array(size + 1).fill(-1);
     const ids = new Int32Array(size + 1);
     let frontier = 0;
     const reach = (start, stop, id, score) => {
       if (stop > frontier) frontier = stop;
-      const sum = Math.fround(sums[start] + score);
+      const sum = this.rounded(sums[start] + score);
       if (starts[stop] < 0 || sum > sums[stop]) {
         sums[stop] = sum;
         starts[stop] = start;

@@ -1,0 +1,141 @@
+"""Unigram of a tokenizer.json on the page: a made-up document, and its library on any text."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.page_engine import page_engine
+from support.page_tokenizers import opened
+from support.segmentations import HARD_TEXTS
+from support.sentencepiece_models import charsmap
+
+from tokbench.convert.proof_texts import generated_texts
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import PageError
+from tokbench.play_page.tokenizer_data import tokenizer_data
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.page_engine import Engine
+
+    from tokbench.opening.request import Opened
+
+SCORES = {
+    "<unk>": 0.0,
+    "</s>": 0.0,
+    "▁": -2.1,
+    "▁the": -3.3,
+    "▁cat": -4.7,
+    "s": -3.01,
+    "at": -4.003,
+    "the": -6.1,
+    "안": -7.7,
+    "á": -8.1,
+    "fi": -5.5,
+    "▁1": -4.4,
+    "23": -5.05,
+    "ca": -6.6,
+    **{letter: -9.0 - place / 7 for place, letter in enumerate("abcdefghilnortu12345.,<>/")},
+}
+CLUSTERS = st.text("aﬁ\u0301\u0300\u0308\u200d\u0600ª© \u2581\r\n가ᄀ\u0e33\U0001f3fb\xad\u0340", max_size=10)
+
+
+def document(**fields: Any) -> dict[str, Any]:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {
+        "version": "1.0",
+        "added_tokens": [
+            {"id": 0, "content": "<unk>", "special": True, **flags},
+            {"id": 1, "content": "</s>", "special": True, **flags},
+        ],
+        "normalizer": {
+            "type": "Precompiled",
+            "precompiled_charsmap": base64.b64encode(charsmap("nmt_nfkc")).decode(),
+        },
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [
+                {"type": "WhitespaceSplit"},
+                {
+                    "type": "Metaspace",
+                    "replacement": "▁",
+                    "add_prefix_space": True,
+                    "prepend_scheme": "always",
+                },
+            ],
+        },
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": [[p, s] for p, s in SCORES.items()]},
+        **fields,
+    }
+
+
+def written(path: Path, **fields: Any) -> Opened:
+    path.write_text(json.dumps(document(**fields)), encoding="utf-8")
+    return opened(path)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return page_engine()
+
+
+@pytest.fixture(scope="module", params=["nmt_nfkc", "none"])
+def tokenizer(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine
+) -> Opened:
+    fields = {} if request.param == "nmt_nfkc" else {"normalizer": None}
+    made = written(tmp_path_factory.mktemp("unigram") / "tokenizer.json", **fields)
+    engine.call("keep", "mine", tokenizer_data(made, name="mine").to_json())
+    return made
+
+
+def test_each_word_is_cut_by_itself_with_a_space_in_front(engine: Engine, tokenizer: Opened) -> None:
+    ids = {piece: id for id, piece in enumerate(SCORES)}
+    found = engine.call("encode", "mine", "the  cats", "text")
+    assert found["ids"] == [ids["▁the"], ids["▁cat"], ids["s"]] == tokenizer.tokenizer.encode("the  cats")
+    assert found["spans"] == [[0, 3], [5, 8], [8, 9]]
+    assert engine.call("steps", "mine", "▁cats".encode().decode("latin-1"), found["ids"][1:]) == [
+        ["the best cut: -7.710", "▁cat|s".encode().decode("latin-1")],
+        ["-4.700", "▁cat".encode().decode("latin-1")],
+        ["-3.010", "s"],
+    ]
+
+
+@given(
+    text=st.one_of(HARD_TEXTS, CLUSTERS, st.text("the cats</s><unk>123 á안", max_size=30)),
+    policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
+)
+def test_ids_are_those_of_the_library(
+    engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
+) -> None:
+    found = engine.call("encode", "mine", text, policy.value)["ids"]
+    assert found == tokenizer.tokenizer.encode(text, special=policy)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"normalizer": {"type": "NFC"}}, "it normalises by NFC"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, "it does not split by WhitespaceSplit"),
+    ],
+)
+def test_what_the_encoder_does_not_do_is_refused_with_the_reason(
+    tmp_path: Path, fields: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(PageError, match=f"this Unigram: {why}"):
+        tokenizer_data(written(tmp_path / "tokenizer.json", **fields), name="mine")
+
+
+@pytest.mark.slow
+def test_ten_thousand_generated_texts_have_the_same_ids(engine: Engine, tokenizer: Opened) -> None:
+    texts = [text for seed in range(4) for text in generated_texts(["</s>"], seed=100 + seed)]
+    assert len(texts) >= 10_000
+    for text in texts:
+        found = engine.call("encode", "mine", text, "encode")["ids"]
+        assert found == tokenizer.tokenizer.encode(text, special=SpecialPolicy.ENCODE)
