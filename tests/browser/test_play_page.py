@@ -171,7 +171,21 @@ def test_a_hundred_kilobytes_are_encoded_between_two_keys(page: Browser) -> None
     assert page.ask("document.querySelectorAll('[role=option]').length") <= 1000
 
 
-@pytest.mark.parametrize(("width", "dark"), [(360, False), (360, True), (1400, True)])
+def test_every_control_has_a_name_and_no_id_occurs_twice(page: Browser) -> None:
+    assert page.ask(NAMELESS) == []
+    assert page.ask("[...document.querySelectorAll('[id]')].length - new Set(" + IDS + ").size") == 0
+    page.ask("document.querySelector('label[for=budget]').remove(); 0")
+    assert page.ask(NAMELESS) == ["budget"]
+
+
+IDS = "[...document.querySelectorAll('[id]')].map((e) => e.id)"
+NAMELESS = """[...document.querySelectorAll('button, select, input, textarea, [role=listbox], [role=option]')]
+  .filter((e) => !(e.getAttribute('aria-label') || [...(e.labels ?? [])].some((l) => l.textContent.trim())
+    || (e.tagName === 'BUTTON' && e.textContent.trim())))
+  .map((e) => e.id || e.tagName)"""
+
+
+@pytest.mark.parametrize(("width", "dark"), [(360, False), (390, True), (1400, True)])
 def test_every_window_holds_it_and_ink_stands_out(
     browser: Browser, path: Path, width: int, dark: bool
 ) -> None:
