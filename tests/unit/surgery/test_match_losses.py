@@ -31,6 +31,11 @@ def test_the_piece_that_adds_least_tokens_goes_first_and_words_are_matched_anew(
     assert removal.frequencies == {0: 0, 1: 5, 2: 4, 3: 0, 4: 2, 5: 0, 8: 7}
 
 
+def test_a_loss_rises_when_what_would_take_the_place_is_gone() -> None:
+    """Without ab, which does not occur, abc (3 words) becomes a ##b ##c: 6 more, and bb (4) is before it."""
+    assert choose_matches(pieces("ab", "abc", "bb"), words={"abc": 3, "bb": 4}, size=7).ids == (6, 8)
+
+
 def test_a_piece_that_is_in_the_way_goes_first() -> None:
     """abcb is ab ##c ##b, and without ab a ##bcb: one token less."""
     removal = choose_matches(pieces("ab", "##bcb", "bb"), words={"abcb": 1, "bb": 1}, size=8)

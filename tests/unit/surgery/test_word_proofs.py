@@ -8,7 +8,7 @@ import pytest
 from support.sentencepiece_models import scored, unknown, written
 
 from tokbench.errors import ConversionError
-from tokbench.formats.protobuf import length_field
+from tokbench.formats.protobuf import fields, length_field
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.surgery.id_map import IdMap
@@ -67,4 +67,8 @@ def test_a_model_loses_its_pieces_and_its_self_test() -> None:
     assert list(made.pieces) == NEW
     assert made.normalizer == before.normalizer
     assert made.trainer == {**before.trainer, "vocab_size": 8, "pad_id": -1}
+    assert [4 in {number for number, _ in fields(each)} for each in (proto, pruned_model(proto, MAP))] == [
+        True,
+        False,
+    ]
     assert open_model(pruned_model(proto, MAP), name="it").encode("ab") == [5]
