@@ -74,6 +74,18 @@ def test_what_is_pasted_is_encoded_as_it_stands(lower: OpenTokenizer) -> None:
     session(drive, lower)
 
 
+def test_half_of_a_pair_becomes_the_replacement_character_and_a_whole_pair_one(lower: OpenTokenizer) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        app.editor.post_message(Paste("low \ud83d \ud83d\ude00"))
+        await settled(app, pilot)
+        assert app.editor.buffer.text == "low \ufffd \U0001f600"
+        [pane] = app.panes
+        assert pane.column is not None
+        assert pane.column.ids.tolist() == lower.tokenizer.encode(app.editor.buffer.text)
+
+    session(drive, lower)
+
+
 def test_help_is_one_key_away_and_the_colours_turn(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f1")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from tokbench.play.app import PlayApp
-    from tokbench.play.columns import OpenTokenizer
+    from tokbench.play.columns import Column, OpenTokenizer
 
 LINES = 50_000
 TEXT = "low newer\n" * LINES
@@ -80,15 +80,19 @@ def test_what_is_on_the_screen_is_drawn_before_all_is_encoded(
     session(drive, lower, letters)
 
 
-def test_the_arrows_go_through_a_part_in_its_place(lower: OpenTokenizer, gate: threading.Event) -> None:
+def test_the_arrows_go_through_a_part_in_its_place(
+    lower: OpenTokenizer, letters: OpenTokenizer, gate: threading.Event
+) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
-        [pane] = app.panes
+        pane, other = app.panes
         app.editor.post_message(Paste(TEXT))
         await until(pilot, lambda: pane.column is not None and not pane.column.part.is_whole)
         await pilot.press("ctrl+end", "up")
         await until(pilot, lambda: pane.column is not None and pane.column.part.holds(len(TEXT) - 10))
         await pilot.press("tab", "right")
         assert app.editor.buffer.cursor == len(TEXT) - 10 + 3
+        assert other.column is not None
+        assert other.column.part.byte + int(other.column.starts[other.selected]) == len(TEXT) - 10 + 3
         await pilot.press("left")
         assert app.editor.buffer.cursor == len(TEXT) - 10
         gate.set()
@@ -96,7 +100,32 @@ def test_the_arrows_go_through_a_part_in_its_place(lower: OpenTokenizer, gate: t
         assert pane.selected == 4 * (LINES - 1)
         assert app.editor.buffer.cursor == len(TEXT) - 10
 
-    session(drive, lower, text="")
+    session(drive, lower, letters)
+
+
+def test_all_tokens_of_an_older_text_do_not_take_the_place_of_newer_ones(
+    lower: OpenTokenizer, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(app_module, "PAUSE_SECONDS", 0.0)
+
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        [pane] = app.panes
+        lay = app._lay
+
+        def noted(columns: list[Column]) -> None:
+            shown.extend(column.part.text for column in columns if column.part.is_whole)
+            lay(columns)
+
+        monkeypatch.setattr(app, "_lay", noted)
+        app.editor.post_message(Paste(TEXT))
+        await until(pilot, lambda: pane.column is not None and not pane.column.part.is_whole)
+        await pilot.press("x")
+        gate.set()
+        await settled(app, pilot)
+
+    session(drive, lower)
+    assert shown == [f"{TEXT}x"]
 
 
 @given(
