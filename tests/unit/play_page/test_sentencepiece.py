@@ -83,14 +83,17 @@ def test_unknown_characters_side_by_side_are_one_token(engine: Engine, tmp_path:
 
 def test_the_best_pair_is_merged_first_and_symbols_never(engine: Engine, tmp_path: Path) -> None:
     pieces = [
-        *(unknown(), *scored({"▁": -9.0, "a": -8.0, "b": -7.0, "ab": -1.0, "ba": -0.5})),
+        *(
+            unknown(),
+            *scored({"▁": -9.0, "a": -8.0, "b": -7.0, "ab": -1.0, "ba": -0.5, "aab": -0.1, "baa": -0.2}),
+        ),
         ModelPiece("aa", 0.0, PieceType.USER_DEFINED),
     ]
     mine = hand_made(engine, tmp_path, pieces, type=2, add_dummy_prefix=False)
     for text in ("abab", "aaab", "baab", "aabaa ba"):
         assert engine.call("encode", "mine", text, "text")["ids"] == mine.tokenizer.encode(text)
     assert engine.call("encode", "mine", "abab", "text")["ids"] == [2, 5, 3]
-    assert engine.call("steps", "mine", "aba") == [["its characters", "a|b|a"], ["rank 0", "a|ba"]]
+    assert engine.call("steps", "mine", "aba") == [["its characters", "a|b|a"], ["rank 2", "a|ba"]]
 
 
 def test_a_piece_that_is_not_used_is_taken_apart(engine: Engine, tmp_path: Path) -> None:

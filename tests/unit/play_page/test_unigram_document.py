@@ -119,6 +119,13 @@ def test_ids_are_those_of_the_library(
 
 
 @pytest.mark.parametrize(
+    "text", ["ª\u302a", "ﬁ\u302a", "ﬁ\u0300", "a\u0301\u0301", "a\u0301\u0301\u0301", "\u0600ª"]
+)
+def test_short_clusters_are_looked_up_as_a_whole(engine: Engine, tokenizer: Opened, text: str) -> None:
+    assert engine.call("encode", "mine", text, "text")["ids"] == tokenizer.tokenizer.encode(text)
+
+
+@pytest.mark.parametrize(
     ("fields", "why"),
     [
         ({"normalizer": {"type": "NFC"}}, "it normalises by NFC"),
