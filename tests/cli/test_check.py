@@ -208,7 +208,11 @@ def test_a_premium_that_cannot_be_known_fails_with_the_reason(run, trained, file
         (["--max", "en:gini=1"], ["of all groups together"]),
         (["--min", "bytes_per_token=1", "--only", "unk_rate"], ["--only", "--baseline"]),
         (["--baseline", "saved.json", "--only", "xx:unk_rate"], ["holds no figure 'xx:unk_rate'"]),
-        (["--baseline", "missing.json"], ["missing.json cannot be read"]),
+        (["--baseline", "missing.json"], ["the baseline missing.json cannot be read: No such file"]),
+        (
+            ["--min", "bytes_per_token=1", "--junit", "."],
+            [". is a folder", "--junit names the file to write"],
+        ),
         (["--baseline", "saved.json", "--tolerance", "much"], ["'much' is not a number"]),
         (["--baseline", "saved.json", "--tolerance", "-1%"], ["below 0"]),
         (["--min", "bytes_per_token=1", "--threads", "0"], ["--threads"]),
@@ -233,6 +237,12 @@ def test_another_file_is_no_baseline(run, trained, files, tmp_path, text):
     run("check", "-t", trained, *files, "--baseline", "other.json").refused(
         2, "baseline", "tokbench compare --json"
     )
+
+
+def test_a_binary_file_is_no_baseline(run, trained, files, tmp_path):
+    (tmp_path / "other.json").write_bytes(b"\x80")
+    done = run("check", "-t", trained, *files, "--baseline", "other.json")
+    done.refused(2, "the baseline cannot be read: other.json: expected UTF-8, found 0x80 at byte 0")
 
 
 def test_a_baseline_without_a_figure_to_hold_is_an_error(run, trained, files):

@@ -11,10 +11,10 @@ from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, as_before, tell_problems
 from tokbench.cli.engine_options import JudgingChoices, PartedOpeningChoices, tell_share
 from tokbench.cli.options import ThreadsOption, taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.atomic_file import write_file
-from tokbench.files.untrusted import load_json, read_named
+from tokbench.files.untrusted import load_strict_json, read_named, unreadable
 from tokbench.render.check import as_junit
 from tokbench.render.console import make_console, print_json
 from tokbench.render.progress import showing_progress
@@ -121,6 +121,7 @@ def check(
             "--only, --except, --tolerance and --other-text need a baseline",
             hint="name one with --baseline",
         )
+    refuse_folder(junit, option="--junit")
     saved = None if baseline is None else read_saved(_saved(baseline))
     policy = parse_policy(only=only or (), excepted=except_ or (), tolerances=tolerance or ())
     if saved is not None:
@@ -159,8 +160,6 @@ def check(
 
 def _saved(path: Path) -> Any:
     try:
-        return load_json(read_named(path, limit=_MAX_BASELINE_BYTES), path=path)
+        return load_strict_json(read_named(path, limit=_MAX_BASELINE_BYTES), path=path)
     except (OSError, ModelFormatError) as error:
-        raise ConfigError(
-            f"the baseline {path} cannot be read: {error}", hint="write it with `tokbench compare --json`"
-        ) from None
+        raise unreadable("baseline", path, error, hint="write it with `tokbench compare --json`") from None

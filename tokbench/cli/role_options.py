@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.files.untrusted import read_named
+from tokbench.files.untrusted import decode_text, read_named, unreadable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,9 @@ def parsed_roles(given: list[str]) -> dict[str, str]:
 
 def read_template(path: Path | None) -> str | None:
     """The text of a chat template. Raises `ConfigError`."""
+    if path is None:
+        return None
     try:
-        return None if path is None else read_named(path, limit=_MAX_TEMPLATE_BYTES).decode()
-    except (OSError, ModelFormatError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the chat template {path} cannot be read: {error}") from None
+        return decode_text(read_named(path, limit=_MAX_TEMPLATE_BYTES), path=path)
+    except (OSError, ModelFormatError) as error:
+        raise unreadable("chat template", path, error) from None

@@ -7,7 +7,7 @@ import stat
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ModelFormatError
+from tokbench.errors import ConfigError, ModelFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,6 +80,26 @@ def read_named(path: Path, *, limit: int) -> bytes:
     if len(data) > limit:
         raise ModelFormatError(path, f"at most {limit:,} bytes", "more")
     return bytes(data)
+
+
+def unreadable(
+    what: str, path: Path, error: OSError | ModelFormatError, *, hint: str | None = None
+) -> ConfigError:
+    """The error for a file that an option names, and that cannot be read.
+
+    Args:
+        what: the file is to be.
+        path: of the file.
+        error: what `read_named`, or what looked at its bytes, raised.
+        hint: what to do next.
+
+    >>> from pathlib import Path
+    >>> str(unreadable("list", Path("ids.txt"), FileNotFoundError(2, "No such file or directory")))
+    'the list ids.txt cannot be read: No such file or directory'
+    """
+    if isinstance(error, ModelFormatError):  # which names the file
+        return ConfigError(f"the {what} cannot be read: {error}", hint=hint)
+    return ConfigError(f"the {what} {path} cannot be read: {error.strerror or error}", hint=hint)
 
 
 def load_json(data: bytes, *, path: Path | str, hint: str | None = None) -> Any:

@@ -117,13 +117,13 @@ def read_word_counts(given: str | Path) -> dict[str, int]:
     if path is None or path.is_dir() or path.suffix in _TABLES:
         return _counted_words(str(given))
     from tokbench.errors import ConfigError, ModelFormatError
-    from tokbench.files.untrusted import load_strict_json, read_named
+    from tokbench.files.untrusted import load_strict_json, read_named, unreadable
 
     hint = 'it is a JSON object of pre-tokens with their counts, as {" the": 12, "s": 3}'
     try:
         found = load_strict_json(read_named(path, limit=_MAX_COUNTS_BYTES), path=path)
     except (OSError, ModelFormatError) as error:
-        raise ConfigError(f"the word counts {path} cannot be read: {error}", hint=hint) from None
+        raise unreadable("file of word counts", path, error, hint=hint) from None
     if not isinstance(found, dict) or not all(type(count) is int and count > 0 for count in found.values()):
         raise ConfigError(f"{path} has no word counts", hint=hint)
     return found
