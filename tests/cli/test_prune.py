@@ -98,7 +98,10 @@ def test_ranks_are_written_and_proved_with_tiktoken(
         (["--size", "260"], ["nothing says on which text", "--corpus"]),
         (["--size", "20", "--corpus", "text.txt"], ["alone are 257 tokens, more than 20"]),
         (["--size", "300", "--corpus", "text.txt"], ["no token would go"]),
-        (["--script", "Klingon"], ["no script 'Klingon'"]),
+        (["--script", "Klingon"], ["no script 'Klingon'", "hint:  names are those of Unicode, as Latin"]),
+        (["--script", "Cyrilic"], ["no script 'Cyrilic'", "did you mean 'Cyrillic'?"]),
+        (["--list", "missing"], ["the list missing cannot be read: No such file"]),
+        (["--list", "binary"], ["the list cannot be read: binary: expected UTF-8, found 0xFF at byte 0"]),
         (["--list", "text.txt"], ["text.txt, line 1", "is no id"]),
         (["--list", "ids"], ["there is no ordinary token 264"]),
     ],
@@ -107,6 +110,7 @@ def test_what_cannot_be_done_is_refused(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path, options: list[str], parts: list[str]
 ) -> None:
     (tmp_path / "ids").write_text("264\n")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
     run("prune", tokenizer, *options, "--out", "new").refused(2, *parts)
     assert not (tmp_path / "new").exists()
 

@@ -8,7 +8,12 @@ from collections import Counter
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from tokbench.core.near_names import meant
+from tokbench.errors import ConfigError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import regex
 
 COMMON = "Common"
@@ -40,6 +45,27 @@ SCRIPTS = tuple(_SCRIPT_NAMES.split())
 
 _ASCII_LETTER = re.compile("[A-Za-z]")
 _ASCII_LETTERS = string.ascii_letters.encode()
+
+
+def script_named(name: str, known: Iterable[str] = SCRIPTS) -> str:
+    """The script that a user names, in any case and with spaces or underscores.
+
+    Args:
+        name: as it was given.
+        known: the scripts to choose from.
+
+    Raises:
+        ConfigError: there is none of that name.
+
+    >>> script_named("old italic")
+    'Old_Italic'
+    """
+    names = {each.lower(): each for each in known}
+    found = names.get(name.lower().replace(" ", "_"))
+    if found is None:
+        hint = meant(name, names.values(), otherwise="names are those of Unicode, as Latin, Cyrillic or Han")
+        raise ConfigError(f"there is no script {name!r:.40}", hint=hint)
+    return found
 
 
 def script_of(text: str) -> str:

@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
 from tokbench.inspection.entries import text_of_bytes
 from tokbench.inspection.token_merges import NoTokenMerges
@@ -86,7 +85,9 @@ def search(entries: Entries, query: TokenQuery) -> FoundTokens:
     if query.find is not None:
         found = _matching(query.find, texts)
     if query.script is not None:
-        found = _in_script(_script_named(query.script), texts, found)
+        from tokbench.corpus.scripts import COMMON, SCRIPTS, script_named
+
+        found = _in_script(script_named(query.script, (*SCRIPTS, COMMON)), texts, found)
     return FoundTokens(tuple(found), without_text)
 
 
@@ -179,14 +180,3 @@ def _in_script(script: str, texts: Mapping[int, str], ids: Iterable[int]) -> lis
 
     is_ascii = script in ("Latin", COMMON)  # letters of ASCII are of no other script
     return [id for id in ids if (is_ascii or not texts[id].isascii()) and script_of(texts[id]) == script]
-
-
-def _script_named(name: str) -> str:
-    from tokbench.corpus.scripts import COMMON, SCRIPTS
-
-    names = {each.lower(): each for each in (*SCRIPTS, COMMON)}
-    found = names.get(name.lower().replace(" ", "_"))
-    if found is None:
-        hint = meant(name, names.values(), otherwise="names are those of Unicode, as Latin, Cyrillic or Han")
-        raise ConfigError(f"there is no script {name!r}", hint=hint)
-    return found

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import meant
-from tokbench.corpus.scripts import COMMON, SCRIPTS, script_of_letter
+from tokbench.corpus.scripts import COMMON, script_named, script_of_letter
 from tokbench.errors import ConfigError, ModelFormatError
 
 if TYPE_CHECKING:
@@ -26,16 +25,11 @@ def parse_scripts(names: Sequence[str]) -> frozenset[str]:
     >>> sorted(parse_scripts(["thai, Han"]))
     ['Han', 'Thai']
     """
-    known = {script.lower(): script for script in SCRIPTS}
-    found = set()
-    for name in filter(None, (part.strip() for part in ",".join(names).split(","))):
-        script = known.get(name.lower().replace(" ", "_"))
-        if script is None:
-            raise ConfigError(f"Unicode has no script {name!r:.40}", hint=meant(name, SCRIPTS))
-        found.add(script)
+    given = filter(None, (part.strip() for part in ",".join(names).split(",")))
+    found = frozenset(map(script_named, given))
     if not found:
         raise ConfigError("no script is named", hint="as in --script Thai,Han")
-    return frozenset(found)
+    return found
 
 
 def of_scripts(
@@ -70,12 +64,12 @@ def of_scripts(
 
 def read_ids(path: Path) -> frozenset[int]:
     """The ids of a file, as `parse_ids` reads its lines. Raises `ConfigError`."""
-    from tokbench.files.untrusted import read_named
+    from tokbench.files.untrusted import decode_text, read_named, unreadable
 
     try:
-        text = read_named(path, limit=_MAX_LIST_BYTES).decode()
-    except (OSError, ModelFormatError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the list {path} cannot be read: {error}", hint=_LIST_HINT) from None
+        text = decode_text(read_named(path, limit=_MAX_LIST_BYTES), path=path)
+    except (OSError, ModelFormatError) as error:
+        raise unreadable("list", path, error, hint=_LIST_HINT) from None
     return parse_ids(text.splitlines(), name=str(path))
 
 
