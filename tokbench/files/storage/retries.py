@@ -51,11 +51,18 @@ def retried(what: Callable[[], _T], *, place: str) -> _T:
             if attempt:
                 time.sleep(_FIRST_WAIT * 2 ** (attempt - 1) * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
             return what()
-        except Exception as error:
+        except Exception as raised:
+            error = _unreached(raised) or raised
             if isinstance(error, _PERMANENT) or type(error).__name__ in _PERMANENT_NAMES:
-                raise _told(error, place) from error
+                raise _told(error, place) from raised
             last = error
     raise _told(last, place, more=f", tried {ATTEMPTS} times") from last
+
+
+def _unreached(error: Exception) -> OSError | None:
+    """Why a store was not reached, of which fsspec says for the web that there is no such file."""
+    cause = error.__cause__ if isinstance(error, FileNotFoundError) else None
+    return cause if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError) else None
 
 
 def _told(error: Exception, place: str, *, more: str = "") -> OSError:

@@ -240,3 +240,18 @@ def test_the_package_for_one_kind_of_url_is_named(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(BackendUnavailableError, match="gs:// URLs need another package") as missing:
         place_of("gs://bucket/x")
     assert missing.value.hint == "pip install gcsfs"
+
+
+def test_a_server_that_does_not_answer_is_not_a_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the web, fsspec says that there is no such file, whatever went wrong."""
+
+    def info() -> None:
+        try:
+            raise ConnectionRefusedError(111, "Connect call failed")
+        except OSError as error:
+            raise FileNotFoundError("https://localhost:1/x") from error
+
+    monkeypatch.setattr(retries, "_FIRST_WAIT", 0.0)
+    with pytest.raises(OSError, match="Connect call failed, tried 4 times") as told:
+        retries.retried(info, place="https://localhost:1/x")
+    assert not isinstance(told.value, FileNotFoundError)
