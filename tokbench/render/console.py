@@ -27,24 +27,15 @@ def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Consol
         color: "auto" is colour on a terminal, unless NO_COLOR is set.
         stderr: whether it prints to stderr.
     """
-    from rich.console import Console
-
-    class PlainConsole(Console):
-        def on_broken_pipe(self) -> None:  # rich would end the process in a way of its own
-            raise BrokenPipeError
-
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or os.environ.get("COLUMNS") else _WIDTH_OF_FILES
     never = color == "never" or (color == "auto" and bool(os.environ.get("NO_COLOR")))
-    console = PlainConsole(
+    console = _plain_console(
         file=stream,
         color_system=None if never else ("truecolor" if color == "always" else "auto"),
         force_terminal=True if color == "always" else None,
         no_color=never,
         width=width,
-        highlight=False,
-        markup=False,
-        emoji=False,
     )
     console.width = max(console.width, _MIN_WIDTH)
     return console
@@ -54,14 +45,28 @@ def as_text(render: Callable[[Console], None]) -> str:
     """The output of a console as plain text, 160 columns wide."""
     from io import StringIO
 
-    from rich.console import Console
-
     text = StringIO()
-    console = Console(
-        file=text, width=_WIDTH_OF_FILES, color_system=None, highlight=False, markup=False, emoji=False
-    )
-    render(console)
+    render(_plain_console(file=text, width=_WIDTH_OF_FILES, color_system=None))
     return text.getvalue()
+
+
+def _plain_console(**options: Any) -> Console:
+    from rich.console import Console
+    from rich.text import Text
+
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:  # rich would end the process in a way of its own
+            raise BrokenPipeError
+
+        def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+            if soft_wrap or len(objects) != 1 or not isinstance(objects[0], Text):
+                super().print(*objects, soft_wrap=soft_wrap, **options)
+                return
+            for row in objects[0].wrap(self, self.width):
+                row.rstrip()  # rich leaves the space at which it folds
+                super().print(row, soft_wrap=True, **options)
+
+    return PlainConsole(highlight=False, markup=False, emoji=False, **options)
 
 
 def print_json(document: dict[str, Any]) -> None:
