@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import spelled, text_of, visible
-from tokbench.render.terminal import print_rows
+from tokbench.render.terminal import print_notes, print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,7 @@ _TEXT_SHOWN = 400
 def render_conversion(result: ConvertResult, *, console: Console) -> None:
     """What was written where, and what it was proved on."""
     print_rows(_conversion_rows(result), console=console)
-    for note in (*([result.rounding] if result.rounding else []), *result.notes):
-        console.print(Text(f"note: {visible(note)}", style="yellow"))
+    print_notes((*([result.rounding] if result.rounding else []), *result.notes), console=console)
 
 
 def render_proof(proof: ProofResult, *, console: Console) -> None:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import spelled, text_of, visible
-from tokbench.render.terminal import print_rows
+from tokbench.render.terminal import print_notes, print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def render_extend(result: ExtendResult, *, console: Console) -> None:
     """What came, what was proved, and the tokens of the text before and after."""
     print_rows(_rows(result), console=console)
-    for note in result.notes:
-        console.print(Text(f"note: {visible(note)}", style="yellow"))
+    print_notes(result.notes, console=console)
 
 
 def _rows(result: ExtendResult) -> Iterator[tuple[str, Text]]:

@@ -10,7 +10,7 @@ from tokbench.core.plurals import counted
 from tokbench.metrics.catalogue import metrics_named
 from tokbench.render.comparison.terminal import render_comparison
 from tokbench.render.glyphs import visible
-from tokbench.render.terminal import print_rows
+from tokbench.render.terminal import print_notes, print_rows
 from tokbench.workbench.prune import FIGURES
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def render_prune(result: PruneResult, *, console: Console) -> None:
     """What went, what was proved, and the figures before and after."""
     print_rows(_rows(result), console=console)
     render_comparison(result.comparison, metrics=metrics_named(FIGURES), console=console)
-    for note in result.notes:
-        console.print(Text(f"note: {visible(note)}", style="yellow"))
+    print_notes(result.notes, console=console)
 
 
 def _rows(result: PruneResult) -> Iterator[tuple[str, Text]]:

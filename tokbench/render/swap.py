@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import spelled, text_of, visible
-from tokbench.render.terminal import print_rows
+from tokbench.render.terminal import print_notes, print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,7 @@ _SHOWN = 12
 def render_swap(result: SwapResult, *, console: Console) -> None:
     """What came and went, what was proved, and the tokens of the text before and after."""
     print_rows(_rows(result), console=console)
-    for note in result.notes:
-        console.print(Text(f"note: {visible(note)}", style="yellow"))
+    print_notes(result.notes, console=console)
 
 
 def _rows(result: SwapResult) -> Iterator[tuple[str, Text]]:

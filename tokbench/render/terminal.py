@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from tokbench.render.glyphs import visible
 from tokbench.render.table import BEST, Cell, Column
 
 if TYPE_CHECKING:
@@ -97,6 +98,15 @@ def print_rows(rows: Iterable[tuple[str, Text]], *, console: Console) -> None:
     for label, value in rows:
         table.add_row(Text(label, style="dim"), value)
     print_table(table, console=console)
+
+
+def print_notes(notes: Iterable[str], *, console: Console) -> None:
+    """Notes below a sheet; the lines below a note's first are to be copied, and are not folded."""
+    for note in notes:
+        first, *others = note.split("\n")
+        console.print(Text(f"note: {visible(first)}", style="yellow"))
+        for line in others:
+            console.print(Text(visible(line), style="yellow"), soft_wrap=True)
 
 
 def print_table(table: RichTable, *, console: Console) -> None:

@@ -140,7 +140,7 @@ def _notes(ranked: _Ranked) -> Iterator[str]:
     description, added = ranked.bpe, ranked.added
     pattern = r"(?s:.+)" if description.pattern is None else description.pattern
     yield (
-        "a rank file says neither pattern nor special tokens; give tiktoken.Encoding both: "
+        "a rank file says neither pattern nor special tokens; give tiktoken.Encoding both:\n"
         f"pat_str={pattern!r}, special_tokens={dict(description.special_tokens)!r}"
     )
     if added.everywhere:
