@@ -15,6 +15,7 @@ line prints both and exits with the class's code, and no other place prints erro
     ├── UnknownIdError            an id outside the vocabulary
     ├── DecodeError               what are no ids, or ids whose bytes are not UTF-8, decoded strictly
     ├── TemplateError             a conversation that a chat template does not render
+    ├── PageError                 a tokenizer that a page would not encode by exactly
     ├── ModelFormatError          a file that is not what it claims to be
     │   └── SelfTestError         a loaded tokenizer that gives other ids than when saved
     ├── ConversionError           a conversion that cannot be exact
