@@ -106,7 +106,7 @@ def count_within(
     require_pyarrow()
     if memory < LEAST_MEMORY:
         raise ConfigError(
-            f"--memory {memory / 1e6:,.0f} MB is too little: the program itself takes about "
+            f"--memory of {memory:,} bytes is too little: the program itself takes about "
             f"{PROCESS_BYTES / 1e6:,.0f} MB",
             hint=f"give it {LEAST_MEMORY / 1e6:,.0f}MB or more",
         )
