@@ -182,6 +182,10 @@ def test_what_cannot_be_is_refused(
     assert not list(tmp_path.glob("*.npz"))
 
 
+def test_a_text_without_a_second_is_refused_before_output(run: Callable[..., Done], trained: Path) -> None:
+    run("encode", "-t", trained, "--pair", "--text", "a", "b", "c").refused(1, "'c' has no second text")
+
+
 def test_rows_of_different_lengths_are_no_array(run: Callable[..., Done], trained: Path) -> None:
     done = run("encode", "-t", trained, "--out", "a.npz", "a", "b b b")
     done.refused(1, "different lengths", "--pad-to longest")

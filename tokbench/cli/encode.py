@@ -93,7 +93,8 @@ def encode(
             _write(out, opened[0], paired(items, by_two=shape.pair), plan)
         elif shaped:
             pairs = paired(items, by_two=shape.pair)
-            _print_rows(opened, pairs if len(opened) == 1 else list(pairs), plan, json=json)
+            whole = shape.pair or len(opened) > 1  # a last text without a second is found before output
+            _print_rows(opened, list(pairs) if whole else pairs, plan, json=json)
         else:
             _print_texts(opened, items, special=special_policy, sampling=sampling, json=json)
 
