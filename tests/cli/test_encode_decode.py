@@ -349,7 +349,7 @@ def test_a_text_ends_before_what_ends_a_turn(run, trained, special_ids):
         assert decode("--stop", str(end), "--skip-special").good().stdout == "one twö"
         assert decode("--skip-special").good().stdout == "one twöthree"
         decode("--stop", "ends").refused(2, "there is no role 'ends'", "turn_end")
-        decode("--stop", "cls").refused(2, "no token with the role cls")
+        decode("--stop", "cls").refused(2, "no token with the role cls", "hint:  give its id")
     told = run("decode", text, "-t", trained, "--stop", str(end), "--stop", str(pad), "--json").json
     assert (told["text"], told["stop_id"], told["tokens"]) == ("one", pad, len(tokenizer.encode("one")))
     assert run("decode", text, "-t", trained, "--json").json["stop_id"] is None

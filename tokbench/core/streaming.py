@@ -216,7 +216,7 @@ def stop_ids(tokenizer: Tokenizer, stop: Iterable[int | str]) -> frozenset[int]:
     if roles and not known.keys() & set(roles):
         raise ConfigError(
             f"{tokenizer.info.name!r} has no token with the role {' or '.join(roles)}",
-            hint=f"say which it is when it is opened: roles={{{roles[0]!r}: TEXT}}, or give its id",
+            hint=f"give its id, or in Python say which it is: tokbench.load(…, roles={{{roles[0]!r}: TEXT}})",
         )
     ids = whole_ids([each for each in given if not isinstance(each, str)])
     return frozenset([*ids, *(known[role] for role in roles if role in known)])
