@@ -178,6 +178,8 @@ class InspectResult:
         }
 
 
+_BYTES_OF_UTF8 = frozenset(range(0xF5)) - {0xC0, 0xC1}
+
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 """The parts that a tokenizer may have, in the order in which a text passes them."""
 
@@ -187,7 +189,8 @@ def inspect_opened(opened: Opened) -> InspectResult:
     tokenizer, made_of = opened.tokenizer, opened.composition
     tokens, config = _tokens(tokenizer), config_of(tokenizer)
     roles, ids = roles_of(tokenizer), role_ids_of(tokenizer)
-    byte_level = len({token for token in tokens.values() if len(token) == 1}) == 256
+    alone = frozenset(token[0] for token in tokens.values() if len(token) == 1)
+    byte_level = len(alone) == 256
     return InspectResult(
         info=tokenizer.info,
         place=str(opened.source.path),
@@ -202,7 +205,7 @@ def inspect_opened(opened: Opened) -> InspectResult:
         added_tokens=opened.added_tokens,
         engine=opened.engine,
         reason=opened.reason,
-        lossless_reason=_lossless_reason(opened, byte_level=byte_level),
+        lossless_reason=_lossless_reason(opened, alone),
         warnings=opened.warnings,
         config=config,
         roles=_ordered({**config.roles, **roles}),
@@ -260,9 +263,15 @@ def _inspected(path: Path) -> InspectedFile:
     return InspectedFile(path, path.stat().st_size, digest.hexdigest())
 
 
-def _lossless_reason(opened: Opened, *, byte_level: bool) -> str:
+def _lossless_reason(opened: Opened, alone: frozenset[int]) -> str:
+    """Why a text comes back as it was, or may not; `alone` are the bytes that are tokens."""
+    byte_level = len(alone) == 256
     if opened.tokenizer.info.lossless:
-        return "every byte has a token, and nothing is normalised" if byte_level else "shown by its backend"
+        if byte_level:
+            return "every byte has a token, and nothing is normalised"
+        if alone >= _BYTES_OF_UTF8:
+            return "every byte of UTF-8 has a token, and nothing is normalised"
+        return "shown by its backend"
     if normalizer := opened.composition.parts.get("normalizer"):
         return f"the text is normalised before: {normalizer}"
     if not byte_level:
