@@ -168,6 +168,23 @@ def test_equal_tokenizers_do_not_differ(run: Callable[..., Done], mine: Path) ->
     assert run("inspect", mine, mine, "--json").good().json["same"] is True
 
 
+def test_bytes_that_no_text_has_may_have_no_token(run: Callable[..., Done], tmp_path: Path) -> None:
+    """Of GPT-NeoX's kind of vocabularies, which have no token for C0, C1, and F5 to FF."""
+    document = byte_level(*MERGES, without=[0xC0, 0xC1, *range(0xF5, 0x100)])
+    found = run("inspect", written(tmp_path / "neox" / "tokenizer.json", document), "--json").good().json
+    assert (found["byte_level"], found["lossless"]) == (False, True)
+    assert found["lossless_reason"].startswith("every byte of UTF-8 has a token")
+
+
+def test_settings_that_hold_or_do_not_are_told_as_yes_and_no(
+    run: Callable[..., Done], mine: Path, tmp_path: Path
+) -> None:
+    document = byte_level(*MERGES, tokens=["\t\\"], without=[0xFF])
+    other = written(tmp_path / "other" / "tokenizer.json", document)
+    shown = run("inspect", mine, other).good().lines
+    assert [line.split()[1:] for line in shown if line.split()[:1] == ["byte_level"]] == [["yes", "no"]]
+
+
 def test_other_special_tokens_and_normaliser_are_named(
     run: Callable[..., Done], mine: Path, tmp_path: Path
 ) -> None:

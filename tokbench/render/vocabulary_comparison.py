@@ -151,5 +151,7 @@ def _merge_hex(parts: tuple[Any, Any]) -> str:
 
 
 def _value(value: Any) -> Cell:
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
     shown = NONE if value is None else visible(value if isinstance(value, str) else str(value))
     return Cell(shown if len(shown) <= _LONGEST_VALUE else f"{shown[:_LONGEST_VALUE]}…", shown)
