@@ -10,6 +10,7 @@ from tokbench.core.near_names import meant
 from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.plurals import counted
 from tokbench.core.progress import no_progress
+from tokbench.core.unique_names import unique_names
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import NO_TRANSLATIONS
@@ -294,22 +295,6 @@ def _mix_summary(mix: Mix, evaluated: Sequence[EvaluatedTokenizer], *, price: fl
 
 def _scan_of(documents: Iterable[Document]) -> CorpusScan:
     return documents if isinstance(documents, CorpusScan) else CorpusScan(documents)
-
-
-def unique_names(names: Sequence[str]) -> list[str]:
-    """Make names unique by appending numbers.
-
-    >>> unique_names(["a", "b", "a", "a"])
-    ['a', 'b', 'a#2', 'a#3']
-    """
-    unique: list[str] = []
-    for name in names:
-        number, candidate = 1, name
-        while candidate in unique:
-            number += 1
-            candidate = f"{name}#{number}"
-        unique.append(candidate)
-    return unique
 
 
 def _loading_seconds(tokenizer: Tokenizer) -> float | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.core.progress import no_progress
+from tokbench.core.unique_names import unique_names
 from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.baseline import RegressionPolicy, other_text_error
-from tokbench.evaluation.comparison import unique_names
 from tokbench.evaluation.sentences import listed
 from tokbench.evaluation.thresholds import Checked, check_comparison
 from tokbench.workbench.compare import compare

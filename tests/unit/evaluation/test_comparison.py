@@ -13,11 +13,12 @@ import pytest
 from rich.console import Console
 from support.toys import Toy, documents_of, parallel_documents
 
+from tokbench.core.unique_names import unique_names
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation import candidates as candidates_module
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment, align, lines_of
 from tokbench.evaluation.candidates import Candidate, train_candidates
-from tokbench.evaluation.comparison import Comparison, compare_candidates, unique_names
+from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.holdout import Holdout
 from tokbench.metrics.catalogue import METRICS, metrics_named

@@ -1,0 +1,24 @@
+"""Names that differ, for tokenizers that are shown together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Make names unique by appending numbers.
+
+    >>> unique_names(["a", "b", "a", "a"])
+    ['a', 'b', 'a#2', 'a#3']
+    """
+    unique: list[str] = []
+    for name in names:
+        number, candidate = 1, name
+        while candidate in unique:
+            number += 1
+            candidate = f"{name}#{number}"
+        unique.append(candidate)
+    return unique
