@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+import shutil
 
 import pytest
 
@@ -41,6 +42,16 @@ def computed(tokenizer, text):
 
 def numbers(entry):
     return {name: entry[name] for name in NUMBERS}
+
+
+def test_two_of_one_name_are_told_apart(run, trained, tmp_path):
+    copied = shutil.copytree(trained, tmp_path / "copy" / trained.name)
+    named = ["-t", trained, "-t", copied, "--text", "a"]
+    assert run("count", *named).good().lines[1].split()[-4:-2] == ["mine", "mine#2"]
+    told = run("encode", *named).good().lines
+    assert [line.split("\t")[0] for line in told] == ["mine", "mine#2"]
+    views = run("viz", *named, "--json").good().json["tokenizers"]
+    assert [view["name"] for view in views] == ["mine", "mine#2"]
 
 
 def test_json_equals_an_independent_computation(run, trained, files):

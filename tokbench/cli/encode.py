@@ -25,6 +25,7 @@ from tokbench.core.batches import post_processing_of
 from tokbench.core.post_processing import template_size
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.unique_names import distinct_infos
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
 from tokbench.render.console import print_json
@@ -155,13 +156,13 @@ def _print_ends(texts: Iterable[tuple[str, Tokenizer, str]], *, json: bool) -> N
 
 def _print_rows(opened: list[Tokenizer], pairs: Iterable[Pair], plan: InputPlan, *, json: bool) -> None:
     """The rows of each tokenizer, one tokenizer after another."""
-    for one in opened:
+    for one, info in zip(opened, distinct_infos(opened), strict=True):
         if json:
             for record in input_records(one, pairs, plan):
                 print_json(record.to_json())
             continue
         for _, _, ids, _, _ in padded_ids(one, pairs, plan):
-            _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
+            _print_ids(ids, name=info.name if len(opened) > 1 else None)
 
 
 def _print_texts(
@@ -172,14 +173,15 @@ def _print_texts(
     sampling: Sampling | None,
     json: bool,
 ) -> None:
+    infos = distinct_infos(opened)
     for item in items:
-        for one in opened:
+        for one, info in zip(opened, infos, strict=True):
             if json:
                 [result] = encode_texts(one, [item], special=special, sampling=sampling)
                 print_json(result.to_json())
                 continue
             [ids] = encode_ids(one, [item], special=special, sampling=sampling)
-            _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
+            _print_ids(ids, name=info.name if len(opened) > 1 else None)
 
 
 def _beside_output(progress: ProgressChoice) -> ProgressChoice:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.capabilities import SupportsCounts
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.unique_names import distinct_infos
 from tokbench.workbench.encode import naming_place
 
 if TYPE_CHECKING:
@@ -123,8 +124,8 @@ def count_tokens(
             one = Count(item.source if per_line else item.file, tokens, size, characters)
             found.append(found.pop().joined(one) if joins else one)
     return tuple(
-        CountResult(info=tokenizer.info, counts=tuple(found))
-        for tokenizer, found in zip(tokenizers, counts, strict=True)
+        CountResult(info=info, counts=tuple(found))
+        for info, found in zip(distinct_infos(tokenizers), counts, strict=True)
     )
 
 

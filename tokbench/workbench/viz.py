@@ -10,6 +10,7 @@ from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.plurals import counted
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.unique_names import distinct_infos
 from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
 from tokbench.workbench.encode import segment
@@ -146,12 +147,13 @@ def visualise(
         raise ConfigError(
             "the steps of a text that is cut at random are not known", hint="leave out dropout or the steps"
         )
+    opened = list(tokenizers)
     views = (
         VizTokenizer(
-            info=tokenizer.info,
+            info=info,
             segmentation=segment(tokenizer, text, special=special, sampling=sampling),
             explanation=explain(tokenizer, text, special=special) if steps else None,
         )
-        for tokenizer in tokenizers
+        for tokenizer, info in zip(opened, distinct_infos(opened), strict=True)
     )
     return VizResult(text=text, views=tuple(views))
