@@ -19,6 +19,7 @@ _TITLES = b"pretoken\tcount"
 _LONGEST_LINE = 1 << 28
 _HINT = "each line is a word, a tab and how often it occurs; words with line ends need Parquet"
 _MAX_COUNT = 2**62
+_MAX_DIGITS = len(str(_MAX_COUNT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,9 @@ def _lines_of(place: Place) -> Iterator[WordArrays]:
 
 def _word_of(line: bytes, *, place: Place, number: int) -> tuple[bytes, int]:
     word, tab, count = line.removesuffix(b"\n").removesuffix(b"\r").rpartition(b"\t")
-    if not tab or not word or not count.isdigit() or not 0 < int(count) <= _MAX_COUNT:
+    count = count.lstrip(b"0")
+    is_count = count.isdigit() and len(count) <= _MAX_DIGITS and int(count) <= _MAX_COUNT
+    if not tab or not word or not is_count:
         shown = ascii(line[:40].decode(errors="replace"))
         raise ModelFormatError(f"{place}, line {number}", "a word, a tab and a count", shown, hint=_HINT)
     return word, int(count)

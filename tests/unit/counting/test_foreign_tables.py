@@ -76,3 +76,10 @@ def test_lines(tmp_path: Path, end: bytes, titles: bytes) -> None:
     lines = [titles] * bool(titles) + [b"%s\t%d" % row for row in ROWS[:3]]
     (tmp_path / "words.tsv").write_bytes(b"".join(line + end for line in lines))
     assert read(tmp_path / "words.tsv") == SUMS[:2]
+
+
+@pytest.mark.parametrize("count", [b"0", b"00", b"", b"-1", b"1.5", b"9" * 19, b"9" * 5000, "٣".encode()])
+def test_a_line_without_a_count_that_can_be(tmp_path: Path, count: bytes) -> None:
+    (tmp_path / "words.tsv").write_bytes(b"a\t00000000000000000000000012\nb\t" + count + b"\n")
+    with pytest.raises(ModelFormatError, match=r"words.tsv, line 2.*a word, a tab and a count"):
+        read(tmp_path / "words.tsv")

@@ -15,10 +15,12 @@ from support.sentencepiece_models import variant
 from support.texts import bundled_texts
 
 from tokbench.backends.bpe.reference import count_pairs, merge_pair, train
+from tokbench.corpus.opening import open_corpus
 from tokbench.errors import ConfigError
 from tokbench.lint.training.replay import Turn, replay
 from tokbench.lint.training.words import merges_of
 from tokbench.workbench.lint import read_word_counts
+from tokbench.workbench.train import train_and_save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,6 +96,24 @@ def test_an_honest_training_has_no_findings(tmp_path: Path) -> None:
     for rule in ("merge-not-best", "merge-without-count", "merge-count-overflow"):
         assert findings_of(rule, target) == ()
     assert outcome_of("merge-not-best", target).figures == {"merges_replayed": 12, "not_the_best": 0}
+
+
+@pytest.mark.parametrize("option", ["superwords", "parity"])
+def test_merges_that_need_not_be_the_best_of_all_text_are_not_replayed(option: str, tmp_path: Path) -> None:
+    text, texts, dev = "the cat die Katze " * 20, tmp_path / "text", tmp_path / "dev"
+    for folder in (texts, dev):
+        folder.mkdir()
+        for language, line in (("en", "the cat "), ("de", "die Katze ")):
+            (folder / f"{language}.txt").write_text(f"{line * 20}\n")
+    options = {"superwords": {"superwords": 258}, "parity": {"parity": str(dev)}}[option]
+    train_and_save(
+        open_corpus(texts, group_by="path"),
+        options={"vocab_size": 262, **options},
+        directory=tmp_path / "mine",
+    )
+    outcome = outcome_of("merge-not-best", target_of(tmp_path / "mine", tmp_path, corpus=[text]))
+    assert outcome.findings == ()
+    assert option in str(outcome.skipped)
 
 
 def test_a_merge_in_the_wrong_place_is_not_the_best(tmp_path: Path) -> None:

@@ -29,6 +29,18 @@ class _Pretokenizes(Protocol):
     def pretokens(self, text: str) -> list[str]: ...
 
 
+@runtime_checkable
+class _TellsConfig(Protocol):
+    config: Mapping[str, Any]
+
+
+_OTHER_TRAININGS = {
+    "superwords": "it learned superwords: its last merges come from text that was split otherwise than for the first",
+    "parity": "it was trained for the parity of languages: a merge is the best of one language, not of all text",
+}
+"""An option of a training whose merges are not the best of the whole text → what is said of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainedBpe:
     """A BPE as its trainer saw it.
@@ -81,6 +93,10 @@ def trained_bpe(target: LintTarget) -> TrainedBpe:
 
 def _refuse_others(target: LintTarget) -> None:
     """Raise `DoesNotApplyError` for what is no BPE that can be replayed, before anything is counted."""
+    config = target.tokenizer.config if isinstance(target.tokenizer, _TellsConfig) else {}
+    for option, why in _OTHER_TRAININGS.items():
+        if config.get(option) is not None:
+            raise DoesNotApplyError(why)
     if target.bpe is not None:
         return
     if target.sentencepiece is not None and target.sentencepiece.model_type is ModelType.BPE:
