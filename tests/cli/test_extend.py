@@ -132,3 +132,21 @@ def test_others_than_byte_level_bpe_are_refused(run: Callable[..., Done], tmp_pa
     done = run("extend", "pieces", "text.txt", "--tokens", "5", "--out", "new")
     assert done.code == 1
     assert "tokens are made of others in BPE" in done.stderr
+
+
+def test_an_added_token_has_the_id_in_use_whatever_the_file_states(
+    run: Callable[..., Done], tmp_path: Path
+) -> None:
+    """The library and tokbench open it at 258, behind the vocabulary, as a file that was cut by hand has it."""
+    path = tmp_path / "tokenizer.json"
+    tokens = [added("<eos>", 300), added("<fim>", 301, special=False)]
+    path.write_text(json.dumps(byte_level(("t", "h"), (" ", "th"), added_tokens=tokens)))
+    (tmp_path / "words.txt").write_text("thee\n")
+    run("extend", path, "--words", "words.txt", "--out", "new").good()
+    new = tokbench.load(tmp_path / "new")
+    assert new.info.special_tokens == {"<eos>": 258}
+    assert new.encode("<fim>thee") == [259, 261]
+    assert written(tmp_path / "new", "id_map.json")["new_to_old"][257:] == [257, 258, 259, -1, -1]
+    (tmp_path / "list.txt").write_text("257\n")
+    run("prune", path, "--list", "list.txt", "--out", "smaller").good()
+    assert tokbench.load(tmp_path / "smaller").encode("<fim> the") == [258, 32, 256, 101]

@@ -72,5 +72,17 @@ def document_of(opened: Opened) -> dict[str, Any]:
 
     if opened.source.format is Format.TOKENIZER_JSON:
         path = opened.source.files[0]
-        return dict(parse_json(read_file(path), path=path))
+        data = read_file(path)
+        return _with_ids_in_use(dict(parse_json(data, path=path)), data)
     return dict(parse_json(tokenizer_json_of(source_of(opened.tokenizer)), path=opened.source.path))
+
+
+def _with_ids_in_use(document: dict[str, Any], data: bytes) -> dict[str, Any]:
+    """With the ids that the library gives added tokens: it heeds its vocabulary before those that the file states."""
+    if not document.get("added_tokens"):
+        return document
+    from tokenizers import Tokenizer
+
+    library = Tokenizer.from_buffer(data)
+    added = [{**token, "id": library.token_to_id(token["content"])} for token in document["added_tokens"]]
+    return {**document, "added_tokens": added}
