@@ -43,7 +43,7 @@ class CharacterBpeCutter {
       if (place < 0) return;
       const behind = next[place];
       const isFree = behind < size && !frozen[place] && !frozen[behind];
-      const rank = isFree ? this.ranks.get(parts[place] + parts[behind]) : undefined;
+      const rank = isFree ? this.rankOf(parts[place], parts[behind]) : undefined;
       waiting[place] = rank ?? -1;
       if (rank !== undefined) heap.push(rank * PLACES_BASE + place);
     };
@@ -68,6 +68,10 @@ class CharacterBpeCutter {
       if (tell !== null) tell(rank, chain());
     }
     return chain();
+  }
+
+  rankOf(left, right) {
+    return this.ranks.get(left + right);
   }
 
   // The characters of a word, and the symbols that nothing is merged with.

@@ -20,6 +20,7 @@ ENCODER_FILES = (
     "sentencepiece_normalizer.js",
     "sentencepiece.js",
     "character_bpe.js",
+    "character_document.js",
     "unigram.js",
     "unigram_document.js",
     "tokenizer.js",

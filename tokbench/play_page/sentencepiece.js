@@ -3,11 +3,12 @@
 const SPACE_SIGN = "\xe2\x96\x81";  // the bytes of ▁
 
 class SentencePieceModel {
-  constructor(data, Cutter) {
+  constructor(data, Cutter, Normalizer = SentencePieceNormalizer) {
     this.data = data;
-    this.normalizer = new SentencePieceNormalizer(data);
+    this.normalizer = new Normalizer(data);
     this.byteIds = data.bytes;
     this.unknown = data.unknown;
+    this.joinsUnknown = data.joins_unknown;
     this.byteOf = new Map((data.bytes ?? []).map((id, byte) => [id, String.fromCharCode(byte)]));
     this.cutter = new Cutter(data);
   }
@@ -25,7 +26,7 @@ class SentencePieceModel {
   // Appends the tokens of an ordinary text; each has the place in the text that its piece was made of.
   encode(text, out) {
     const bytes = toBytes(text);
-    const { normal, places } = this.normalizer.normalize(bytes);
+    const { normal, places } = this.normalizer.normalize(bytes, out.reached === 0);
     const base = out.reached;
     let start = 0;
     let isBehindUnknown = false;
@@ -37,7 +38,7 @@ class SentencePieceModel {
         else if (this.byteIds !== null) this.addBytes(normal.slice(start, start + size), bytes, first, last, out);
         else if (isBehindUnknown) out.stops[out.stops.length - 1] = base + last;
         else out.addAt(this.unknown, base + first, base + last);
-        isBehindUnknown = id === null;
+        isBehindUnknown = this.joinsUnknown && id === null;
         start += size;
       }
     }

@@ -57,6 +57,7 @@ def _shared_fields(model: SentencePieceFile) -> dict[str, Any]:
     return {
         "pieces": [piece.text for piece in model.pieces],
         "unknown": unknown,
+        "joins_unknown": True,
         "surface": trainer["unk_surface"],
         "bytes": [byte_ids[byte] for byte in range(256)] if trainer["byte_fallback"] else None,
         "charsmap": b64encode(normalizer["precompiled_charsmap"]).decode(),

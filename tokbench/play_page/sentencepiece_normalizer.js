@@ -19,7 +19,7 @@ class SentencePieceNormalizer {
   }
 
   // The normalised bytes, and for each of them, and their end, where in the text it is from.
-  normalize(bytes) {
+  normalize(bytes, isFirst) {
     const made = [];
     const places = [];
     const add = (part, place) => {
@@ -28,7 +28,7 @@ class SentencePieceNormalizer {
     };
     let place = this.removes ? this.behindSpaces(bytes) : 0;
     if (place === bytes.length) return { normal: "", places: [] };
-    if (this.addPrefix) add(this.space, place);
+    if (this.addsPrefix(bytes, isFirst)) add(this.space, place);
     let isBehindSpace = this.removes;
     while (place < bytes.length) {
       const { size, part } = this.unitAt(bytes, place);
@@ -51,6 +51,11 @@ class SentencePieceNormalizer {
     }
     places.push(place);
     return { normal, places };
+  }
+
+  // Whether a part of a text gets a space in front; `isFirst` tells whether the text begins with it.
+  addsPrefix(_bytes, _isFirst) {
+    return this.addPrefix;
   }
 
   behindSpaces(bytes) {

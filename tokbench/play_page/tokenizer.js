@@ -4,6 +4,7 @@ const MODELS = {
   byte_level: (data) => new ByteLevelModel(data),
   wordpiece: (data) => new WordPieceModel(data),
   character_bpe: (data) => new SentencePieceModel(data, CharacterBpeCutter),
+  character_document: (data) => new SentencePieceModel(data, CharacterPairCutter, DocumentSpaces),
   unigram_document: (data) => new UnigramDocumentModel(data),
   unigram: (data) => new SentencePieceModel(data, UnigramCutter),
 };

@@ -11,8 +11,10 @@ from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.inspection.contents import TokenizerContents
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.huggingface.tokenizer_json import model_type
+from tokbench.opening.character_bpe import is_of_characters
 from tokbench.opening.unigram_document import UnigramDocument
 from tokbench.play_page.byte_level import byte_level_data
+from tokbench.play_page.character_document import character_document_data
 from tokbench.play_page.sentencepiece import sentencepiece_data
 from tokbench.play_page.unigram_document import unigram_document_data
 from tokbench.play_page.wordpiece import wordpiece_data
@@ -91,6 +93,9 @@ def tokenizer_data(opened: Opened, *, name: str) -> TokenizerData:
     if isinstance(tokenizer, HuggingFaceTokenizer) and document and model_type(document) == "WordPiece":
         fields = wordpiece_data(document, ids=tokenizer.spelled_ids)
         return TokenizerData(name, opened, "WordPiece", files, fields)
+    if isinstance(tokenizer, HuggingFaceTokenizer) and document and is_of_characters(document):
+        fields = character_document_data(document, ids=tokenizer.spelled_ids)
+        return TokenizerData(name, opened, "BPE over characters", files, fields)
     if isinstance(tokenizer, UnigramDocument):
         return TokenizerData(name, opened, "Unigram", files, unigram_document_data(tokenizer))
     raise PageError(

@@ -1,0 +1,204 @@
+"""BPE over characters of a tokenizer.json on the page: made-up documents, and their library on any text."""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.page_engine import page_engine
+from support.page_tokenizers import TEXT, opened
+from support.segmentations import HARD_TEXTS
+
+from tokbench.convert.proof_texts import generated_texts
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import PageError
+from tokbench.play_page.tokenizer_data import tokenizer_data
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.page_engine import Engine
+
+    from tokbench.opening.request import Opened
+
+PREPEND = {"type": "Prepend", "prepend": "▁"}
+REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+GEMMA_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+ALWAYS = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": False}
+FIRST = ALWAYS | {"prepend_scheme": "first"}
+DIGITS = {"type": "Digits", "individual_digits": True}
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+SPECIAL = ("<unk>", "<s>", "</s>")
+
+
+def token(content: str, id: int, **flags: bool) -> dict[str, Any]:
+    usual = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    return {"id": id, "content": content, **usual, **flags}
+
+
+def document(*, vocab: list[str], merges: list[list[str]], **parts: Any) -> dict[str, Any]:
+    """As Llama 2 has it, but for `parts`; those of the model are in `model`, more added tokens in `added`."""
+    own = [token(text, id, special=True) for id, text in enumerate(SPECIAL)]
+    texts = [*SPECIAL, *BYTES, *vocab]
+    model = {
+        "type": "BPE",
+        "vocab": {text: id for id, text in enumerate(texts)},
+        "merges": merges,
+        "unk_token": "<unk>",
+        "fuse_unk": True,
+        "byte_fallback": True,
+        **parts.pop("model", {}),
+    }
+    more = [token(text, len(texts) + at, **flags) for at, (text, flags) in enumerate(parts.pop("added", []))]
+    return {
+        "version": "1.0",
+        "added_tokens": own + more,
+        "normalizer": {"type": "Sequence", "normalizers": [PREPEND, REPLACE]},
+        "pre_tokenizer": None,
+        "model": model,
+        **parts,
+    }
+
+
+@cache
+def learned() -> tuple[list[str], list[list[str]]]:
+    """The vocabulary and merges that BPE of `tokenizers` learns of some text."""
+    from tokenizers import Tokenizer, models, normalizers, trainers
+
+    made = Tokenizer(models.BPE())
+    made.normalizer = normalizers.Replace(" ", "▁")
+    made.train_from_iterator([TEXT[:400]], trainers.BpeTrainer(vocab_size=150, show_progress=False))
+    model = json.loads(made.to_str())["model"]
+    return list(model["vocab"]), model["merges"]
+
+
+def changed(**parts: Any) -> dict[str, Any]:
+    vocab, merges = learned()
+    return document(vocab=vocab, merges=merges, **copy.deepcopy(parts))
+
+
+ADDED = [("<sep>", {}), ("\n\n", {}), ("é", {}), ("  ", {})]
+STRIPPING = [("<sep>", {}), ("<b>", {"lstrip": True, "rstrip": True})]
+DOCUMENTS: dict[str, dict[str, Any]] = {
+    "as llama": {},
+    "as gemma": {"normalizer": REPLACE, "pre_tokenizer": GEMMA_SPLIT, "added": ADDED},
+    "as mistral now": {"normalizer": None, "pre_tokenizer": FIRST, "added": ADDED},
+    "a space in front of parts": {"normalizer": None, "pre_tokenizer": ALWAYS, "added": ADDED},
+    "tokens that take white space": {"normalizer": None, "pre_tokenizer": FIRST, "added": STRIPPING},
+    "words": {"normalizer": None, "pre_tokenizer": ALWAYS | {"split": True}},
+    "digits": {"pre_tokenizer": DIGITS},
+    "spaces as they are": {"normalizer": None},
+    "unknown together": {"model": {"byte_fallback": False}},
+    "unknown apart": {"model": {"byte_fallback": False, "fuse_unk": False}},
+}
+
+
+def written(path: Path, made: dict[str, Any]) -> Opened:
+    path.write_text(json.dumps(made), encoding="utf-8")
+    return opened(path)
+
+
+def kept(engine: Engine, path: Path, made: dict[str, Any]) -> Opened:
+    """A document as a file, opened, and told to the engine by the name "mine"."""
+    tokenizer = written(path, made)
+    engine.call("keep", "mine", tokenizer_data(tokenizer, name="mine").to_json())
+    return tokenizer
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return page_engine()
+
+
+@pytest.fixture(scope="module", params=DOCUMENTS)
+def tokenizer(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine
+) -> Opened:
+    path = tmp_path_factory.mktemp("characters") / "tokenizer.json"
+    return kept(engine, path, changed(**DOCUMENTS[request.param]))
+
+
+PIECES = st.sampled_from(
+    [" ", "▁", "\t", "the", "é", "<sep>", " <b> ", "</s>", "\n\n", "<0x41>", "中x", "12"]
+)
+
+
+@given(
+    text=st.one_of(HARD_TEXTS, st.lists(PIECES).map("".join)),
+    policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
+)
+def test_ids_are_those_of_the_library(
+    engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
+) -> None:
+    found = engine.call("encode", "mine", text, policy.value)["ids"]
+    assert found == tokenizer.tokenizer.encode(text, special=policy)
+
+
+LETTERS = st.text("ab▁", min_size=1, max_size=3)
+
+
+@given(
+    pairs=st.lists(st.tuples(LETTERS, LETTERS), max_size=12, unique=True),
+    texts=st.lists(st.text("ab cé", max_size=14), min_size=1, max_size=4),
+)
+def test_made_up_merges(
+    engine: Engine, tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], texts: list[str]
+) -> None:
+    vocab = dict.fromkeys(["a", "b", "▁"])
+    merges = []
+    for left, right in pairs:
+        if left in vocab and right in vocab:
+            merges.append([left, right])
+            vocab[left + right] = None
+    path = tmp_path_factory.mktemp("made-up") / "tokenizer.json"
+    mine = written(path, document(vocab=list(vocab), merges=merges))
+    data = tokenizer_data(mine, name="mine").to_json()
+    for text in texts:
+        assert engine.call("encode", data, text, "text")["ids"] == mine.tokenizer.encode(text)
+
+
+def test_pairs_are_merged_in_the_order_of_the_list_and_no_others(engine: Engine, tmp_path: Path) -> None:
+    made = document(vocab=["▁", "a", "b", "ab", "aba"], merges=[["a", "b"], ["ab", "a"]])
+    mine = kept(engine, tmp_path / "tokenizer.json", made)
+    first = len(SPECIAL) + len(BYTES)
+    found = engine.call("encode", "mine", "aba é", "text")
+    assert found["ids"] == [first, first + 4, first, 3 + 0xC3, 3 + 0xA9] == mine.tokenizer.encode("aba é")
+    assert found["spans"] == [[0, 0], [0, 3], [3, 4], [4, 5], [5, 6]]
+    assert engine.call("steps", "mine", "aba") == [
+        ["its characters", "a|b|a"],
+        ["rank 0", "ab|a"],
+        ["rank 1", "aba"],
+    ]
+    made["model"]["merges"] = [["b", "a"], ["a", "b"], ["ab", "a"]]  # b and a are joined first: no aba
+    made["model"]["vocab"]["ba"] = first + 5
+    kept(engine, tmp_path / "tokenizer.json", made)
+    assert engine.call("encode", "mine", "aba", "text")["ids"] == [first, first + 1, first + 5]
+
+
+@pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        ({"normalizer": {"type": "NFKC"}}, "it normalises by NFKC"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, "it splits by Whitespace"),
+        ({"model": {"end_of_word_suffix": "</w>"}}, "its model asks for end_of_word_suffix"),
+    ],
+)
+def test_what_the_encoder_does_not_do_is_refused_with_the_reason(
+    tmp_path: Path, parts: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(PageError, match=f"this BPE: {why}"):
+        tokenizer_data(written(tmp_path / "tokenizer.json", changed(**parts)), name="mine")
+
+
+@pytest.mark.slow
+def test_ten_thousand_generated_texts_have_the_same_ids(engine: Engine, tokenizer: Opened) -> None:
+    texts = [text for seed in range(4) for text in generated_texts(["</s>"], seed=100 + seed)]
+    assert len(texts) >= 10_000
+    for text in texts:
+        found = engine.call("encode", "mine", text, "encode")["ids"]
+        assert found == tokenizer.tokenizer.encode(text, special=SpecialPolicy.ENCODE)

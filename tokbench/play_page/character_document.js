@@ -1,0 +1,32 @@
+// BPE over characters of a tokenizer.json: pairs in the order of its merges, and spaces as its steps treat them.
+
+// Merges two neighbours that the document lists as a pair, whatever else makes the same piece.
+class CharacterPairCutter extends CharacterBpeCutter {
+  constructor(data) {
+    super(data);
+    const spelled = data.pieces.map((piece) => (piece === null ? "" : toBytes(piece)));
+    data.pairs.forEach(([left, right], rank) => this.ranks.set(pairOf(spelled[left], spelled[right]), rank));
+  }
+
+  rankOf(left, right) {
+    return this.ranks.get(pairOf(left, right));
+  }
+}
+
+// Nothing in UTF-8 is the byte between them.
+function pairOf(left, right) {
+  return `${left}\xff${right}`;
+}
+
+class DocumentSpaces extends SentencePieceNormalizer {
+  constructor(data) {
+    super(data);
+    this.inFront = data.in_front;
+  }
+
+  addsPrefix(bytes, isFirst) {
+    if (this.inFront === "each part") return true;
+    if (this.inFront === "nothing" || bytes.startsWith(" ") || bytes.startsWith(SPACE_SIGN)) return false;
+    return this.inFront === "parts without" || isFirst;
+  }
+}

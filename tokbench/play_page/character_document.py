@@ -1,0 +1,74 @@
+"""BPE over characters of a `tokenizer.json` as the data of `character_document.js`."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import PageError
+from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.opening.character_bpe import character_bpe
+from tokbench.opening.native_bpe import NotNativeError
+from tokbench.play_page.added_tokens import added_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
+
+
+def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> dict[str, Any]:
+    """The fields of a BPE over characters.
+
+    Args:
+        document: a `tokenizer.json`.
+        ids: the id of each token as it spells it.
+
+    Raises:
+        PageError: the document asks for what the encoder does not do.
+    """
+    try:
+        described = character_bpe(document, ids=ids)
+    except NotNativeError as error:
+        raise _not_run(str(error)) from None
+    vocab: Mapping[str, int] = document["model"]["vocab"]
+    operands = set(chain.from_iterable(merge[:2] for merge in described.merges))
+    if described.spaces.normalization:
+        raise _not_run(f"it normalises by {', '.join(described.spaces.normalization.kinds)}")
+    if len(set(vocab.values())) != len(vocab):
+        raise _not_run("two of its tokens have the same id")
+    if described.byte_ids is None and described.unknown in operands:
+        raise _not_run("it merges the unknown token")
+    if not described.finds_specials:
+        raise _not_run("its special tokens are among its merges")
+    pieces: list[str | None] = [None] * (max(ids.values()) + 1)
+    for piece, id in ids.items():
+        pieces[id] = piece
+    texts = {id: token.decode() for id, token in enumerate(described.tokens)}
+    return {
+        "model": "character_document",
+        "pieces": pieces,
+        "pairs": [merge[:2] for merge in described.merges],
+        "merged": [],
+        "found": [id for id, text in texts.items() if "\0\0" not in text],
+        "unused": [],
+        "cuts_words": described.spaces.are_marked
+        and not any(_CROSSES.search(texts[made]) for _, _, made in described.merges),
+        "unknown": described.unknown,
+        "surface": pieces[described.unknown],
+        "joins_unknown": described.joins_unknown,
+        "bytes": described.byte_ids,
+        "charsmap": "",
+        "symbols": [],
+        "removes_spaces": False,
+        "marks_spaces": described.spaces.are_marked,
+        "in_front": described.spaces.in_front,
+        "special": added_fields(document, ids),
+    }
+
+
+def _not_run(why: str) -> PageError:
+    return PageError(
+        f"no encoder of the page runs this BPE: {why}", hint="`tokbench play` in the terminal does"
+    )
