@@ -74,6 +74,12 @@ def test_options_of_the_backend(run, files):
         (["--sizes", "300", "--option", "patern=none"], ["patern", "pattern"]),
         (["--sizes", "300", "--pattern", "("], ["pattern"]),
         (["--sizes", "300", "--threads", "0"], ["--threads"]),
+        (["--sizes", "300", "--vocab-size", "300"], ["--vocab-size is for --superwords", "--sizes"]),
+        (["--superwords", "300"], ["needs a vocabulary size", "--vocab-size"]),
+        (["--superwords", "300", "--vocab-size", "400", "--sizes", "300"], ["--sizes is for"]),
+        (["--superwords", "300", "--vocab-size", "400", "--mix", "en=1"], ["--mix is for"]),
+        (["--superwords", "500", "--vocab-size", "400"], ["superwords is 500", "256 to 400"]),
+        (["--superwords", "300", "--vocab-size", "400", "--backend", "unigram"], ["learns no superwords"]),
     ],
 )
 def test_usage_errors(run, files, arguments, parts):
@@ -155,3 +161,21 @@ def test_the_page_begins_with_the_sizes_and_what_is_recommended(run, files, tmp_
     assert "A tokenizer evaluated" not in page
     for point in data["points"]:
         assert f"{point['tokens']:,}" in page
+
+
+def test_superwords_are_swept_at_one_size(run, files, columns, tmp_path):
+    pytest.importorskip("vl_convert")
+    arguments = ["sweep", *files[:2], "--vocab-size", "600", "--superwords"]
+    data = run(*arguments, "300,450", "--json", "--plot", "curve.svg").good().json
+    assert [point["superwords"] for point in data["points"]] == [300, 450, 600]
+    assert "merges cross spaces" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    [plain] = run("sweep", *files[:2], "--sizes", "600", "--json").good().json["points"]
+    assert data["points"][-1]["metrics"] == plain["metrics"]
+    rows = list(csv.DictReader(io.StringIO(run(*arguments, "300,450", "--csv").good().stdout)))
+    assert {int(row["superwords"]): float(row["bytes_per_token"]) for row in rows if not row["group"]} == {
+        point["superwords"]: point["bytes_per_token"] for point in data["points"]
+    }
+    done = run(*arguments, "auto", "--model-dim", "64").good()
+    assert max(map(cell_len, done.lines)) <= columns
+    for part in ("300", "450", "540", "600", "plain", "over plain BPE"):
+        assert part in done.stdout

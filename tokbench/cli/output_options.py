@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.report import Report
+    from tokbench.evaluation.superword_sweep import SuperwordSweep
     from tokbench.evaluation.sweep import Sweep
     from tokbench.metrics.metric import Metric
     from tokbench.render.charts.layout import Spec
@@ -196,6 +197,20 @@ class Pictures:
             from tokbench.render.sweep import curve_of
 
             _write_plots(self.plots, sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
+
+    def write_superword_sweep(self, sweep: SuperwordSweep) -> None:
+        """The chart of a sweep of superwords. Raises `StoreError`."""
+        if self.plots:
+            from tokbench.render.charts.sweep import sweep_chart
+            from tokbench.render.superword_sweep import superword_curve
+
+            chart = sweep_chart(
+                superword_curve(sweep),
+                None,
+                title=f"Compression by superwords, {sweep.vocab_size:,} tokens",
+                axis="tokens after which merges cross spaces",
+            )
+            _write_plots(self.plots, chart)
 
 
 def _write_page(

@@ -9,8 +9,9 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
 from tokbench.cli.metric_options import MixOption, ModelChoices, chosen_mix
-from tokbench.cli.options import ThreadsOption, taking_groups
+from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption
+from tokbench.errors import ConfigError
 from tokbench.render.progress import showing_progress
 from tokbench.workbench.train import parsed_options
 
@@ -19,12 +20,23 @@ from tokbench.workbench.train import parsed_options
 def sweep(
     *,
     sizes: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="SIZES",
-            help="The vocabulary sizes: a range of doublings, e.g. 1k:64k, or a list, e.g. 1k,8k,32k.",
+            help="The vocabulary sizes: a range of doublings, e.g. 1k:64k (the default), or a list, e.g. 1k,8k,32k.",
         ),
-    ] = "1k:64k",
+    ] = None,
+    superwords: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES",
+            help="Sweep the tokens after which merges cross spaces instead: a list, a range, or auto for shares "
+            "of --vocab-size (bpe).",
+        ),
+    ] = None,
+    vocab_size: Annotated[
+        int | None, tokens_option(help="The one vocabulary size of --superwords, e.g. 8k.")
+    ] = None,
     backend: Annotated[
         str,
         typer.Option(
@@ -61,34 +73,60 @@ def sweep(
     smallest whose doubling adds less than 2 % or, with --model-dim, does not lower the compute per byte (fewer
     tokens against a larger output matrix). None is recommended if the text is too short to fill the vocabulary
     or does not decode to itself.
+
+    With --superwords the vocabulary size stays, and gains are those over plain BPE, which is always the last point.
     """
+    from tokbench.render.superword_sweep import render_superword_sweep, superword_sweep_forms
     from tokbench.render.sweep import render_sweep, sweep_forms
-    from tokbench.workbench.sweep import parse_sizes
+    from tokbench.workbench.sweep import parse_sizes, sweep_superwords
     from tokbench.workbench.sweep import sweep as sweep_sizes
 
     shares = chosen_mix(mix)
     output = form.output()
     pictures = drawn.pictures()
-    wanted = parse_sizes(sizes)
     options: dict[str, Any] = parsed_options(option or [], backend=backend)
     if pattern is not None:
         options["pattern"] = pattern
+    common: dict[str, Any] = {
+        "backend": backend,
+        "options": options,
+        "model": described.model(),
+        "threads": threads,
+        "seed": seed,
+    }
+    if superwords is not None:
+        _refuse_beside_superwords({"--sizes": sizes, "--mix": mix, "--html": pictures.html})
+        if vocab_size is None:
+            raise ConfigError("--superwords needs a vocabulary size", hint="add --vocab-size 8k")
+        beginnings = None if superwords == "auto" else parse_sizes(superwords)
+        with showing_progress(progress) as report:
+            report("reading", 0, None, "files")
+            corpus = documents.corpus(group_by=group_by)
+            across = sweep_superwords(
+                corpus, vocab_size=vocab_size, superwords=beginnings, progress=report, **common
+            )
+            pictures.write_superword_sweep(across)
+        tell_problems(corpus)
+        forms = superword_sweep_forms(across)
+        output.write(forms, lambda console: render_superword_sweep(across, console=console))
+        return
+    if vocab_size is not None:
+        raise ConfigError("--vocab-size is for --superwords", hint="give the sizes by --sizes")
+    wanted = parse_sizes(sizes or "1k:64k")
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         with corpus.in_memory():  # what is drawn reads it, too
-            result = sweep_sizes(
-                corpus,
-                sizes=wanted,
-                backend=backend,
-                options=options,
-                model=described.model(),
-                mix=shares,
-                threads=threads,
-                seed=seed,
-                progress=report,
-            )
+            result = sweep_sizes(corpus, sizes=wanted, mix=shares, progress=report, **common)
             report("drawing", 0, None, "charts")
             pictures.write_sweep(result, corpus, seed=seed)
     tell_problems(corpus)
     output.write(sweep_forms(result), lambda console: render_sweep(result, console=console))
+
+
+def _refuse_beside_superwords(given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ConfigError(
+                f"{name} is for a sweep of vocabulary sizes", hint=f"leave out {name} or --superwords"
+            )

@@ -138,7 +138,7 @@ def sweep_sizes(
     for size in wanted:  # what cannot be trained is said before the first training
         train.config(size)
     largest = train(wanted[-1])
-    evaluator = _PointEvaluator(holdout, model or Model(), mix, threads=threads, seed=seed, progress=progress)
+    evaluator = PointEvaluator(holdout, model or Model(), mix, threads=threads, seed=seed, progress=progress)
     points = [evaluator(tokenizer, asked=asked) for asked, tokenizer in _tokenizers(train, wanted, largest)]
     return Sweep(
         backend=backend,
@@ -178,8 +178,11 @@ def _tokenizers(train: _Trainer, sizes: Sequence[int], largest: Tokenizer) -> It
             return
 
 
-class _PointEvaluator:
-    """Evaluates one size after another; of what was counted only the size before is kept, for the difference."""
+class PointEvaluator:
+    """Evaluates one tokenizer after another; of what was counted only one is kept, for the difference.
+
+    That is the one before, or with `against_first` the first one.
+    """
 
     def __init__(
         self,
@@ -187,6 +190,7 @@ class _PointEvaluator:
         model: Model,
         mix: Mix | None,
         *,
+        against_first: bool = False,
         threads: int | None,
         seed: int,
         progress: Progress,
@@ -194,6 +198,7 @@ class _PointEvaluator:
         self._holdout = holdout
         self._model = model
         self._mix = mix
+        self._against_first = against_first
         self._threads = threads
         self._seed = seed
         self._progress = progress
@@ -226,7 +231,9 @@ class _PointEvaluator:
         self.num_bytes, self.documents = evaluation.num_bytes, total["documents"]
         self.units, self.num_units = (lines or evaluation).units, aggregate.num_units
         self.group_gaps = group_interval_gaps(aggregate, evaluation.groups)
-        before, self._before = self._before, aggregate
+        before = self._before
+        if before is None or not self._against_first:
+            self._before = aggregate
         beside = None
         if self._mix is not None:
             own = mixed(self._mix, evaluation, lines, seed=self._seed)

@@ -13,6 +13,8 @@ from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates, training_setup_of
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import hold_out
+from tokbench.evaluation.superword_sweep import sweep_superwords as sweep_beginnings
+from tokbench.evaluation.superword_sweep import usual_beginnings
 from tokbench.evaluation.sweep import sweep_sizes
 from tokbench.workbench.compare import mix_of
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.superword_sweep import SuperwordSweep
     from tokbench.evaluation.sweep import Sweep
     from tokbench.metrics.cost import Model
 
@@ -69,6 +72,50 @@ def sweep(
             options=options,
             model=model,
             mix=mix_of(mix, corpus, CorpusScan(holdout.held_out), progress=progress),
+            threads=threads,
+            seed=seed,
+            progress=progress,
+        )
+
+
+def sweep_superwords(
+    corpus: Corpus | str | Path,
+    *,
+    vocab_size: int,
+    superwords: Sequence[int] | None = None,
+    backend: str = "bpe",
+    options: Mapping[str, Any] | None = None,
+    model: Model | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> SuperwordSweep:
+    """Evaluate several beginnings of superwords at one vocabulary size, on the text that `sweep` holds out.
+
+    Args:
+        corpus: nine tenths of it are learned from; or its path.
+        vocab_size: of each tokenizer.
+        superwords: tokens after which merges cross spaces; by default shares of the vocabulary.
+        backend: the algorithm, trained once for each.
+        options: its other options.
+        model: what is known of the model that it is for.
+        threads: for encoding; None takes every processor.
+        seed: chooses what is held out, and draws the resamples.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError, TrainingError: as `tokbench.evaluation.superword_sweep.sweep_superwords`.
+        CorpusError: a text that cannot be read, or too little of it to hold some out.
+    """
+    corpus = corpus_of(corpus)
+    with corpus.in_memory():
+        return sweep_beginnings(
+            hold_out(corpus, seed=seed, progress=progress),
+            usual_beginnings(vocab_size) if superwords is None else superwords,
+            vocab_size=vocab_size,
+            backend=backend,
+            options=options,
+            model=model,
             threads=threads,
             seed=seed,
             progress=progress,

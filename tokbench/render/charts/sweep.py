@@ -23,7 +23,13 @@ Point = tuple[int, float | None, str]
 
 
 def sweep_chart(
-    points: Iterable[Point], knee: int | None, recommended: int | None = None, *, frame: Frame = _PLAIN
+    points: Iterable[Point],
+    knee: int | None,
+    recommended: int | None = None,
+    *,
+    title: str = "Compression by vocabulary size",
+    axis: str = "vocabulary size",
+    frame: Frame = _PLAIN,
 ) -> Spec:
     """Bytes per token against vocabulary size, a line for each group.
 
@@ -31,6 +37,8 @@ def sweep_chart(
         points: sizes without a figure are left out.
         knee: the size where the curve bends, which is marked; None marks none.
         recommended: the size that is recommended, likewise.
+        title: of the chart.
+        axis: what the sizes are.
         frame: how it is presented.
 
     >>> sweep_chart([(1024, 2.5, "all"), (2048, 3.0, "all")], 2048)["title"]["text"]
@@ -47,7 +55,7 @@ def sweep_chart(
     x: Spec = {
         "field": "size",
         "type": "quantitative",
-        "title": "vocabulary size",
+        "title": axis,
         "scale": {"type": "log", "base": 2, "nice": False},
         "axis": {"values": sizes, "format": ",d", "labelOverlap": "greedy", "grid": False},
     }
@@ -72,7 +80,7 @@ def sweep_chart(
     return framed(
         frame,
         layers,
-        title="Compression by vocabulary size",
+        title=title,
         subtitle=f"bytes per token{bend}{best}",
         height=_HEIGHT,
     )

@@ -1,0 +1,192 @@
+"""A sweep of where superwords begin: its tables and sentences, in every form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.evaluation.holdout import gaps_of
+from tokbench.evaluation.superword_sweep import superword_sweep_document
+from tokbench.metrics.catalogue import METRICS
+from tokbench.render.costs import cost_columns, model_of
+from tokbench.render.exports import result_forms
+from tokbench.render.figures import drawn_from, named_gaps, shown_change, shown_figure
+from tokbench.render.table import NONE, Cell, Column, Table, count_column, text_column
+from tokbench.render.terminal import write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.superword_sweep import SuperwordPoint, SuperwordSweep
+    from tokbench.render.exports import Forms
+
+CSV_COLUMNS = (
+    *("superwords", "vocab_size", "group", "bytes_per_token", "low", "high"),
+    *("gain", "gain_low", "gain_high", "tokens", "filled", "keeps_text"),
+)
+_BAR_WIDTH = 16
+_GROUPS_DRAWN = 7
+_COMPRESSION = METRICS["bytes_per_token"]
+
+
+def render_superword_sweep(sweep: SuperwordSweep, *, console: Console) -> None:
+    """A line for each beginning, the groups, and what the figures mean."""
+    console.print(Text(subtitle_of(sweep), style="dim"))
+    write_table(beginnings_table(sweep), bar_width=_BAR_WIDTH, console=console)
+    for line in legend_of(sweep):
+        console.print(Text(line, style="dim"))
+    by_group = beginnings_by_group(sweep)
+    if by_group is not None:
+        write_table(by_group, console=console)
+    for problem in gaps_of(sweep.shares):
+        console.print(Text(problem, style="yellow"))
+
+
+def superword_sweep_forms(sweep: SuperwordSweep) -> Forms:
+    """The same in the forms that other programs read."""
+    return result_forms(
+        json=lambda: superword_sweep_document(sweep), csv=lambda: csv_rows(sweep), parts=lambda: _parts(sweep)
+    )
+
+
+def _parts(sweep: SuperwordSweep) -> Iterator[Table | str]:
+    yield beginnings_table(sweep)
+    by_group = beginnings_by_group(sweep)
+    if by_group is not None:
+        yield by_group
+    yield from gaps_of(sweep.shares)
+    yield subtitle_of(sweep)
+    yield from legend_of(sweep)
+
+
+def beginnings_table(sweep: SuperwordSweep) -> Table:
+    """A row for each beginning, with bars of its compression."""
+    found = [point.found for point in sweep.points]
+    costs = [point.cost for point in found if point.cost is not None]
+    figures = [point.figures[_COMPRESSION.name] for point in found]
+    gains = (
+        Cell(NONE) if figure.difference is None else Cell(shown_change(figure), figure.difference)
+        for figure in figures
+    )
+    return Table(
+        "Beginnings of superwords",
+        (
+            Column(
+                "superwords",
+                tuple(Cell(f"{point.superwords:,}", point.superwords) for point in sweep.points),
+                first="ascending",
+                meaning="tokens after which merges cross spaces",
+            ),
+            _column(_COMPRESSION.title, figures),
+            Column("gain", tuple(gains), meaning="bytes per token over those of plain BPE"),
+            text_column("", (", ".join(_marks(sweep, point)) for point in sweep.points), style="bold"),
+            count_column("tokens", (point.tokens for point in found), meaning="tokens of the held-out text"),
+            *(cost_columns(costs) if len(costs) == len(found) else ()),
+        ),
+        corner="superwords",
+        bars=tuple(point.bytes_per_token for point in found),
+    )
+
+
+def beginnings_by_group(sweep: SuperwordSweep) -> Table | None:
+    """A row for each group: the first beginning, the best on all text, and plain BPE. None for one group."""
+    groups = sorted(sweep.points[-1].found.groups)
+    if len(groups) < 2:
+        return None
+    return Table(
+        "Bytes per token by group",
+        (
+            text_column("bytes/token", groups),
+            *(
+                _column(f"after {point.superwords:,}", [point.found.groups.get(group) for group in groups])
+                for point in _chosen_points(sweep)
+            ),
+        ),
+        corner="bytes/token",
+    )
+
+
+def _chosen_points(sweep: SuperwordSweep) -> list[SuperwordPoint]:
+    """The first beginning, the one of the fewest tokens, and plain BPE, each once."""
+    fewest = min(sweep.points, key=lambda point: point.found.tokens)
+    return [point for point in sweep.points if point in (sweep.points[0], fewest, sweep.points[-1])]
+
+
+def _column(title: str, figures: Sequence[Figure | None]) -> Column:
+    values = [None if figure is None else figure.value for figure in figures]
+    return Column(title, tuple(map(Cell, (shown_figure(figure, _COMPRESSION) for figure in figures), values)))
+
+
+def _marks(sweep: SuperwordSweep, point: SuperwordPoint) -> Iterator[str]:
+    if point.superwords == sweep.vocab_size:
+        yield "plain"
+    if not point.found.is_filled:
+        yield "not filled"
+    if not point.found.keeps_text:
+        yield "loses text"
+
+
+def subtitle_of(sweep: SuperwordSweep) -> str:
+    """What was trained, and on what it was evaluated."""
+    count = len(sweep.points)
+    return (
+        f"{sweep.backend} of {sweep.vocab_size:,} tokens: {count} training{'s' * (count != 1)} on "
+        f"{sweep.training_bytes:,} bytes, evaluated on {sweep.num_bytes:,} held-out bytes in {sweep.parts}"
+    )
+
+
+def legend_of(sweep: SuperwordSweep) -> Iterator[str]:
+    """What intervals and heads mean."""
+    yield (
+        sweep.interval_gap
+        or f"± 95 % (paired bootstrap over {drawn_from(sweep.units)}), ≈ not distinguishable"
+        f"{named_gaps(sweep.group_interval_gaps)}"
+    )
+    yield "superwords: tokens after which merges cross spaces; gain: over plain BPE, where none does"
+    model = model_of(sweep.model)
+    if model is not None:
+        yield model
+
+
+def superword_curve(sweep: SuperwordSweep) -> list[tuple[int, float | None, str]]:
+    """Beginning, bytes per token and group, for a chart: all text, and where there are few groups each of them."""
+    rows = [(point.superwords, point.found.bytes_per_token, "all text") for point in sweep.points]
+    groups = sweep.points[-1].found.groups
+    if 1 < len(groups) <= _GROUPS_DRAWN:
+        rows += [
+            (point.superwords, point.found.groups[group].value, group)
+            for group in groups
+            for point in sweep.points
+        ]
+    return rows
+
+
+def csv_rows(sweep: SuperwordSweep) -> Iterator[Sequence[object]]:
+    """A row for each beginning and group below the head; all text is the group without a name."""
+    costs = list(cost_columns([point.found.cost for point in sweep.points if point.found.cost is not None]))
+    head = (*CSV_COLUMNS, *(column.name for column in costs))
+    yield head
+    for place, point in enumerate(sweep.points):
+        found = point.found
+        yield (
+            *(point.superwords, found.vocab_size, ""),
+            *_csv_figure(found.figures[_COMPRESSION.name]),
+            *(found.tokens, int(found.is_filled), int(found.keeps_text)),
+            *(column.values[place] for column in costs),
+        )
+        for group, figure in found.groups.items():
+            row = (point.superwords, found.vocab_size, group, *_csv_figure(figure))
+            yield (*row, *(None for _ in head[len(row) :]))
+
+
+def _csv_figure(figure: Figure) -> tuple[float | None, ...]:
+    return (
+        figure.value,
+        *(figure.interval or (None, None)),
+        figure.difference,
+        *(figure.difference_interval or (None, None)),
+    )
