@@ -334,9 +334,13 @@ def test_superwords_begin_at_a_number_of_tokens(run, tmp_path):
         (["--superwords", "300"], ["--vocab-size"]),
         (["--superwords", "1k", "--vocab-size", "500"], ["superwords is 1000", "256 to 500"]),
         (["--superwords", "300", "--vocab-size", "500", "--trace"], ["traced"]),
-        (["--superwords", "300", "--vocab-size", "500", "--memory", "1GB"], ["whole texts"]),
         (["--superwords", "300", "--vocab-size", "500", "--backend", "unigram"], ["superwords"]),
     ],
 )
 def test_superwords_that_cannot_be(run, arguments, parts):
     run("train", *arguments).refused(2, *parts)
+
+
+def test_superwords_need_more_memory_than_words(run, native, monkeypatch):
+    monkeypatch.setenv("TOKBENCH_KERNEL", native.name)
+    run("train", "--superwords", "300", "--vocab-size", "500", "--memory", "1GB").refused(2, "whole texts")
