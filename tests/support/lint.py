@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.lint.findings import Finding, Outcome
+    from tokbench.lint.findings import Finding
+    from tokbench.lint.rules import Outcome
 
 GPT2_SPLIT = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 NO_SPLIT = {**GPT2_SPLIT, "use_regex": False}

@@ -1,6 +1,6 @@
 """Dependencies point one way, as ARCHITECTURE.md says; read from the sources, wherever an import stands.
 
-Imports for type checkers alone are left out: a type may be named from anywhere.
+Imports for type checkers alone are left out, but where circles are looked for: a type may be named from a part above.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def statements(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Every import below a node, those under `if TYPE_CHECKING:` left out."""
+def statements(node: ast.AST, *, types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Every import below a node, those under `if TYPE_CHECKING:` only on request."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child
-        elif not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
-            yield from statements(child)
+        elif types or not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from statements(child, types=types)
 
 
-def imports_of(path: Path) -> Iterator[Import]:
+def imports_of(path: Path, *, types: bool) -> Iterator[Import]:
     importer = module_name(path)
-    for statement in statements(ast.parse(path.read_bytes())):
+    for statement in statements(ast.parse(path.read_bytes()), types=types):
         if isinstance(statement, ast.Import):
             names = [alias.name for alias in statement.names]
         else:
@@ -80,15 +80,15 @@ SOURCES = [
 
 
 @cache
-def imports() -> list[Import]:
+def imports(*, types: bool = False) -> list[Import]:
     """Every import of the package."""
-    return [found for path in SOURCES for found in imports_of(path)]
+    return [found for path in SOURCES for found in imports_of(path, types=types)]
 
 
 @cache
-def ours() -> list[Import]:
+def ours(*, types: bool = False) -> list[Import]:
     """Those among them of the package itself."""
-    return [found for found in imports() if found.imported.startswith("tokbench.")]
+    return [found for found in imports(types=types) if found.imported.startswith("tokbench.")]
 
 
 def importers_of(*libraries: str) -> set[str]:
@@ -113,16 +113,16 @@ def test_a_part_imports_from_those_before_it(part: str) -> None:
 
 
 def test_modules_do_not_import_one_another_in_circles() -> None:
-    """Not even in functions; types may be named from anywhere."""
+    """Not even in functions, nor for types; `tokbench` itself only hands names on."""
     modules = {module_name(path) for path in SOURCES}
 
     def module_of(imported: str) -> str:
         return imported if imported in modules else module_of(imported.rpartition(".")[0])
 
     needs: dict[str, set[str]] = {name: set() for name in modules}
-    for found in ours():
+    for found in ours(types=True):
         pair = (found.importer, module_of(found.imported))
-        if len(set(pair)) == 2:
+        if len(set(pair)) == 2 and "tokbench" not in pair:
             needs[pair[0]].add(pair[1])
     TopologicalSorter(needs).prepare()  # raises `CycleError`, which names a circle
 

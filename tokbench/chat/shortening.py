@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tokbench.chat.encoding import encode_chats
 from tokbench.chat.rendered import Rendered
@@ -15,15 +15,23 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tokbench.chat.conversation import Conversation
-    from tokbench.chat.template import ChatTemplate
     from tokbench.core.interfaces import Tokenizer
 
 _KEPT = frozenset({"system", "developer"})
 _ANSWERS = frozenset({"tool", "function", "ipython", "observation"})
 
 
+class RendersConversations(Protocol):
+    """A chat template, as far as it is asked here."""
+
+    def render_many(
+        self, conversations: Sequence[Conversation], *, prompt: bool, tokenizer: Tokenizer | None
+    ) -> list[Rendered | TemplateError]:
+        """Write many conversations; those that are refused have the error in their place."""
+
+
 def shortened(
-    template: ChatTemplate,
+    template: RendersConversations,
     tokenizer: Tokenizer,
     conversation: Conversation,
     *,
@@ -111,7 +119,9 @@ def _rounds(numbers: Sequence[int], roles: Sequence[str]) -> list[list[int]]:
     return rounds
 
 
-def _size(template: ChatTemplate, tokenizer: Tokenizer, conversation: Conversation, *, prompt: bool) -> int:
+def _size(
+    template: RendersConversations, tokenizer: Tokenizer, conversation: Conversation, *, prompt: bool
+) -> int:
     [rendered] = template.render_many([conversation], prompt=prompt, tokenizer=tokenizer)
     if not isinstance(rendered, Rendered):
         raise rendered

@@ -12,6 +12,7 @@ from tokbench.chat.encoding import ASSISTANT, EncodedChat, EncodedChats, encode_
 from tokbench.chat.formats import all_formats, named, recognised
 from tokbench.chat.formats.vocabulary import check_vocabulary, fitted
 from tokbench.chat.rendered import Rendered
+from tokbench.chat.shortening import shortened
 from tokbench.chat.special_names import template_tokens
 from tokbench.chat.turns import with_turns
 from tokbench.core.guarded import control_tokens
@@ -287,8 +288,6 @@ class ChatTemplate:
             messages, tools=tools, documents=documents, variables=variables, is_unfinished=continue_final
         )
         if max_tokens is not None:
-            from tokbench.chat.shortening import shortened
-
             conversation, _ = shortened(self, tokenizer, conversation, max_tokens=max_tokens, prompt=prompt)
         encoded = self.encode_many(
             tokenizer, [conversation], prompt=prompt, train_on=train_on, by_segment=by_segment

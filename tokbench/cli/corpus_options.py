@@ -11,7 +11,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.options import parse_bytes
 from tokbench.corpus import bundled_corpus, open_corpus
-from tokbench.corpus.text import DocumentUnit, ErrorPolicy
+from tokbench.corpus.document import DocumentUnit, ErrorPolicy
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:

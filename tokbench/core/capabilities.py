@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from tokbench.core.tokens import ModelInput, SpecialPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.documents import TextIdentity
     from tokbench.core.encoded import EncodedSpans
-    from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.explain.derivation import Derivation
     from tokbench.explain.records import MergeRecord
@@ -62,27 +61,6 @@ class SupportsCounts(Protocol):
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
         """How many ids `encode_batch` would give for each text: int64[len(texts)]."""
-
-
-@runtime_checkable
-class GuardsControlTokens(Protocol):
-    """A tokenizer that recognises control tokens only where it is told to.
-
-    `tokbench.core.guarded.encode_guarded` asks any tokenizer.
-    """
-
-    @property
-    def control_tokens(self) -> Mapping[str, int]:
-        """The tokens that give a text its structure, special ones and others, text → id."""
-
-    def encode_guarded(
-        self,
-        texts: Sequence[str],
-        trusted: Sequence[Sequence[tuple[int, int]]],
-        *,
-        threads: int | None = None,
-    ) -> GuardedTexts:
-        """Encode texts, recognising control tokens only in the trusted ranges of characters of each."""
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from tokbench.core.special_tokens import WHITE_SPACE
 
@@ -66,6 +66,27 @@ class GuardedTexts:
 
     spans: EncodedSpans
     refused: tuple[Refused, ...]
+
+
+@runtime_checkable
+class GuardsControlTokens(Protocol):
+    """A tokenizer that recognises control tokens only where it is told to.
+
+    `encode_guarded` asks any tokenizer.
+    """
+
+    @property
+    def control_tokens(self) -> Mapping[str, int]:
+        """The tokens that give a text its structure, special ones and others, text → id."""
+
+    def encode_guarded(
+        self,
+        texts: Sequence[str],
+        trusted: Sequence[Sequence[tuple[int, int]]],
+        *,
+        threads: int | None = None,
+    ) -> GuardedTexts:
+        """Encode texts, recognising control tokens only in the trusted ranges of characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +230,6 @@ def is_control(text: str, *, special: bool) -> bool:
 
 def control_tokens(tokenizer: Tokenizer) -> Mapping[str, int]:
     """The control tokens of a tokenizer, text → id: its special tokens, where it does not say more."""
-    from tokbench.core.capabilities import GuardsControlTokens
-
     if isinstance(tokenizer, GuardsControlTokens):
         return tokenizer.control_tokens
     return tokenizer.info.special_tokens
@@ -240,8 +259,6 @@ def encode_guarded(
 
         encode_guarded(tokenizer, ["<|im_start|>user\nHi"], [[(0, 17)]]).spans.encoded.ids
     """
-    from tokbench.core.capabilities import GuardsControlTokens
-
     if isinstance(tokenizer, GuardsControlTokens):
         return tokenizer.encode_guarded(texts, trusted, threads=threads)
     guard = ControlTokenGuard(tokenizer.info.special_tokens)

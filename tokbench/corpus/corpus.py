@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tokbench.corpus.files import CorpusFile, LeftOut
-    from tokbench.corpus.opening import CorpusOptions
+    from tokbench.corpus.options import CorpusOptions
 
 _T = TypeVar("_T")
 

@@ -1,10 +1,17 @@
-"""A document: one text of a corpus."""
+"""A document: one text of a corpus; and the choices of how files become documents."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tokbench.core.plurals import shortened
+
+DocumentUnit = Literal["file", "lines", "paragraphs"]
+"""What a document of a text file is."""
+
+ErrorPolicy = Literal["strict", "replace", "skip"]
+"""How bytes that are not UTF-8 are handled: an error, U+FFFD in their place, or without the document."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.corpus.text import ErrorPolicy
+    from tokbench.corpus.document import ErrorPolicy
 
 MAX_DOCUMENT_BYTES = 256 << 20
 """Some commands take several times as much memory as the longest document has bytes."""

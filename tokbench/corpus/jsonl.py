@@ -14,8 +14,9 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokbench.corpus.document import ErrorPolicy
     from tokbench.corpus.records import RecordFields
-    from tokbench.corpus.text import ErrorPolicy, Problems, Utf8Stream
+    from tokbench.corpus.text import Problems, Utf8Stream
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_BYTES = len(r"\ud800")

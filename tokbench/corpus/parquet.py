@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet
 
+    from tokbench.corpus.document import ErrorPolicy
     from tokbench.corpus.files import CorpusFile
-    from tokbench.corpus.text import ErrorPolicy, Problems
+    from tokbench.corpus.text import Problems
 
 _ROWS = 256
 """Rows held at once, where they are short."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted, is_or_are, was_or_were
 from tokbench.corpus.bytes import HEAD_BYTES
@@ -16,8 +16,7 @@ from tokbench.files.compression import compression_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-ErrorPolicy = Literal["strict", "replace", "skip"]
-DocumentUnit = Literal["file", "lines", "paragraphs"]
+    from tokbench.corpus.document import DocumentUnit, ErrorPolicy
 
 # Under "skip" a bad byte becomes a lone surrogate, which good UTF-8 never does, and marks its document.
 _HANDLERS: dict[ErrorPolicy, str] = {"strict": "strict", "replace": "replace", "skip": "surrogateescape"}

@@ -12,7 +12,7 @@ from tokbench.core.json_fields import Fields
 from tokbench.corpus.corpus import Corpus
 from tokbench.corpus.files import CorpusFile, Kind, LeftOut
 from tokbench.corpus.groups import named_parts
-from tokbench.corpus.opening import CorpusOptions
+from tokbench.corpus.options import CorpusOptions
 from tokbench.corpus.spans import FileSpan
 from tokbench.errors import CorpusError
 from tokbench.files.storage.open import place_of

@@ -1,4 +1,4 @@
-"""One tokenizer of a comparison, with all of its figures."""
+"""One tokenizer of a comparison, with all of its figures; which is the best, and in what order groups are shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.evaluation.aggregation import Aggregate
     from tokbench.evaluation.candidates import Candidate
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.mix import Mixed
     from tokbench.evaluation.throughput import Throughput
+    from tokbench.metrics.metric import Metric
+
+_ONE_BYTE_SCRIPTS = 1.05
+"""Bytes a character up to which text is taken to be of ASCII: program code, English."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +64,60 @@ class EvaluatedTokenizer:
         """Whether every document decodes to itself, however documents become one figure."""
         total = self.evaluation.total
         return total["roundtrips"] == total["documents"]
+
+
+def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | None:
+    """The name of the tokenizer that is the best by a metric, of those that keep the text.
+
+    Args:
+        evaluated: on the same text.
+        metric: one with a direction.
+
+    Returns:
+        None where the best cannot be told from the next: they are equal, the interval of their paired
+        difference holds 0, there is no interval, or there is no next.
+    """
+    if metric.direction == "neither":
+        return None
+    sign = -1 if metric.direction == "higher" else 1
+    known = [
+        (sign * value, one)
+        for one in evaluated
+        if one.keeps_text and (value := one.figures[metric.name].value) is not None
+    ]
+    if len(known) < 2:
+        return None
+    (_, best), (_, following) = sorted(known, key=lambda each: each[0])[:2]
+    return best.name if differ(best, following, metric) else None
+
+
+def differ(one: EvaluatedTokenizer, other: EvaluatedTokenizer, metric: Metric) -> bool:
+    """Whether two tokenizers can be told apart by a metric; not where there is no interval."""
+    resampled, others = one.aggregate.resampled(metric), other.aggregate.resampled(metric)
+    return resampled is not None and others is not None and resampled.differs_from(others)
+
+
+def in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric: Metric) -> list[str]:
+    """Groups in the order in which they are shown: the worst served one first, where that can be said.
+
+    Languages on aligned lines are ordered by their premium. Other groups say different things; by a
+    figure of theirs they are ordered only if all are of ASCII, as program code is, because a byte is
+    worth more in one script than in another. What is left is ordered by name.
+    """
+    names = sorted(groups)
+    premiums = {} if evaluated.fairness is None else evaluated.fairness.premiums
+    if names and all(name in premiums for name in names):
+        return sorted(names, key=lambda name: -(premiums[name] or 0))
+    tallies = [evaluated.evaluation.groups[name] for name in names]
+    if metric.direction == "neither" or any(
+        tally["bytes"] > _ONE_BYTE_SCRIPTS * tally["chars"] for tally in tallies
+    ):
+        return names
+    sign = 1 if metric.direction == "higher" else -1
+    return sorted(names, key=lambda name: sign * (evaluated.groups[name][metric.name].value or 0))
+
+
+def groups_in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric: Metric) -> list[str]:
+    """Languages on aligned lines and then the other groups, each `in_order`."""
+    aligned = set() if evaluated.fairness is None else set(groups) & set(evaluated.fairness.premiums)
+    return [*in_order(evaluated, aligned, metric), *in_order(evaluated, set(groups) - aligned, metric)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.evaluation.figures import differ, difference, difference_interval
+from tokbench.evaluation.evaluated_tokenizer import differ
+from tokbench.evaluation.figures import difference, difference_interval
 from tokbench.evaluation.losses import CAUSES, error_count
 from tokbench.evaluation.sentences import listed, percent
 from tokbench.metrics.bootstrap import FEWEST_UNITS

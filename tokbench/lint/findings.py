@@ -1,4 +1,4 @@
-"""What rules report: findings, how grave they are, and what became of each rule."""
+"""What rules report: findings, and how grave they are."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from tokbench.lint.rules import Rule
 
 
 class Severity(StrEnum):
@@ -104,35 +102,4 @@ class Finding:
             "remedy": self.remedy,
             "token_ids": list(self.token_ids),
             "details": dict(self.details),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one rule.
-
-    Attributes:
-        rule: it.
-        findings: what it found, in its order.
-        skipped: why it was not run, or None.
-        figures: what it counted on the way, by name.
-        seconds: that it took.
-    """
-
-    rule: Rule
-    findings: tuple[Finding, ...] = ()
-    skipped: str | None = None
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`; the findings are listed apart."""
-        return {
-            "name": self.rule.name,
-            "group": self.rule.group,
-            "severity": self.rule.severity.value,
-            "findings": len(self.findings),
-            "skipped": self.skipped,
-            "figures": dict(self.figures),
-            "seconds": round(self.seconds, 4),
         }

@@ -1,9 +1,9 @@
-"""What a rule is: a name, a page of three lines, and the check behind it."""
+"""What a rule is: a name, a page of three lines, and the check behind it; and what became of it."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench.lint.findings import Finding, Found, Severity
@@ -75,4 +75,35 @@ class Rule:
             "remedy": self.remedy,
             "needs_corpus": self.needs_corpus,
             "needs_reference": self.needs_reference,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one rule.
+
+    Attributes:
+        rule: it.
+        findings: what it found, in its order.
+        skipped: why it was not run, or None.
+        figures: what it counted on the way, by name.
+        seconds: that it took.
+    """
+
+    rule: Rule
+    findings: tuple[Finding, ...] = ()
+    skipped: str | None = None
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As a part of `--json`; the findings are listed apart."""
+        return {
+            "name": self.rule.name,
+            "group": self.rule.group,
+            "severity": self.rule.severity.value,
+            "findings": len(self.findings),
+            "skipped": self.skipped,
+            "figures": dict(self.figures),
+            "seconds": round(self.seconds, 4),
         }

@@ -6,8 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tokbench.core.progress import no_progress
-from tokbench.lint.findings import Outcome
-from tokbench.lint.rules import DoesNotApplyError
+from tokbench.lint.rules import DoesNotApplyError, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.lint.findings import Finding, Outcome
-    from tokbench.lint.rules import Rule
+    from tokbench.lint.findings import Finding
+    from tokbench.lint.rules import Outcome, Rule
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.lint.findings import Finding, Outcome
-    from tokbench.lint.rules import Rule
+    from tokbench.lint.findings import Finding
+    from tokbench.lint.rules import Outcome, Rule
     from tokbench.workbench.lint import LintResult, RuleList
 
 _SHOWN = 8

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.lint.findings import Finding, Outcome
+    from tokbench.lint.findings import Finding
     from tokbench.lint.reachability.verdicts import Reachability
-    from tokbench.lint.rules import Rule
+    from tokbench.lint.rules import Outcome, Rule
     from tokbench.opening.request import OpenRequest
 
 _MAX_COUNTS_BYTES = 1 << 30

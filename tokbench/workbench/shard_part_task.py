@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus.corpus import Corpus
 from tokbench.corpus.files import CorpusFile, LeftOut
-from tokbench.corpus.opening import CorpusOptions
+from tokbench.corpus.options import CorpusOptions
 from tokbench.corpus.paths import unreadable
 from tokbench.corpus.spans import FileSpan
 from tokbench.errors import CorpusError, StoreError

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.corpus.corpus import Corpus
     from tokbench.corpus.files import CorpusFile
-    from tokbench.corpus.opening import CorpusOptions
+    from tokbench.corpus.options import CorpusOptions
     from tokbench.distributed.corpus_plan import FilePart
     from tokbench.distributed.tasks import Engine
     from tokbench.files.storage.place import Place

@@ -23,8 +23,8 @@ from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.drawn_units import aligned_unit
+from tokbench.evaluation.evaluated_tokenizer import best_of, in_order
 from tokbench.evaluation.fairness import fairness_of
-from tokbench.evaluation.figures import best_of, in_order
 from tokbench.evaluation.unit_keys import UnitKeys
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS

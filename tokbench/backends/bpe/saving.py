@@ -18,20 +18,21 @@ from array import array
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.merge_trace import TRACE_NAME, dump_trace
-from tokbench.backends.bpe.reference import NUM_BYTES, Merge
-from tokbench.core.tokens import SpecialPolicy
+from tokbench.backends.bpe.reference import NUM_BYTES, Merge, vocabulary
 from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
 from tokbench.store.saveable import self_test_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.backends.bpe.tokenizer import BpeTokenizer
+    from tokbench.backends.bpe.merge_trace import DisplacedPairs
+    from tokbench.backends.bpe.split_patterns import SplitPattern
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 MERGES_NAME = "merges.npy"
 
@@ -42,53 +43,56 @@ _MAX_TOKEN_BYTES = 2**30  # of all tokens together
 RETRAIN = "the folder is damaged: restore it, or train again"
 
 
-def save(tokenizer: BpeTokenizer, directory: Path | str, *, overwrite: bool) -> None:
-    """Write a tokenizer's folder. Raises `StoreError`, `ConversionError`."""
-    if tokenizer.merges is None:
+def saved_files(
+    merges: Sequence[Merge] | None,
+    *,
+    pattern: SplitPattern,
+    special_tokens: Mapping[str, int],
+    displaced: Sequence[DisplacedPairs] | None,
+    config: TokenizerConfig,
+    encode: Callable[[str], list[int]],
+) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The files of the folder but its manifest, and why those are left out that would not be exact.
+
+    Args:
+        merges: as they were learned; None where that is not known.
+        pattern: splits text.
+        special_tokens: text → id.
+        displaced: what each merge displaced, where the training was traced.
+        config: of the tokenizer, for transformers.
+        encode: the ids of a text in which the texts of special tokens are these.
+
+    Raises:
+        ConversionError: the merges are not known.
+    """
+    if merges is None:
         raise ConversionError(
             "a tokenizer made from ranks, or opened, does not know how its merges were learned",
             hint="`tokbench convert` writes it in other formats",
         )
-    import regex
-
-    files, left_out = _files(tokenizer, tokenizer.merges)
-    tokenizer.write(
-        directory,
-        files,
-        overwrite=overwrite,
-        config={**tokenizer.config, "left_out": left_out},
-        versions={"regex": regex.__version__},
-        seed=int(tokenizer.config.get("seed", 0)),
-    )
-
-
-def _files(tokenizer: BpeTokenizer, merges: tuple[Merge, ...]) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The files of the folder, and why those are left out that would not be exact."""
     from tokbench.formats import tiktoken, tokenizer_json
 
-    specials, pattern = tokenizer.info.special_tokens, tokenizer.pattern
-    tokens = [tokenizer.token_bytes(id) for id in range(NUM_BYTES + len(merges))]
+    tokens = vocabulary(merges)
     files = {MERGES_NAME: dump_merges(merges), "ranks.tiktoken": tiktoken.dump_ranks(tokens)}
-    if tokenizer.displaced is not None:
-        files[TRACE_NAME] = dump_trace(merges, tokenizer.displaced)
+    if displaced is not None:
+        files[TRACE_NAME] = dump_trace(merges, displaced)
     try:
         document = tokenizer_json.dump_byte_level_bpe(
             tokens=tokens,
             merges=[(merge.left, merge.right) for merge in merges],
-            special_tokens=specials,
+            special_tokens=special_tokens,
             pattern=pattern.oniguruma,
             normalization=pattern.normalization,
         )
         if pattern.is_custom:
-            _check_same_ids(tokenizer, document)
+            _check_same_ids(encode, document)
     except ConversionError as error:
         return files, {"tokenizer.json": error.reason}
     files["tokenizer.json"] = document
-    config = with_special_tokens(tokenizer.tokenizer_config, specials)
-    return {**files, **config_files(config)}, {}
+    return {**files, **config_files(with_special_tokens(config, special_tokens))}, {}
 
 
-def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
+def _check_same_ids(encode: Callable[[str], list[int]], document: bytes) -> None:
     """Compare a `tokenizer.json` with the tokenizer: Oniguruma may interpret a custom pattern differently.
 
     Raises:
@@ -104,9 +108,7 @@ def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
         raise ConversionError(f"tokenizers does not take the split pattern: {error}") from None
     hard_cases = (file.path.read_bytes().decode() for file in bundled_files() if file.kind == "edge")
     for text in (*self_test_texts(seed=0), *hard_cases):
-        if exported.encode(text, add_special_tokens=False).ids != tokenizer.encode(
-            text, special=SpecialPolicy.ENCODE
-        ):
+        if exported.encode(text, add_special_tokens=False).ids != encode(text):
             raise ConversionError("tokenizers splits by this pattern in another way")
 
 

@@ -302,8 +302,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
 
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one token. Raises `UnknownIdError`."""
-        data = self._known.get(id)
-        return self._known_bytes(id, 0) if data is None else data
+        return self._known.get(id) or self._known_bytes(id, 0)
 
     @cached_property
     def _known(self) -> dict[int, bytes]:
@@ -355,9 +354,26 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
             StoreError: the folder exists, or cannot be written.
             ConversionError: it was not trained here, so that its merges are not known.
         """
-        from tokbench.backends.bpe.saving import save
+        import regex
 
-        save(self, directory, overwrite=overwrite)
+        from tokbench.backends.bpe.saving import saved_files
+
+        files, left_out = saved_files(
+            self.merges,
+            pattern=self.pattern,
+            special_tokens=self.info.special_tokens,
+            displaced=self.displaced,
+            config=self.tokenizer_config,
+            encode=partial(self.encode, special=SpecialPolicy.ENCODE),
+        )
+        self.write(
+            directory,
+            files,
+            overwrite=overwrite,
+            config={**self.config, "left_out": left_out},
+            versions={"regex": regex.__version__},
+            seed=int(self.config.get("seed", 0)),
+        )
 
     def description(self) -> ByteLevelBpe:
         """What it is made of; see `tokbench.core.descriptions`."""

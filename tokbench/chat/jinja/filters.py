@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.filters import make_attrgetter
@@ -23,13 +23,26 @@ if TYPE_CHECKING:
 
     from jinja2.nodes import EvalContext
 
-    from tokbench.chat.jinja.environment import TracedEnvironment
+    from tokbench.chat.jinja.json_text import OriginOf
 
 _WORD_BEGINNING = re.compile(r"([-\s({\[<]+)")
 
 
+class TracesText(Protocol):
+    """What a filter needs of the environment that it is called in."""
+
+    newline_sequence: str
+
+    @property
+    def origin_of(self) -> OriginOf:
+        """The origin of a list or dictionary."""
+
+    def text(self, value: Any) -> Traced:
+        """A value as text with its origin."""
+
+
 @pass_environment
-def string(environment: TracedEnvironment, value: Any) -> Traced:
+def string(environment: TracesText, value: Any) -> Traced:
     """A value as text."""
     return value if isinstance(value, Traced) else environment.text(value)
 
@@ -39,9 +52,9 @@ def join(
     context: EvalContext, value: Iterable[Any], d: str = "", attribute: str | int | None = None
 ) -> Traced:
     """Values as text, one after another with `d` between them."""
-    environment: TracedEnvironment = context.environment  # type: ignore[assignment]
+    environment: TracesText = context.environment  # type: ignore[assignment]
     if attribute is not None:
-        value = map(make_attrgetter(environment, attribute), value)
+        value = map(make_attrgetter(context.environment, attribute), value)
     if not context.autoescape:
         return environment.text(d).join([environment.text(item) for item in value])
     items = [item if hasattr(item, "__html__") else environment.text(item) for item in value]
@@ -84,7 +97,7 @@ def on_text(method: Callable[..., Any]) -> Callable[..., Any]:
     """A filter that makes text of its value first."""
 
     @pass_environment
-    def filter(environment: TracedEnvironment, value: Any, *args: Any, **kwargs: Any) -> Any:
+    def filter(environment: TracesText, value: Any, *args: Any, **kwargs: Any) -> Any:
         return method(string(environment, value), *args, **kwargs)
 
     return filter
@@ -92,7 +105,7 @@ def on_text(method: Callable[..., Any]) -> Callable[..., Any]:
 
 @pass_environment
 def wordwrap(  # noqa: PLR0917 - as the filter is called
-    environment: TracedEnvironment,
+    environment: TracesText,
     s: str,
     width: int = 79,
     break_long_words: bool = True,  # noqa: FBT001, FBT002
@@ -126,7 +139,7 @@ def _found_again(line: Traced, rows: Iterable[str]) -> Iterator[Traced]:
 
 @pass_environment
 def tojson(  # noqa: PLR0917 - as the filter is called
-    environment: TracedEnvironment,
+    environment: TracesText,
     x: Any,
     ensure_ascii: bool = False,  # noqa: FBT001, FBT002
     indent: int | str | None = None,

@@ -7,12 +7,13 @@ one outside the trusted ranges is encoded by a copy of the model that spells eac
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from tokbench.core.guarded import ControlToken, ControlTokenGuard, GuardedTexts, Refused, encode_between
 from tokbench.core.guarded_arrays import DisguisedTexts
+from tokbench.core.interfaces import Tokenizer
 from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, combined, encode_spans, selected
 from tokbench.core.tokens import TokenKind
 from tokbench.formats.protobuf import fields, length_field, varint_field
@@ -23,12 +24,22 @@ if TYPE_CHECKING:
 
     from tokbench.core.encoded import EncodedSpans
     from tokbench.formats.sentencepiece.model import SentencePieceFile
-    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 _PIECES, _SELF_TEST = 1, 4
 _PIECE_TEXT = 1
 _PRIVATE = range(0xF0000, 0xFFFFE)
 """Characters that mean nothing, and that hardly any text has."""
+
+
+class HasSymbols(Tokenizer, Protocol):
+    """A SentencePiece model with user-defined symbols."""
+
+    proto: bytes
+    """The model as a file."""
+
+    @property
+    def control_tokens(self) -> Mapping[str, int]:
+        """The control tokens and user-defined symbols, text → id."""
 
 
 class GuardedEncoder:
@@ -41,8 +52,8 @@ class GuardedEncoder:
 
     def __init__(
         self,
-        tokenizer: SentencePieceTokenizer,
-        open_disguised: Callable[[bytes, SentencePieceFile], SentencePieceTokenizer],
+        tokenizer: HasSymbols,
+        open_disguised: Callable[[bytes, SentencePieceFile], HasSymbols],
     ) -> None:
         self._tokenizer = tokenizer
         self._open_disguised = open_disguised
@@ -54,7 +65,7 @@ class GuardedEncoder:
         self._texts = {id: text for text, id in self._symbols.items()}
         self._guard = ControlTokenGuard(tokenizer.control_tokens)
         self._control_guard = ControlTokenGuard(self._controls)
-        self._disguised: tuple[Mapping[str, str], SentencePieceTokenizer] | None = None
+        self._disguised: tuple[Mapping[str, str], HasSymbols] | None = None
 
     def encode(
         self, texts: Sequence[str], trusted: Sequence[Sequence[tuple[int, int]]], *, threads: int | None
@@ -108,7 +119,7 @@ class GuardedEncoder:
         )  # fmt: skip
         return disguised.undisguised(hidden.spans)
 
-    def _copy_for(self, texts: Sequence[str]) -> tuple[Mapping[str, str], SentencePieceTokenizer]:
+    def _copy_for(self, texts: Sequence[str]) -> tuple[Mapping[str, str], HasSymbols]:
         """A copy whose spellings are in none of the texts."""
         while self._disguised is None or any(
             character in text for text in texts for character in self._disguised[0].values()

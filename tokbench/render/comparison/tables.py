@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.evaluation.figures import best_of, groups_in_order
+from tokbench.evaluation.evaluated_tokenizer import best_of, groups_in_order
 from tokbench.evaluation.sentences import significant
 from tokbench.metrics.catalogue import metric_named
 from tokbench.render.costs import cost_columns, model_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.evaluation.figures import best_of
+from tokbench.evaluation.evaluated_tokenizer import best_of
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.charts.comparison import LONGEST_TOKEN, token_lengths
 from tokbench.render.charts.sweep import words_of_size

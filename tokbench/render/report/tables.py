@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
-from tokbench.evaluation.figures import groups_in_order
+from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
 from tokbench.render.costs import group_cost_columns, model_totals
 from tokbench.render.figures import shown, shown_gini, shown_interval, shown_premium
