@@ -24,6 +24,7 @@ from tokbench.files.storage.open import place_of
 from tokbench.files.untrusted import open_regular
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Generator, Iterable, Iterator
     from io import BufferedReader
 
@@ -92,6 +93,13 @@ def bounds_in(file: CorpusFile) -> tuple[int, int]:
             return bounds_of(stream, file.span)
     except OSError as error:
         raise unreadable(file.name, error) from error
+
+
+def line_ends_counted(blocks: Iterable[bytes], counts: Counter[str], name: str) -> Iterator[bytes]:
+    """The blocks unchanged, whose line ends are added to the count of a name as they go by."""
+    for block in blocks:
+        counts[name] += block.count(b"\n")
+        yield block
 
 
 def looks_binary(file: CorpusFile) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.documents import ByteSource, TextIdentity
 from tokbench.core.plurals import counted
-from tokbench.corpus.bytes import bounds_in, packed, read_blocks
+from tokbench.corpus.bytes import bounds_in, line_ends_counted, packed, read_blocks
 from tokbench.corpus.document import Document
 from tokbench.corpus.document_limits import Bound, bounded_blocks
 from tokbench.corpus.fingerprint import Fingerprint, Lines
@@ -62,6 +63,7 @@ class Corpus:
         problems: what the latest reading went on in spite of.
         position: how far the file that was read last has been read, in bytes on the disk: for progress.
         on_block: called for each block of a file that is read: for progress within a long document.
+        line_ends: of each part of a file, by its name, in the latest reading.
     """
 
     files: tuple[CorpusFile, ...]
@@ -70,6 +72,7 @@ class Corpus:
     problems: Problems = field(default_factory=Problems, init=False)
     position: int = field(default=0, init=False)
     on_block: Callable[[], None] | None = field(default=None, init=False, repr=False)
+    line_ends: Counter[str] = field(default_factory=Counter, init=False, repr=False)
     _memory: DocumentMemory | None = field(default=None, init=False, repr=False)
     _bytes_before: int = field(default=0, init=False, repr=False)
     _sides: tuple[Side, ...] = field(default=(), kw_only=True, repr=False)
@@ -250,7 +253,7 @@ class Corpus:
         )
 
     def _begin(self) -> Problems:
-        self.problems = Problems()
+        self.problems, self.line_ends = Problems(), Counter()
         return self.problems
 
     def _in_turn(self) -> Iterator[CorpusFile]:
@@ -335,10 +338,14 @@ class Corpus:
                 )
             self._streams_read.add(file.name)
         with closing(read_blocks(file, tell=self._tell)) as blocks:
-            if file.span is not None and file.span.start > 0:
-                yield Utf8Stream(file.name, bounds_in(file)[0], b"", blocks)
-            else:
+            if file.span is None:
                 yield utf8_stream(file.name, blocks)
+                return
+            part = line_ends_counted(blocks, self.line_ends, file.name)
+            if file.span.start > 0:
+                yield Utf8Stream(file.name, bounds_in(file)[0], b"", part)
+            else:
+                yield utf8_stream(file.name, part)
 
     def _tell(self, position: int) -> None:
         self.position = position

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.documents import LineIdentity, TextIdentity
 from tokbench.core.json_fields import Fields
-from tokbench.corpus.bytes import read_blocks
 from tokbench.corpus.fingerprint import Fingerprint, Lines
 from tokbench.corpus.text import Problems
 from tokbench.errors import CorpusError
@@ -128,12 +127,7 @@ def notes_from(
         identity=replace(scan.identity, lines=scan.lines_read) if with_lines else scan.identity,
         groups=scan.lines,
         parallel_lines=parallel_lines,
-        file_lines=tuple(
-            sum(block.count(b"\n") for block in read_blocks(file))
-            if file.span is not None and file.kind != "parquet"
-            else 0
-            for file in corpus.files
-        ),
+        file_lines=tuple(corpus.line_ends[file.name] for file in corpus.files),
         problems=corpus.problems,
     )
 
