@@ -99,6 +99,11 @@ class CorpusPlan:
         """What tells it from others: the sha256 of its file."""
         return hashlib.sha256(self.dump()).hexdigest()
 
+    @property
+    def num_bytes(self) -> int:
+        """The size of all files."""
+        return sum(file.size for file in self.files)
+
     def size_of(self, part: int) -> int:
         """The bytes of a part, about."""
         return sum(one.stop - one.start for one in self.parts[part])

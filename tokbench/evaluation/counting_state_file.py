@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 SCHEMA = "tokbench.counts/1"
 _FACTS = "facts.json"
 _HINT = "delete the file; --resume counts the part again"
-_OF_WORDS = {"occurrences": np.int64, "fewest": np.uint32, "most": np.uint32}
 _FASTEST = 1
 """Level of compression: the next ones take several times as long, and save a tenth."""
 
@@ -103,9 +102,15 @@ def _put(state: CountingState, prefix: str, arrays: dict[str, NDArray[Any]]) -> 
         here = f"{prefix}group-{number}/"
         for field in GroupState.SHAPES:
             arrays[here + field] = getattr(group, field)
-        data, offsets, *others = group.words
-        arrays[here + "data"], arrays[here + "sizes"] = data, np.diff(offsets)
-        arrays |= dict(zip([here + field for field in _OF_WORDS], others, strict=True))
+        data, offsets, occurrences, fewest, most = group.words
+        words = {
+            "data": data,
+            "sizes": np.diff(offsets),
+            "occurrences": occurrences,
+            "fewest": fewest,
+            "most": most,
+        }
+        arrays |= {here + field: array for field, array in words.items()}
         arrays[here + "unit_keys"] = state.units[name].keys
         arrays[here + "unit_counts"] = state.units[name].counts
         if state.frequencies_by_group is not None:
@@ -142,7 +147,9 @@ def _state(
             words=(
                 reader.array(here + "data", (None,), dtype=np.uint8),
                 np.concatenate([[0], np.cumsum(sizes)]),
-                *(reader.array(here + field, sizes.shape, dtype=dtype) for field, dtype in _OF_WORDS.items()),
+                reader.array(here + "occurrences", sizes.shape),
+                reader.array(here + "fewest", sizes.shape, dtype=np.uint32),
+                reader.array(here + "most", sizes.shape, dtype=np.uint32),
             ),
         )
         keys = reader.array(here + "unit_keys", (None,), dtype=np.uint64)

@@ -18,13 +18,12 @@ from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.evaluation.alignment import align
 from tokbench.evaluation.corpus_notes import all_problems, documents_in, joined_notes, num_checked, read_notes
 from tokbench.evaluation.counted_candidates import CountedCandidate
-from tokbench.evaluation.counting_pass import Counting
-from tokbench.evaluation.counting_state_file import read_facts, read_states
 from tokbench.evaluation.provenance import knows_training_text
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.shards.plan import identity_of
-from tokbench.workbench.judging_tasks import SCHEMA, counts_name, notes_name
+from tokbench.workbench.judging_sums import Range, add_up, has_counts, missing_sums, size_of, whole
+from tokbench.workbench.judging_tasks import SCHEMA, notes_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,13 +38,14 @@ if TYPE_CHECKING:
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.candidates import Candidate
     from tokbench.evaluation.corpus_notes import KnownCorpus, PartNotes
-    from tokbench.evaluation.counting_pass import CountingState
+    from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fidelity import Failure
     from tokbench.files.storage.place import Place
     from tokbench.workbench.named_tokenizer import NamedTokenizer
 
 _NOTE_TASK = "tokbench.workbench.judging_tasks:note_part"
 _COUNT_TASK = "tokbench.workbench.judging_tasks:count_part"
+_SUM_TASK = "tokbench.workbench.judging_tasks:sum_parts"
 _AGAIN = "--parts names another folder"
 _MAX_NOTES_BYTES = 1 << 30
 
@@ -148,15 +148,18 @@ class PartedCorpus:
 
     @cached_property
     def _all_notes(self) -> list[PartNotes]:
-        """Those of all parts, which are noted. Raises `CorpusError` where no part has a document."""
-        notes = [self._notes(part) for part in range(self.num_parts)]
-        self._corpus.problems = all_problems(notes)
-        if not sum(one.documents for one in notes):
+        """Those of all parts, which are noted."""
+        return [self._notes(part) for part in range(self.num_parts)]
+
+    def _check_documents(self) -> None:
+        """Put down what reading went on in spite of. Raises `CorpusError` where no part has a document."""
+        self._corpus.problems = all_problems(self._all_notes)
+        if not sum(one.documents for one in self._all_notes):
             raise self._corpus.no_document()
-        return notes
 
     @cached_property
     def _known(self) -> KnownCorpus:
+        self._check_documents()
         return joined_notes(self._all_notes, chain.from_iterable(self._documents()))
 
     @property
@@ -193,7 +196,7 @@ class PartedCorpus:
         before: Counter[str] = Counter()
         tasks = []
         share = self._work.share
-        for part in range(len(self._plan.parts)):
+        for part in range(self.num_parts):
             aligned = None
             if alignment is not None:
                 aligned = {
@@ -203,7 +206,8 @@ class PartedCorpus:
                 }
                 before.update(self._all_notes[part].parallel_lines)
             has_notes = self._has_notes(part)
-            if (share is None or share.has(part)) and not (has_notes and self._has_counts(part)):
+            has_both = has_notes and has_counts(self._folder, Range(part, part + 1), self._plan)
+            if (share is None or share.has(part)) and not has_both:
                 told = {"checked": [checked[part], by_line[part]], "aligned": aligned, "notes": not has_notes}
                 tasks.append((part, told))
         self._run(_COUNT_TASK, tasks, phase="counting", progress=progress)
@@ -211,67 +215,83 @@ class PartedCorpus:
     def count(
         self, names: Sequence[str], candidates: Sequence[Candidate], *, means: bool, progress: Progress
     ) -> list[CountedCandidate]:
-        """As `tokbench.evaluation.counted_candidates.Counts`: count the parts, and add them up."""
+        """As `tokbench.evaluation.counted_candidates.Counts`: count the parts, and add them up, many in a tree."""
         self.count_parts(progress=progress)
-        alignment = self.alignment
-        tokenizers = [one.tokenizer for one in candidates]
-        countings = [Counting(one, means=means) for one in tokenizers]
-        if not isinstance(alignment, str):
-            countings += [Counting(one, means=means, whole_groups=alignment.languages) for one in tokenizers]
-        sizes = [one.info.vocab_size for one in tokenizers] * (len(countings) // len(tokenizers))
-        lines_before: Counter[int] = Counter()
-        for part in range(len(self._plan.parts)):
-            progress("adding up", part, len(self._plan.parts), "parts")
-            place = self._folder / counts_name(part)
-            with place.open() as stream:
-                states = read_states(stream, path=str(place), vocab_sizes=sizes, means=means)
-            for counting, state in zip(countings, states, strict=True):
-                try:
-                    counting.take(self._placed(state, part, lines_before))
-                except ValueError as error:
-                    raise ModelFormatError(
-                        str(place), "what was counted of these tokenizers", str(error)
-                    ) from None
-            for one, lines in zip(self._plan.parts[part], self._all_notes[part].file_lines, strict=True):
-                lines_before[one.file] += lines
-        evaluations = [counting.finish() for counting in countings]
+        self._check_documents()
+        languages = None if isinstance(self.alignment, str) else self.alignment.languages
+        for level in missing_sums(self.num_parts, lambda parts: has_counts(self._folder, parts, self._plan)):
+            self._sum(level, languages, progress=progress)
+        total = self._plan.num_bytes
+        countings = add_up(
+            self._folder,
+            whole(self.num_parts),
+            [one.tokenizer for one in candidates],
+            plan=self._plan,
+            means=means,
+            languages=languages,
+            tell=lambda done: progress("adding up", done, total, "bytes"),
+        )
+        evaluations = [self._placed(counting.finish()) for counting in countings]
         by_line = evaluations[len(names) :]
         return [
             CountedCandidate(name, one, evaluations[number], by_line[number] if by_line else None)
             for number, (name, one) in enumerate(zip(names, candidates, strict=True))
         ]
 
-    def _placed(self, state: CountingState, part: int, lines_before: Counter[int]) -> CountingState:
+    def _placed(self, evaluation: Evaluation) -> Evaluation:
         """The same with its failures named by their lines in whole files."""
-        return replace(
-            state, failures=tuple(self._in_file(one, part, lines_before) for one in state.failures)
-        )
+        return replace(evaluation, failures=tuple(map(self._in_file, evaluation.failures)))
 
-    def _in_file(self, failure: Failure, part: int, lines_before: Counter[int]) -> Failure:
-        for one in self._plan.parts[part]:
-            file, name = self._plan.files[one.file], self._plan.name_in(one)
-            head, _, line = failure.source.rpartition(":")
-            if name != file.name and head == name and line.isdecimal():
-                return replace(failure, source=f"{file.name}:{int(line) + lines_before[one.file]}")
-        return failure
+    def _in_file(self, failure: Failure) -> Failure:
+        head, _, line = failure.source.rpartition(":")
+        if head not in self._cut_files or not line.isdecimal():
+            return failure
+        name, lines_before = self._cut_files[head]
+        return replace(failure, source=f"{name}:{int(line) + lines_before}")
+
+    @cached_property
+    def _cut_files(self) -> Mapping[str, tuple[str, int]]:
+        """What a part of a file is called → the file, and its lines in earlier parts."""
+        lines_before: Counter[int] = Counter()
+        found = {}
+        for part, notes in zip(self._plan.parts, self._all_notes, strict=True):
+            for one, lines in zip(part, notes.file_lines, strict=True):
+                file, name = self._plan.files[one.file], self._plan.name_in(one)
+                if name != file.name:
+                    found[name] = file.name, lines_before[one.file]
+                lines_before[one.file] += lines
+        return found
 
     def _documents(self) -> Iterator[Iterator[Document]]:
         """Those of each part."""
-        return (documents_in(self._plan.corpus(part)) for part in range(len(self._plan.parts)))
+        return (documents_in(self._plan.corpus(part)) for part in range(self.num_parts))
 
     def _run(
         self, task: str, parts: Sequence[tuple[int, dict[str, Any]]], *, phase: str, progress: Progress
     ) -> None:
         slices = [
-            Slice(
-                self._plan.name_of(part),
-                {"folder": str(self._folder), "plan": self._plan.id, "part": part, **arguments},
-                max(self._plan.size_of(part), 1),
-            )
+            self._slice(self._plan.name_of(part), self._plan.size_of(part), part=part, **arguments)
             for part, arguments in parts
         ]
         if slices:
             results_in_order(self._work.engine, task, slices, phase=phase, progress=progress)
+
+    def _sum(self, level: Sequence[Range], languages: Sequence[str] | None, *, progress: Progress) -> None:
+        """Add up the files of each range, which are there."""
+        slices = [
+            self._slice(
+                f"the sum of parts {first + 1} to {last} of {self.num_parts}",
+                size_of(self._plan, Range(first, last)),
+                first=first,
+                last=last,
+                languages=languages,
+            )
+            for first, last in level
+        ]
+        results_in_order(self._work.engine, _SUM_TASK, slices, phase="adding up", progress=progress)
+
+    def _slice(self, name: str, size: int, **arguments: Any) -> Slice:
+        return Slice(name, {"folder": str(self._folder), "plan": self._plan.id, **arguments}, max(size, 1))
 
     def _notes(self, part: int) -> PartNotes:
         place = self._folder / notes_name(part)
@@ -291,17 +311,6 @@ class PartedCorpus:
         except ModelFormatError:
             return False
         return True
-
-    def _has_counts(self, part: int) -> bool:
-        place = self._folder / counts_name(part)
-        if not place.exists():
-            return False
-        try:
-            with place.open() as stream:
-                facts = read_facts(stream, path=str(place))
-        except ModelFormatError:
-            return False
-        return (facts.get("plan"), facts.get("part")) == (self._plan.id, part)
 
 
 def judge_share(

@@ -1,4 +1,4 @@
-"""The tasks that read one part of a corpus for judging tokenizers: what it is, and what they make of it."""
+"""The tasks of judging tokenizers in parts: what a part is, what they make of it, and sums of several parts."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.counting_pass import Counting, batches
 from tokbench.evaluation.counting_state_file import dump_states
 from tokbench.files.storage.open import place_of
+from tokbench.workbench.judging_sums import Range, add_up
 from tokbench.workbench.named_tokenizer import opened_alike
 
 if TYPE_CHECKING:
@@ -34,11 +35,6 @@ SCHEMA = "tokbench.judging.plan/1"
 def notes_name(part: int) -> str:
     """The file of what is noted of a part, in the folder of the plan."""
     return f"notes/part-{part:05}.json"
-
-
-def counts_name(part: int) -> str:
-    """The file of what is counted of a part."""
-    return f"counts/part-{part:05}.zip"
 
 
 def note_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
@@ -110,24 +106,62 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
             whole_groups=alignment.languages,
             bytes_before=num_bytes,
         )
-    facts = {"plan": plan.id, "part": part}
+    parts = Range(part, part + 1)
+    facts = {"plan": plan.id, **parts.facts}
     notes = None
     if scan is not None:
         notes = notes_from(scan, corpus, parallel_lines={}, with_lines=plan.settings["lines"])
     plan.check_unchanged(part)
     if notes is not None:
         _publish(folder / notes_name(part), notes.dump(facts))
-    _publish(folder / counts_name(part), dump_states(states, facts))
+    _publish(folder / parts.name, dump_states(states, facts))
     return {"bytes": num_bytes}
 
 
+def sum_parts(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Add up what was counted of some parts, and publish it as one file; a `Task`.
+
+    Args:
+        arguments: folder and plan, as of `note_part`; first and last, of a `Range`; languages, those whose lines are
+            aligned, or None.
+        context: as tasks have it.
+
+    Returns:
+        How many bytes were counted.
+
+    Raises:
+        ModelFormatError: a file is damaged.
+        ConfigError: a tokenizer is another one where the worker is.
+    """
+    folder, plan = _opened(arguments)
+    parts = Range(arguments["first"], arguments["last"])
+    countings = add_up(
+        folder,
+        parts.divided(),
+        [opened_alike(one) for one in plan.settings["tokenizers"]],
+        plan=plan,
+        means=plan.settings["means"],
+        languages=arguments["languages"],
+        tell=context.tell,
+    )
+    facts = {"plan": plan.id, **parts.facts}
+    _publish(folder / parts.name, dump_states([one.state() for one in countings], facts))
+    return {"bytes": countings[0].num_bytes}
+
+
 def _begun(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan, int]:
-    folder = place_of(arguments["folder"])
-    plan, part = read_plan(folder / PLAN_NAME, schema=SCHEMA), int(arguments["part"])
-    if plan.id != arguments["plan"]:
-        raise ConfigError(f"{folder} has another plan now", hint="is another run writing there?")
+    folder, plan = _opened(arguments)
+    part = int(arguments["part"])
     plan.check_unchanged(part)
     return folder, plan, part
+
+
+def _opened(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan]:
+    folder = place_of(arguments["folder"])
+    plan = read_plan(folder / PLAN_NAME, schema=SCHEMA)
+    if plan.id != arguments["plan"]:
+        raise ConfigError(f"{folder} has another plan now", hint="is another run writing there?")
+    return folder, plan
 
 
 def _counted(

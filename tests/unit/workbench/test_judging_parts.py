@@ -24,6 +24,7 @@ from tokbench.files.bundled import corpora_directory
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
+from tokbench.workbench import judging_sums
 from tokbench.workbench.compare import compare
 from tokbench.workbench.judging_parts import JudgingWork, judge_share
 from tokbench.workbench.named_tokenizer import NamedTokenizer
@@ -111,6 +112,22 @@ def test_each_aggregation_is_the_same(case: Case, options: dict[str, Any]) -> No
     assert case.figures(case.work(), **options) == case.figures(**options)
 
 
+def test_many_parts_are_added_up_in_a_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three files at most; what is missing of it or damaged is made again, to the same bytes."""
+    monkeypatch.setattr(judging_sums, "MOST_FILES", 3)
+    options: dict[str, Any] = {"aggregation": "per_document", "reading": {"documents": "lines"}}
+    work = case.work(folder=case.parts, part_bytes=1_000, engine=HereEngine())
+    found = case.figures(work, **options)
+    assert found == case.figures(**options)
+    sums = {path: path.read_bytes() for path in (case.folder / "parts" / "sums").iterdir()}
+    assert len(sums) > 6
+    for number, path in enumerate(sums):
+        path.write_bytes(b"PK none of it") if number % 2 else path.unlink()
+    again = case.work(folder=case.parts, part_bytes=1_000, resume=True)
+    assert case.figures(again, **options) == found
+    assert {path: path.read_bytes() for path in sums} == sums
+
+
 def test_groups_of_records_and_a_mix_are_the_same(case: Case) -> None:
     options: dict[str, Any] = {"reading": {"group_by": "field:lang"}, "mix": {"x": 0.25, "y": 0.75}}
     assert case.figures(case.work(), **options) == case.figures(**options)
@@ -175,10 +192,14 @@ def test_shares_together_are_the_whole(case: Case, documents: str) -> None:
         work = case.work(folder=case.parts, share=Share(number, 3), engine=InProcessEngine(threads=1))
         judge_share(case.corpus(**reading), case.tokenizers, work, means=False, progress=lambda *_: None)
     assert len(list((case.folder / "parts" / "counts").iterdir())) > 3
-    broken = HereEngine(breaking=10**6)  # nothing is left to do
-    assert case.figures(
-        case.work(folder=case.parts, engine=broken, resume=True), reading=reading
-    ) == case.figures(reading=reading)
+
+    class OnlySums(InProcessEngine):
+        def run(self, task: str, *arguments: Any, **options: Any) -> Any:
+            assert task.endswith(":sum_parts")  # all parts are counted
+            return super().run(task, *arguments, **options)
+
+    work = case.work(folder=case.parts, engine=OnlySums(threads=1), resume=True)
+    assert case.figures(work, reading=reading) == case.figures(reading=reading)
 
 
 def test_parts_that_fail_are_named_and_the_others_kept(case: Case) -> None:
