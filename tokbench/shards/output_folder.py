@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import LOCK_NAME
 from tokbench.shards.journal import JOURNAL_NAME, refuse_other_plan
 from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry
+from tokbench.shards.parts import PART_FOLDER, PLAN_NAME
 from tokbench.shards.reading import Shards, open_shards
 from tokbench.shards.shard_file import sha256_of
 
@@ -28,7 +30,8 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
     if not folder.is_dir():
         raise StoreError(f"{folder} is a file", hint="--out names a folder")
     names = {path.name for path in folder.iterdir()} - {LOCK_NAME}
-    own = {name for name in names if OWN_FILE.fullmatch(name)} | ({INDEX_NAME, JOURNAL_NAME} & names)
+    own = {name for name in names if OWN_FILE.fullmatch(name) or PART_FOLDER.fullmatch(name)}
+    own |= {INDEX_NAME, JOURNAL_NAME, PLAN_NAME} & names
     if strangers := sorted(names - own):
         more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
         raise StoreError(
@@ -41,7 +44,20 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
         raise StoreError(
             f"{folder} holds an interrupted run", hint="--resume continues it, --force starts again"
         )
+    if PLAN_NAME in own:
+        raise StoreError(
+            f"{folder} holds an interrupted run in parts",
+            hint="--resume with the same --engine continues it, --force starts again",
+        )
     raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")
+
+
+def remove_parts(folder: Path) -> None:
+    """Delete what a run in parts left."""
+    (folder / PLAN_NAME).unlink(missing_ok=True)
+    for path in list(folder.iterdir()):
+        if PART_FOLDER.fullmatch(path.name):
+            shutil.rmtree(path)
 
 
 def clear_folder(folder: Path, *, keep: list[ShardEntry]) -> None:

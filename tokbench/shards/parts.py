@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = "tokbench.shards/2"
+PLAN_NAME = "plan.json"
+"""Of a run that is not finished."""
 PART_FOLDER = re.compile(r"part-[0-9]{5,9}")
 
 _RESTORE = "the folder was edited or is not whole: restore it, or encode again"

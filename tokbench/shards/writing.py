@@ -23,6 +23,7 @@ from tokbench.shards.output_folder import (
     errors_named,
     finished_before,
     refuse_streams,
+    remove_parts,
 )
 from tokbench.shards.plan import in_order, make_plan
 from tokbench.shards.reading import Shards, folder_of, open_shards
@@ -112,6 +113,7 @@ def write_shards(
         else:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / INDEX_NAME).unlink(missing_ok=True)
+            remove_parts(folder)
             journal = Journal.begin(folder, plan)
         try:
             clear_folder(folder, keep=journal.finished.shards)

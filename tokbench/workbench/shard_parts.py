@@ -19,8 +19,17 @@ from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
-from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, ShardIndex
-from tokbench.shards.parts import PART_FOLDER, Part, dump_parts, joined, joined_index, part_folder
+from tokbench.shards.journal import JOURNAL_NAME
+from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, OWN_FILE, ShardIndex
+from tokbench.shards.parts import (
+    PART_FOLDER,
+    PLAN_NAME,
+    Part,
+    dump_parts,
+    joined,
+    joined_index,
+    part_folder,
+)
 from tokbench.shards.plan import make_plan
 from tokbench.shards.writing import SHARD_TOKENS
 from tokbench.workbench.shard_part_task import file_document, template_document, version_of
@@ -41,7 +50,6 @@ if TYPE_CHECKING:
     from tokbench.workbench.named_tokenizer import NamedTokenizer
 
 _TASK = "tokbench.workbench.shard_part_task:write_part"
-_PLAN_NAME = "plan.json"
 _PLAN_SCHEMA = "tokbench.shards.plan/1"
 _LINES = {".jsonl", ".ndjson"}
 
@@ -180,10 +188,10 @@ def _finish(folder: Place, corpus: Corpus, *, count: int) -> ShardIndex:
     """Write the index behind the parts. Raises `CorpusError` where none has a document."""
     written = _written_parts(folder, count)
     if not written:
-        (folder / _PLAN_NAME).remove()
+        (folder / PLAN_NAME).remove()
         raise corpus.no_document()
     (folder / INDEX_NAME).write(dump_parts(written))
-    (folder / _PLAN_NAME).remove()
+    (folder / PLAN_NAME).remove()
     _remove_staging(folder)
     return joined(written)
 
@@ -249,13 +257,18 @@ def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -
     names = _names_in(folder)
     for name in names:
         head, _, rest = name.partition("/")
-        if not (name in (INDEX_NAME, _PLAN_NAME) or (rest and PART_FOLDER.fullmatch(head))):
+        is_own = (
+            PART_FOLDER.fullmatch(head)
+            if rest
+            else name in (INDEX_NAME, PLAN_NAME, JOURNAL_NAME) or OWN_FILE.fullmatch(name)
+        )
+        if not is_own:
             raise StoreError(
                 f"{folder} holds {name}, which is not part of the shards",
                 hint="name another folder with --out",
             )
-    plan = folder / _PLAN_NAME
-    if resume and _PLAN_NAME in names:
+    plan = folder / PLAN_NAME
+    if resume and PLAN_NAME in names:
         with plan.open() as stream:
             before = stream.read(MAX_INDEX_BYTES)
         if before != document:
@@ -264,7 +277,7 @@ def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -
                 hint="use the same arguments as the first run; --force starts again",
             )
         return
-    if not overwrite and _PLAN_NAME in names:
+    if not overwrite and PLAN_NAME in names:
         raise StoreError(
             f"{folder} holds a run that is not finished, or still goes on",
             hint="--resume continues it, --force starts again",
@@ -289,9 +302,9 @@ def _difference(before: bytes, now: bytes) -> str:
     try:
         one, other = json.loads(before), json.loads(now)
     except ValueError:
-        return f"{_PLAN_NAME} is damaged"
+        return f"{PLAN_NAME} is damaged"
     if not isinstance(one, dict):
-        return f"{_PLAN_NAME} is {described(one)}"
+        return f"{PLAN_NAME} is {described(one)}"
     changed = [name for name, value in other.items() if one.get(name) != value]
     if changed == ["parts"]:
         return "the files of the corpus, or --part-bytes, are others"

@@ -264,6 +264,28 @@ def test_what_is_there_is_not_lost(case: Case) -> None:
         case.write(overwrite=True)
 
 
+def test_force_replaces_what_was_written_the_other_way(case: Case) -> None:
+    def single(**options: Any) -> dict[str, bytes]:
+        tokbench.write_shards(tokenizer(), case.corpus(), case.folder / "out", **options)
+        return case.bytes_of("out")
+
+    case.write()
+    parts = case.bytes_of("out")
+    with pytest.raises(StoreError, match="out exists"):
+        single()
+    alone = single(overwrite=True)
+    assert {path.name for path in (case.folder / "out").iterdir()} == set(alone)
+    with pytest.raises(StoreError, match="out exists"):
+        case.write()
+    case.write(overwrite=True)
+    assert case.bytes_of("out") == parts
+    with pytest.raises(DistributedError):
+        case.write(overwrite=True, engine=HereEngine(breaking=1))
+    with pytest.raises(StoreError, match="holds an interrupted run in parts"):
+        single(resume=True)
+    assert single(overwrite=True) == alone
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
 def test_two_runs_into_one_folder_are_refused(case: Case) -> None:
     class Meanwhile(HereEngine):
