@@ -102,16 +102,18 @@ def test_counted_words(run: Callable[..., Done], corpora: tuple[str, str], tmp_p
     assert b"fingerprint" in lines[corpora[0]][0]
 
 
-def test_shards_elsewhere_are_copied_first(
+def test_shards_elsewhere(
     run: Callable[..., Done], corpora: tuple[str, str], trained: Path, tmp_path: Path
 ) -> None:
     run("shards", "write", corpora[1], "-t", trained, "--out", tmp_path / "x").good()
-    run("shards", "verify", f"file://{tmp_path}/x", corpora[1], "-t", trained).good()
-    for verb in ("verify", "read"):
-        done = run("shards", verb, corpora[1])
-        assert done.code == 1
-        assert f"error: {corpora[1]}: shards are mapped into memory" in done.stderr
-        assert "copy the folder to this machine first" in done.stderr
+    for path in (tmp_path / "x").iterdir():
+        (place_of(f"{corpora[1]}-ids") / path.name).put(path)
+    outputs = []
+    for folder in (f"file://{tmp_path}/x", f"{corpora[1]}-ids"):
+        run("shards", "verify", folder, corpora[1], "-t", trained).good()
+        outputs.append(run("shards", "read", folder, "-t", trained, "--document", "1").good().stdout)
+    assert outputs[0] == outputs[1] == TEXTS["parallel/en.txt"]
+    assert "has no index.json" in run("shards", "verify", corpora[1]).stderr
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ _WITH_CHAT = {
 _RANGE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,18}))?")
 
 
-FolderArgument = Annotated[str, typer.Argument(metavar="DIR", help="The folder of shards.")]
+FolderArgument = Annotated[str, typer.Argument(metavar="DIR", help="The folder of shards, or its URL.")]
 
 
 @taking_groups
@@ -312,11 +312,11 @@ def verify(
     A corpus is read with the options recorded in the index. Nothing is written.
     """
     from tokbench.render.shards import render_verify
-    from tokbench.shards.reading import folder_of, read_index
+    from tokbench.shards.reading import indexed_shards
     from tokbench.shards.verification import corpus_as_read, verify_shards
 
     opened = None if tokenizer is None else opening.open(tokenizer, progress=progress)
-    index = read_index(folder_of(folder))
+    index = indexed_shards(folder).index
     options = index.options.chat
     if chat is not None and (options is None or not paths or opened is None):
         missing = "conversations" if options is None else "their files and -t"

@@ -15,6 +15,7 @@ from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
 from tokbench.files.storage.open import is_url, place_of
 from tokbench.files.untrusted import open_regular, read_regular
+from tokbench.shards.copies import Copies
 from tokbench.shards.layout import (
     INDEX_NAME,
     MAX_INDEX_BYTES,
@@ -28,7 +29,7 @@ from tokbench.shards.parts import is_of_parts, joined_index
 from tokbench.shards.plan import identity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -39,6 +40,9 @@ _INCOMPLETE = "the folder is incomplete: restore it, or encode again"
 
 def open_shards(folder: Path | str) -> Shards:
     """The shards of a folder; nothing is read but the index, and every file has the size that it tells.
+
+    Args:
+        folder: a path; or a URL, from which each file is copied to this machine when it is asked for.
 
     Raises:
         StoreError: there are none.
@@ -51,11 +55,27 @@ def open_shards(folder: Path | str) -> Shards:
         for array in shards.arrays():  # each shard as numpy maps it
             print(array.dtype, len(array))
     """
-    folder = folder_of(folder)
-    shards = Shards(folder, read_index(folder))
+    shards = indexed_shards(folder)
     for shard in shards.index.shards:
         shards.check_sizes(shard)
     return shards
+
+
+def indexed_shards(folder: Path | str) -> Shards:
+    """The same without a look at the files. Raises `StoreError`, `ModelFormatError`."""
+    if is_url(folder) and (place := place_of(folder)).local is None:
+        copies = Copies(place)
+        index = _read_index(
+            str(place),
+            lambda name: copies.read(name, limit=MAX_INDEX_BYTES),
+            is_folder=lambda: bool(copies.sizes),
+        )
+        return Shards(copies.folder, index, copies)
+    path = folder_of(folder)
+    index = _read_index(
+        str(path), lambda name: read_regular(path / name, limit=MAX_INDEX_BYTES), is_folder=path.exists
+    )
+    return Shards(path, index)
 
 
 def folder_of(given: Path | str) -> Path:
@@ -64,33 +84,41 @@ def folder_of(given: Path | str) -> Path:
         if (local := place_of(given).local) is not None:
             return local
         raise StoreError(
-            f"{given}: shards are mapped into memory from a disk",
-            hint="copy the folder to this machine first",
+            f"{given}: one process writes shards to a disk", hint="to a URL they are written in parts"
         )
     if not isinstance(given, str | os.PathLike):
         raise StoreError(f"a folder of shards is named by a path, and this is {type(given).__name__}")
     return Path(given)
 
 
-def read_index(folder: Path) -> ShardIndex:
-    """The index of a folder. Raises `StoreError` where there is none, `ModelFormatError`."""
-    path = folder / INDEX_NAME
+def _read_index(folder: str, read: Callable[[str], bytes], *, is_folder: Callable[[], bool]) -> ShardIndex:
+    """The index of a folder. Raises `StoreError` where there is none, `ModelFormatError`.
+
+    Args:
+        folder: its name.
+        read: the bytes of a file in it.
+        is_folder: whether there is such a folder.
+    """
+    path = Path(folder) / INDEX_NAME
     try:
-        data = read_regular(path, limit=MAX_INDEX_BYTES)
-        if is_of_parts(data):
-            return joined_index(
-                data, path=path, read=lambda name: read_regular(folder / name, limit=MAX_INDEX_BYTES)
-            )
-        return parse_index(data, path=path)
-    except FileNotFoundError as error:
-        if path.exists():
-            raise ModelFormatError(error.filename, "the index of a part", "none", hint=_INCOMPLETE) from None
-        if not folder.exists():
+        data = read(INDEX_NAME)
+    except FileNotFoundError:
+        if not is_folder():
             raise StoreError(
                 f"{folder} does not exist", hint="name a folder of `tokbench shards write`"
             ) from None
         hint = "`tokbench shards write PATH --out DIR` writes them; --resume continues an interrupted run"
         raise StoreError(f"{folder} holds no finished shards: it has no {INDEX_NAME}", hint=hint) from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
+    if not is_of_parts(data):
+        return parse_index(data, path=path)
+    try:
+        return joined_index(data, path=path, read=read)
+    except FileNotFoundError as error:
+        raise ModelFormatError(
+            error.filename or folder, "the index of a part", "none", hint=_INCOMPLETE
+        ) from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -99,13 +127,16 @@ class Shards:
     """The documents of a folder of shards, by their number; iterating gives one after another.
 
     Attributes:
-        folder: where they are.
+        folder: where they are; of a URL, where the latest files that were asked for are copied to.
+        name: what messages call it: the path, or the URL.
         index: what is there.
     """
 
-    def __init__(self, folder: Path, index: ShardIndex) -> None:
+    def __init__(self, folder: Path, index: ShardIndex, copies: Copies | None = None) -> None:
         self.folder = folder
+        self.name = str(folder if copies is None else copies.place)
         self.index = index
+        self._copies = copies
         self._mapped: dict[int, tuple[NDArray[Any], NDArray[np.int64]]] = {}
         self._masks: dict[int, NDArray[Any]] = {}
 
@@ -118,7 +149,7 @@ class Shards:
                 counted(len(self.index.shards), "shard"),
             )
         )
-        return f"<shards in {self.folder}: {held}>"
+        return f"<shards in {self.name}: {held}>"
 
     def __len__(self) -> int:
         """Documents."""
@@ -154,7 +185,7 @@ class Shards:
         place = document - (self._ends[number] - self.index.shards[number].documents)
         start, stop = int(offsets[place]), int(offsets[place + 1])
         if not 0 <= start <= stop <= len(ids):
-            path = self.folder / self.index.shards[number].offsets_file
+            path = f"{self.name}/{self.index.shards[number].offsets_file}"
             raise ModelFormatError(path, "offsets that ascend", f"{start} before {stop}", hint=_INCOMPLETE)
         return number, slice(start, stop)
 
@@ -182,12 +213,13 @@ class Shards:
         """uint8, 1 for each id of a shard that is learned. Raises `ConfigError` for shards of texts."""
         if not self.has_masks:
             raise ConfigError(
-                f"{self.folder} holds texts, all of which are learned",
+                f"{self.name} holds texts, all of which are learned",
                 hint="--chat writes masks of conversations",
             )
         if shard not in self._masks:
             entry = self.index.shards[shard]
             self.check_sizes(entry)
+            self._forget_oldest(self._masks)
             self._masks[shard] = self._map(entry.mask_file, "uint8", entry.tokens, NPY_HEADER_BYTES)
         return self._masks[shard]
 
@@ -199,9 +231,7 @@ class Shards:
         """
         chat = self.index.options.chat
         if chat is None or chat.pack is None:
-            raise ConfigError(
-                f"{self.folder} is not packed", hint="--chat NAME --pack N writes rows of N ids"
-            )
+            raise ConfigError(f"{self.name} is not packed", hint="--chat NAME --pack N writes rows of N ids")
         return self.ids(shard).reshape(-1, chat.pack), self.mask(shard).reshape(-1, chat.pack)
 
     def text(self, document: int, tokenizer: Tokenizer, *, errors: str = "replace") -> str:
@@ -224,7 +254,7 @@ class Shards:
         made, given = self.index.tokenizer, identity_of(tokenizer)
         if given.vocabulary != made.vocabulary:
             raise ConfigError(
-                f"{self.folder} was made by {made.name!r} ({made.vocab_size:,} tokens), and {given.name!r} "
+                f"{self.name} was made by {made.name!r} ({made.vocab_size:,} tokens), and {given.name!r} "
                 f"({given.vocab_size:,} tokens) is another tokenizer",
                 hint="name the tokenizer that made it with -t",
             )
@@ -232,15 +262,37 @@ class Shards:
     def check_sizes(self, shard: ShardEntry) -> None:
         """Hold the files of a shard to the index. Raises `ModelFormatError`."""
         for name, wanted in self.index.sizes(shard).items():
-            path = self.folder / name
-            try:
-                real, found = path.resolve(strict=True), path.stat().st_size
-            except OSError as error:
-                raise ModelFormatError(path, "the file", error.strerror or "none", hint=_INCOMPLETE) from None
-            if not real.is_relative_to(self.folder.resolve()) or not real.is_file():
-                raise ModelFormatError(path, "a file of this folder", f"a link to {real}")
+            found = self._size_here(name) if self._copies is None else self._copies.sizes.get(name)
+            if found is None:
+                raise ModelFormatError(f"{self.name}/{name}", "the file", "none", hint=_INCOMPLETE)
             if found != wanted:
-                raise ModelFormatError(path, f"{wanted} bytes", f"{found}", hint=_INCOMPLETE)
+                raise ModelFormatError(f"{self.name}/{name}", f"{wanted} bytes", f"{found}", hint=_INCOMPLETE)
+
+    def _size_here(self, name: str) -> int:
+        path = self.folder / name
+        try:
+            real, size = path.resolve(strict=True), path.stat().st_size
+        except OSError as error:
+            raise ModelFormatError(path, "the file", error.strerror or "none", hint=_INCOMPLETE) from None
+        if not real.is_relative_to(self.folder.resolve()) or not real.is_file():
+            raise ModelFormatError(path, "a file of this folder", f"a link to {real}")
+        return size
+
+    def path(self, name: str) -> Path:
+        """A file on this machine by its name below the folder. Raises `StoreError` where it cannot be copied."""
+        return self.folder / name if self._copies is None else self._copies.path(name)
+
+    def names(self, part: str = "") -> list[str]:
+        """What is in the folder, or in that of a part. Raises `StoreError`."""
+        if self._copies is not None:
+            prefix = f"{part}/" if part else ""
+            below = [name.removeprefix(prefix) for name in self._copies.sizes if name.startswith(prefix)]
+            return sorted({name.partition("/")[0] for name in below})
+        folder = self.folder / part
+        try:
+            return sorted(path.name for path in folder.iterdir())
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be listed: {error.strerror or error}") from error
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -254,16 +306,24 @@ class Shards:
             header = NPY_HEADER_BYTES if self.index.format == "npy" else 0
             ids = self._map(shard.file, self.index.dtype, shard.tokens, header)
             offsets = self._map(shard.offsets_file, "int64", shard.documents + 1, NPY_HEADER_BYTES)
+            self._forget_oldest(self._mapped)
             self._mapped[number] = ids, offsets
         return self._mapped[number]
 
+    def _forget_oldest(self, mapped: dict[int, Any]) -> None:
+        """Of copies, which take room as long as they are mapped, only those of one other shard are kept."""
+        if self._copies is not None and len(mapped) > 1:
+            del mapped[next(iter(mapped))]
+
     def _map(self, name: str, dtype: str, length: int, header: int) -> NDArray[Any]:
-        path = self.folder / name
+        path = self.path(name)
         kind = np.dtype(dtype).newbyteorder("<")
         if header:
             with open_regular(path) as stream:
                 if stream.read(header) != npy_header(dtype, length):
-                    raise ModelFormatError(path, f"{length} {dtype} in an .npy file", "another header")
+                    raise ModelFormatError(
+                        f"{self.name}/{name}", f"{length} {dtype} in an .npy file", "another header"
+                    )
         if not length:  # nothing can be mapped
             return np.empty(0, kind)
         return np.memmap(path, dtype=kind, mode="r", offset=header, shape=(length,))

@@ -58,7 +58,7 @@ class VerifyResult:
         problems: a sentence each; none where all is well.
     """
 
-    folder: Path
+    folder: str
     shards: int
     documents: int
     tokens: int

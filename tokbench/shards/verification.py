@@ -10,12 +10,12 @@ import numpy as np
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
-from tokbench.errors import ConfigError, ModelFormatError, StoreError
+from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.shards.journal import JOURNAL_NAME
 from tokbench.shards.layout import OWN_FILE, ShardEntry
 from tokbench.shards.parts import PART_FOLDER
 from tokbench.shards.plan import identity_of
-from tokbench.shards.reading import Shards, folder_of, read_index
+from tokbench.shards.reading import indexed_shards
 from tokbench.shards.results import VerifyResult
 from tokbench.shards.run import batches_of
 from tokbench.shards.shard_file import sha256_of
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus, DocumentUnit, ErrorPolicy
     from tokbench.corpus.files import CorpusFile
     from tokbench.shards.layout import ShardIndex
+    from tokbench.shards.reading import Shards
     from tokbench.shards.run import ConversationEncoder
 
 _CHUNK = 1 << 22
@@ -69,7 +70,7 @@ def verify_shards(
     ids do; every id is in the vocabulary; what ends documents stands behind each; no file is too many.
 
     Args:
-        folder: the folder.
+        folder: the folder, a path or a URL.
         tokenizer: must be the one that made them.
         corpus: is encoded anew and compared; or its path, which is read as the index says that it was.
         chat: encodes the corpus where the shards hold conversations: `tokbench.chat.shards` makes it of the index.
@@ -92,12 +93,11 @@ def verify_shards(
         raise ConfigError(
             "--sample N needs a corpus and N of at least 1", hint="name the corpus after the folder"
         )
-    folder = folder_of(folder)
-    shards = Shards(folder, read_index(folder))
+    shards = indexed_shards(folder)
     if corpus is not None and shards.has_masks != (chat is not None):
         held = "conversations" if shards.has_masks else "texts"
         raise ConfigError(
-            f"{folder} holds {held}, and the corpus is not compared as such",
+            f"{shards.name} holds {held}, and the corpus is not compared as such",
             hint="chat= is for shards of conversations, and needed there",
         )
     if isinstance(corpus, str | Path):
@@ -118,7 +118,7 @@ def verify_shards(
         compared = comparison.compared
     index = shards.index
     return VerifyResult(
-        folder=folder,
+        folder=shards.name,
         shards=len(index.shards),
         documents=index.documents,
         tokens=index.tokens,
@@ -130,12 +130,12 @@ def verify_shards(
 def _strangers(shards: Shards) -> Iterator[str]:
     known = {name for shard in shards.index.shards for name in shard.sums}
     parts = {part for name in known if (part := name.rpartition("/")[0])}
-    for name in _names_in(shards.folder):
+    for name in shards.names():
         is_part = PART_FOLDER.fullmatch(name) is not None
         if name not in known | parts and (is_part or _is_own(name)):
             yield f"{name} is not in the index"
     for part in sorted(parts):
-        for name in _names_in(shards.folder / part):
+        for name in shards.names(part):
             if f"{part}/{name}" not in known and _is_own(name):
                 yield f"{part}/{name} is not in the index"
 
@@ -145,23 +145,16 @@ def _is_own(name: str) -> bool:
     return OWN_FILE.fullmatch(name) is not None or name == JOURNAL_NAME
 
 
-def _names_in(folder: Path) -> list[str]:
-    try:
-        return sorted(path.name for path in folder.iterdir())
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be listed: {error.strerror or error}") from error
-
-
 def _shard_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
     try:
         shards.check_sizes(shard)
         for name, recorded in shard.sums.items():
-            found = sha256_of(shards.folder / name)
+            found = sha256_of(shards.path(name))
             if found != recorded:
                 yield f"{name} was changed: its sha256 is {found[:8]}…, not {recorded[:8]}…"
         yield from _content_problems(shards, number, shard)
     except ModelFormatError as error:
-        yield error.message.removeprefix(f"{shards.folder}/")
+        yield error.message.removeprefix(f"{shards.name}/")
     except OSError as error:
         yield f"{shard.file} cannot be read: {error.strerror or error}"
 

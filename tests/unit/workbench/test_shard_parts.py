@@ -21,6 +21,7 @@ from tokbench.distributed.engines.open import open_engine
 from tokbench.errors import ConfigError, CorpusError, DistributedError, ModelFormatError, StoreError
 from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
+from tokbench.shards.copies import MOST_COPIES
 from tokbench.shards.verification import verify_shards
 from tokbench.workbench.named_tokenizer import NamedTokenizer
 from tokbench.workbench.shard_parts import write_shard_parts
@@ -149,7 +150,38 @@ def test_elsewhere_are_the_same_bytes(case: Case, request: pytest.FixtureRequest
             case.write(url, engine=engine)
     found = {str(one.place).removeprefix(f"{url}/"): one.place for one in place_of(url).files()}
     assert {name: place.open().read() for name, place in found.items()} == case.bytes_of("wanted")
-    with pytest.raises(StoreError, match="shards are mapped into memory from a disk"):
+    here, there = tokbench.open_shards(case.folder / "wanted"), tokbench.open_shards(url)
+    assert [there[number].tolist() for number in range(len(there))] == [one.tolist() for one in here]
+    first = there[0]
+    assert ids(there) == ids(here)
+    assert first.tolist() == here[0].tolist()  # whose copy went meanwhile
+    assert sum(path.is_file() for path in there.folder.rglob("*")) <= MOST_COPIES < len(found)
+    assert verify_shards(url, tokenizer=tokenizer(), corpus=case.corpus()).passed
+
+
+def test_elsewhere_what_is_wrong_is_told(case: Case) -> None:
+    pytest.importorskip("fsspec", reason="the package fsspec is not installed")
+    url = f"memory://{case.folder.name}/out"
+    with pytest.raises(StoreError, match="out does not exist"):
+        tokbench.open_shards(url)
+    case.write(url)
+    part = place_of(url) / "part-00001"
+    data = (part / "shard-00000.npy").open().read()
+    (part / "shard-00000.npy").write(data[:-1] + b"x")
+    (part / "shard-00007.npy").write(b"")
+    found = "\n".join(verify_shards(url).problems)
+    assert "part-00001/shard-00000.npy was changed" in found
+    assert "part-00001/shard-00007.npy is not in the index" in found
+    (part / "shard-00000.npy").write(data[:-1])
+    with pytest.raises(ModelFormatError, match=r"part-00001/shard-00000\.npy: expected \d+ bytes"):
+        tokbench.open_shards(url)
+    (part / "shard-00000.npy").remove()
+    assert f"{part.name}/shard-00000.npy: expected the file, found none" in verify_shards(url).problems
+    (part / "index.json").remove()
+    with pytest.raises(ModelFormatError, match="expected the index of a part, found none"):
+        tokbench.open_shards(url)
+    (place_of(url) / "index.json").remove()
+    with pytest.raises(StoreError, match="holds no finished shards"):
         tokbench.open_shards(url)
 
 
