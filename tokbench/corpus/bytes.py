@@ -24,7 +24,6 @@ from tokbench.files.storage.open import place_of
 from tokbench.files.untrusted import open_regular
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Generator, Iterable, Iterator
     from io import BufferedReader
 
@@ -95,8 +94,9 @@ def bounds_in(file: CorpusFile) -> tuple[int, int]:
         raise unreadable(file.name, error) from error
 
 
-def line_ends_counted(blocks: Iterable[bytes], counts: Counter[str], name: str) -> Iterator[bytes]:
-    """The blocks unchanged, whose line ends are added to the count of a name as they go by."""
+def line_ends_counted(blocks: Iterable[bytes], counts: dict[str, int], name: str) -> Iterator[bytes]:
+    """The blocks unchanged, whose line ends are counted under a name as they go by."""
+    counts[name] = 0
     for block in blocks:
         counts[name] += block.count(b"\n")
         yield block

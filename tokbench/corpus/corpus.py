@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -63,7 +62,7 @@ class Corpus:
         problems: what the latest reading went on in spite of.
         position: how far the file that was read last has been read, in bytes on the disk: for progress.
         on_block: called for each block of a file that is read: for progress within a long document.
-        line_ends: of each part of a file, by its name, in the latest reading.
+        line_ends: of each part of a file, by its name, in the latest reading; None where nobody asks.
     """
 
     files: tuple[CorpusFile, ...]
@@ -72,7 +71,7 @@ class Corpus:
     problems: Problems = field(default_factory=Problems, init=False)
     position: int = field(default=0, init=False)
     on_block: Callable[[], None] | None = field(default=None, init=False, repr=False)
-    line_ends: Counter[str] = field(default_factory=Counter, init=False, repr=False)
+    line_ends: dict[str, int] | None = field(default=None, init=False, repr=False)
     _memory: DocumentMemory | None = field(default=None, init=False, repr=False)
     _bytes_before: int = field(default=0, init=False, repr=False)
     _sides: tuple[Side, ...] = field(default=(), kw_only=True, repr=False)
@@ -253,7 +252,7 @@ class Corpus:
         )
 
     def _begin(self) -> Problems:
-        self.problems, self.line_ends = Problems(), Counter()
+        self.problems = Problems()
         return self.problems
 
     def _in_turn(self) -> Iterator[CorpusFile]:
@@ -341,7 +340,7 @@ class Corpus:
             if file.span is None:
                 yield utf8_stream(file.name, blocks)
                 return
-            part = line_ends_counted(blocks, self.line_ends, file.name)
+            part = blocks if (ends := self.line_ends) is None else line_ends_counted(blocks, ends, file.name)
             if file.span.start > 0:
                 yield Utf8Stream(file.name, bounds_in(file)[0], b"", part)
             else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.counted_words import WordTotals
 from tokbench.counting.joining import num_files, words_name
 from tokbench.counting.part_task import PART_MEMORY, count_part, counting_of, part_name
-from tokbench.distributed.plan_folder import PLAN_NAME, begin
+from tokbench.distributed.plan_folder import PLAN_NAME, begin, resume_told
 from tokbench.distributed.tasks import Slice, TaskContext, results_in_order
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
@@ -79,7 +79,7 @@ def count_share(
         StoreError: the folder holds another counting, or cannot be written.
         CorpusError: a file that cannot be read or has changed; the part is named.
     """
-    with locked(folder, is_shared=True):
+    with locked(folder, is_shared=True), resume_told():
         if (folder / INDEX_NAME).exists():
             raise _exists(folder)
         begin(plan, folder, option="--out", resume=True)
@@ -132,7 +132,7 @@ def count_all(
         DistributedError: parts failed; the others are kept, for `resume`.
         CorpusError: there is no text.
     """
-    with locked(folder, is_shared=False):
+    with locked(folder, is_shared=False), resume_told():
         if overwrite:
             remove_counting(folder)
         if (folder / INDEX_NAME).exists():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.distributed.corpus_plan import read_plan
 from tokbench.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from tokbench.distributed.corpus_plan import CorpusPlan
     from tokbench.files.storage.place import Place
 
@@ -75,11 +78,21 @@ def begin(
         )
 
 
+@contextmanager
+def resume_told() -> Iterator[None]:
+    """Say at Ctrl-C that what is finished stays."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("--resume continues with the parts that are not there yet") from None
+
+
 def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
     """What two plans differ in, in words."""
-    for name, value in now.settings.items():
-        if before.settings.get(name) != value:
-            return f"{name} was {before.settings.get(name)}, and is {value}"
+    for name, value in _flat(now.settings, before.settings).items():
+        if (old := _flat(before.settings, now.settings)[name]) != value:
+            has_parts = isinstance(value, list) and any(isinstance(one, dict) for one in value)
+            return f"{name} changed" if has_parts else f"{name} was {_told(old)}, and is {_told(value)}"
     if before.reading != now.reading:
         changed = [name for name, value in now.reading.items() if before.reading.get(name) != value]
         return f"{', '.join(changed)} changed"
@@ -92,3 +105,16 @@ def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
         if old[name] != new[name]:
             return f"{name} has changed"
     return f"it has {len(before.parts)} parts, and {len(now.parts)} are asked for"
+
+
+def _flat(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with those within `options` beside them; what only others have is None."""
+    names = {*settings, *others} - {"options"}
+    inner, other_inner = (dict(one.get("options", {})) for one in (settings, others))
+    return {name: settings.get(name) for name in sorted(names)} | {
+        name: inner.get(name) for name in sorted({*inner, *other_inner})
+    }
+
+
+def _told(value: Any) -> str:
+    return "left out" if value is None else f"{value}"

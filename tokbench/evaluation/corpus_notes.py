@@ -127,7 +127,7 @@ def notes_from(
         identity=replace(scan.identity, lines=scan.lines_read) if with_lines else scan.identity,
         groups=scan.lines,
         parallel_lines=parallel_lines,
-        file_lines=tuple(corpus.line_ends[file.name] for file in corpus.files),
+        file_lines=tuple((corpus.line_ends or {}).get(file.name, 0) for file in corpus.files),
         problems=corpus.problems,
     )
 

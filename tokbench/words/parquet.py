@@ -141,7 +141,11 @@ class WordsFile:
         """The words of row groups, by default of all. Raises `ModelFormatError`."""
         for number in range(self.num_groups) if groups is None else groups:
             with _errors_told(self._name):
-                table = self._parquet.read_row_group(number, columns=[WORD_COLUMN, COUNT_COLUMN])
+                table = self._parquet.read_row_group(
+                    number,
+                    columns=[WORD_COLUMN, COUNT_COLUMN],
+                    use_threads=False,  # starting them takes longer than the groups of a part
+                )
                 for batch in table.to_batches(max_chunksize=GROUP_ROWS):
                     if batch.num_rows:
                         yield _arrays_of(batch, name=self._name)

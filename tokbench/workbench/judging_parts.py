@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
 from tokbench.distributed.corpus_plan import PART_BYTES, plan_of
-from tokbench.distributed.plan_folder import begin
+from tokbench.distributed.plan_folder import begin, resume_told
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.evaluation.alignment import align
@@ -75,7 +75,7 @@ class JudgingWork:
     def place(self) -> Iterator[Place]:
         """The folder, held as long as the block runs. Raises `StoreError`."""
         if self.folder is not None:
-            with locked(place_of(self.folder), is_shared=self.share is not None):
+            with locked(place_of(self.folder), is_shared=self.share is not None), resume_told():
                 yield place_of(self.folder)
             return
         with tempfile.TemporaryDirectory(prefix="tokbench-parts-") as folder:

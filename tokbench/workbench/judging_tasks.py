@@ -52,6 +52,7 @@ def note_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
     """
     folder, plan, part = _begun(arguments)
     corpus = plan.corpus(part)
+    corpus.line_ends = {}
     corpus.on_block = lambda: context.tell((corpus.files_read or (0, 0))[0])
     notes = notes_of(corpus, parallel=plan.settings["parallel"], with_lines=plan.settings["lines"])
     plan.check_unchanged(part)
@@ -81,7 +82,10 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     corpus = plan.corpus(part)
     (checked, checked_lines), aligned = arguments["checked"], arguments["aligned"]
     passes = 1 if aligned is None else 2
-    scan = CorpusScan(documents_in(corpus)) if arguments["notes"] else None
+    scan = None
+    if arguments["notes"]:
+        corpus.line_ends = {}
+        scan = CorpusScan(documents_in(corpus))
     if scan is not None and plan.settings["lines"]:
         scan.note_lines()
     states = _counted(

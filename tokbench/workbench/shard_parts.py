@@ -15,6 +15,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus.spans import FileSpan
 from tokbench.corpus.text import Problems
 from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided
+from tokbench.distributed.plan_folder import resume_told
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.folder_lock import locked
@@ -178,10 +179,8 @@ def _encode(
         for number, part in enumerate(parts)
         if not (folder / part_folder(number) / INDEX_NAME).exists()
     ]
-    try:
+    with resume_told():
         return results_in_order(engine, _TASK, slices, phase="encoding", progress=progress)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("--resume continues with the parts that are not there yet") from None
 
 
 def _finish(folder: Place, corpus: Corpus, *, count: int) -> ShardIndex:
