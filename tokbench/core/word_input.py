@@ -10,7 +10,7 @@ from tokbench.core.counting import limits_told
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -46,18 +46,24 @@ class Room:
     more: str = ""
 
 
-def merger_room(most_steps: int = MOST_STEPS) -> Room:
-    """What the merger numbers: a word takes at most its bytes and three units more, rounded up to steps of eight.
+def merger_room(most_steps: int = MOST_STEPS, *, step: int = STEP_UNITS) -> Room:
+    """What the merger numbers: a word takes at most its symbols and three units more, rounded up to steps.
+
+    Args:
+        most_steps: how many.
+        step: units of one; 1 where merging knows no wider ones.
 
     >>> import numpy as np
     >>> merger_room().cost_of(np.array([1, 2, 6, 100, 101])).tolist()
     [0, 1, 2, 13, 13]
+    >>> merger_room(step=1).cost_of(np.array([1, 2, 6, 100, 101])).tolist()
+    [0, 5, 9, 103, 103]
     """
     import numpy as np
 
     return Room(
         most_steps,
-        lambda sizes: (sizes > 1) * -(-(np.minimum(sizes, _SHORT_BYTES) + _HEADER_UNITS) // STEP_UNITS),
+        lambda sizes: (sizes > 1) * -(-(np.minimum(sizes, _SHORT_BYTES) + _HEADER_UNITS) // step),
         lambda steps: f"the distinct words take {steps / most_steps:.1f} times of what can be merged at once",
     )
 
@@ -121,20 +127,26 @@ def add_words(
     )
 
 
-def check_counted(counter: WordCounter, *, room: Room | None = None, hint: str) -> None:
-    """Raise `TrainingError` for a counter whose words are more than can be merged.
+def check_counted(*counters: WordCounter, room: Room | None = None, hint: str | None) -> None:
+    """Raise `TrainingError` for counters whose words are more than can be merged.
 
     Args:
-        counter: has counted everything.
-        room: what the merger has room for; by default `merger_room()`.
-        hint: where the error names a --min-count, how it is given.
+        counters: have counted everything.
+        room: what the merger has room for, for the words of all; by default `merger_room()`.
+        hint: where the error names a --min-count, how it is given; None where it cannot be.
     """
     room = room or merger_room()
-    if counter.memory < room.most:  # its tables take more bytes for a word than the merger takes steps
+    if sum(one.memory for one in counters) < room.most:  # tables take more bytes than the merger takes units
         return
+    parts = (WordArrays(*one.arrays(part, part + 1)) for one in counters for part in range(PARTS))
+    check_room(parts, room=room, hint=hint)
+
+
+def check_room(words: Iterable[WordArrays], *, room: Room, hint: str | None) -> None:
+    """The same of words in arrays, of which only sizes and counts are looked at."""
     taken = _Taken(room)
-    for part in range(PARTS):
-        taken.add(WordArrays(*counter.arrays(part, part + 1)))
+    for arrays in words:
+        taken.add(arrays)
     taken.check(hint)
 
 
@@ -171,10 +183,12 @@ class _Taken:
     def is_too_much(self) -> bool:
         return bool(self._by_count.sum() >= self._room.most)
 
-    def check(self, given_as: str = "") -> None:
+    def check(self, given_as: str | None = "") -> None:
         """Raise `TrainingError` where it is too much."""
         if not self.is_too_much:
             return
+        if given_as is None:
+            raise TrainingError(self._room.told(float(self._by_count.sum())), hint="train on less text")
         fitting = [k for k in range(2, _COUNTS_TOLD + 1) if self._by_count[k:].sum() < self._room.most]
         few = f"{given_as}--min-count {fitting[0]}" if fitting else f"a --min-count above {_COUNTS_TOLD}"
         raise TrainingError(

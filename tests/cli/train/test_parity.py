@@ -8,9 +8,11 @@ import pytest
 from support.texts import bundled_texts
 
 import tokbench
+from tokbench.backends.bpe.parity import training
 from tokbench.backends.bpe.parity.reference import ParityRules, train_for_parity
 from tokbench.backends.bpe.reference import NUM_BYTES
-from tokbench.errors import ConfigError
+from tokbench.core.word_input import merger_room
+from tokbench.errors import ConfigError, TrainingError
 
 LANGUAGES = ("am", "en", "th")
 
@@ -182,3 +184,20 @@ def test_both_kernels_write_the_same_files(train, parallel, monkeypatch, kernel)
     train("text", "--parity", "dev", "--vocab-size", "320", "--out", "chosen", "--threads", "2")
     read = [(parallel / name / "merges.npy").read_bytes() for name in ("as-is", "chosen")]
     assert read[0] == read[1]
+
+
+@pytest.mark.parametrize("merges", [0, 5])
+def test_more_words_than_can_be_merged_are_told(parallel, monkeypatch, merges):
+    """Those of one language, or of all where some merges are learned from all together."""
+    corpus = tokbench.open_corpus(parallel / "text", group_by="path")
+
+    def learn(most):
+        monkeypatch.setattr(training, "merger_room", lambda step: merger_room(most, step=step))
+        return tokbench.train(
+            corpus, vocab_size=300, parity=str(parallel / "dev"), parity_global_merges=merges
+        )
+
+    with pytest.raises(TrainingError, match="times of what can be merged at once") as error:
+        learn(1_000)
+    assert error.value.hint == "train on less text"
+    learn(1 << 31)

@@ -23,8 +23,10 @@ from tokbench.backends.bpe.reference import (
     SUPERWORDS_PATTERN,
 )
 from tokbench.backends.bpe.training import merged
+from tokbench.core.counted_words import WordArrays
 from tokbench.core.counting import batches, limits_told
 from tokbench.core.training import identity_of, refuse_one_text
+from tokbench.core.word_input import check_counted, check_room, merger_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,6 +76,7 @@ def _count(
     with limits_told():
         words.finish()
         superwords.finish()
+    check_counted(words, hint=None)
     return words, superwords
 
 
@@ -104,7 +107,8 @@ def _learn(
     block = data.tobytes()
     texts = [block[start:stop].decode() for start, stop in pairwise(offsets.tolist())]
     ids, ends = encoder.encode_batch(texts, threads_of(config))
-    del data, block, texts
+    del block, texts
+    check_room([WordArrays(data, ends, times)], room=merger_room(step=1), hint=None)
     behind, more_counts, num_tokens = kernel.continue_training(
         ids,
         ends,

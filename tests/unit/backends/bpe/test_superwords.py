@@ -10,11 +10,12 @@ from support.kernels import chosen, counted_by_definition
 from support.texts import bundled_texts
 
 import tokbench
-from tokbench.backends.bpe import BpeBackend, reference
+from tokbench.backends.bpe import BpeBackend, reference, superwords
 from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.reference import Merge
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.errors import ConfigError
+from tokbench.core.word_input import merger_room
+from tokbench.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -170,6 +171,13 @@ def test_smaller_sizes_are_inside_down_to_where_superwords_begin(kernel: Kernel)
 def test_options_that_contradict_superwords(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         BpeConfig(**options)
+
+
+def test_more_than_can_be_merged_is_told(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(superwords, "merger_room", lambda step: merger_room(30, step=step))
+    with pytest.raises(TrainingError, match="times of what can be merged at once") as error:
+        train(kernel, TEXTS, vocab_size=290, superwords=270)
+    assert error.value.hint == "train on less text"
 
 
 def test_counted_words_teach_no_superwords() -> None:

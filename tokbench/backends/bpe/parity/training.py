@@ -14,6 +14,7 @@ from tokbench.backends.bpe.parity.texts import count_languages, open_development
 from tokbench.backends.bpe.training import merged
 from tokbench.core.plurals import counted
 from tokbench.core.training import identity_of, refuse_one_text
+from tokbench.core.word_input import check_counted, merger_room
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def train_for_parity(documents: Iterable[str], config: BpeConfig, *, progress: P
     started = time.perf_counter()
     development = open_development(config, progress=progress)
     texts = count_languages(documents, config, progress=progress)
+    counters = list(texts.values())
+    for merged_together in [counters] if config.parity_global_merges else [[one] for one in counters]:
+        check_counted(*merged_together, room=merger_room(step=1), hint=None)
     languages = _LanguageTexts.of(texts, development, config)
     tokenizer = merged(
         languages,
