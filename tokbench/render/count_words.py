@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 def render_words(result: CountWordsResult, *, console: Console) -> None:
     """What was counted, where it is and what to do next."""
     print_rows(_rows(result), console=console)
-    if result.index is not None:
-        console.print()
+    console.print()
+    if result.index is None:
+        console.print("behind the last --part, the same command with --resume instead adds all up")
+    else:
         console.print(
             Text.assemble("try: ", (f"tokbench train --counts {shlex.quote(result.folder)}", "bold"))
         )
