@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.core.quoting import quoted
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from tokbench.lint.added_tokens import Added, Overlap
     from tokbench.lint.target import LintTarget
 
-_GROUP = "special-tokens"
 _SHOWN = 6
 _MOST_TRIED = 512
 """Added tokens whose surroundings are tried: thousands of alike ones show nothing more."""
@@ -154,46 +154,43 @@ def _dumped(value: object) -> str:
     return json.dumps(value)
 
 
+_rule = partial(Rule, group="special-tokens")
+
 RULES = (
-    Rule(
+    _rule(
         name="overlapping-added-token",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Where two added tokens want the same characters, what comes first in a text decides which is found.",
         found="The texts are compared, and a text with both is encoded; runs of one character are left out.",
         remedy="Rename one of them so that none ends as the other begins.",
         check=_overlapping,
     ),
-    Rule(
+    _rule(
         name="added-token-takes-space",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="An added token takes a space or is missed, depending on what is beside it: prompts get other ids.",
         found="Those with flags are encoded in four contexts, with and without spaces on both sides.",
         remedy="Write the token with normalized=false, and without lstrip, rstrip and single_word.",
         check=_eats_space,
     ),
-    Rule(
+    _rule(
         name="special-token-from-text",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="A user's text gives the id of a special token in libraries that leave it to the model's merges.",
         found="Special tokens that are pieces are encoded by the model alone: by themselves, after a space, in a word.",
         remedy="Take what makes it out of the model, and its text out of the training text.",
         check=special_tokens_from_text,
     ),
-    Rule(
+    _rule(
         name="plain-special-token",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Ordinary text holds the special token, which then cuts it or ends a turn.",
         found="Special tokens of letters, digits and spaces alone are named, and tokens that are tags of HTML.",
         remedy="Give special tokens a spelling that no text has, as <|name|>; escape it in data.",
         check=_plain_words,
     ),
-    Rule(
+    _rule(
         name="byte-characters-in-added-token",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="An added token is looked for as it is written: one with Ġ for a space is never found in a text.",
         found="Added tokens of byte-level vocabularies are searched for Ġ and Ċ, which stand for spaces and line ends.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import SentencePieceModel
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from tokbench.lint.target import LintTarget
 
-_GROUP = "bytes"
 _NEVER = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 """Bytes that no UTF-8 text has."""
 _NOT_PRINTED = frozenset((*range(0x20), 0x7F, 0xF1, 0xF2)) - frozenset(b"\t\n\r")
@@ -109,10 +109,11 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
 
 
+_rule = partial(Rule, group="bytes")
+
 RULES = (
-    Rule(
+    _rule(
         name="missing-byte",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="A character with a byte that has no token is lost, although every text should be spelled.",
         found="Where the tokenizer is byte-level or falls back to bytes, each of the 256 is looked for: a warning "
@@ -120,18 +121,16 @@ RULES = (
         remedy="Train with the whole byte alphabet as the initial one, or add the missing bytes.",
         check=_missing_bytes,
     ),
-    Rule(
+    _rule(
         name="missing-continuation",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="A word with a character that has a piece only at the beginning of words becomes unknown as a whole.",
         found="For each letter and digit that begins words the piece inside words is looked for.",
         remedy="Add the missing pieces, or train with an alphabet that has each character in both places.",
         check=_missing_continuations,
     ),
-    Rule(
+    _rule(
         name="vanishing-character",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Text with such a character cannot be told from text without it, and decodes to other text.",
         found="Characters of many kinds are encoded between two letters; those that leave no trace are named.",

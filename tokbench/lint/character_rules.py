@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tokbench.inspection.entries import text_of_bytes
 from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.findings import Severity
 from tokbench.lint.hidden_characters import BIDI, ZERO_WIDTH, code_point, is_control
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from tokbench.lint.findings import Found
     from tokbench.lint.target import LintTarget
 
-_GROUP = "characters"
 _SHOWN = 3
 
 
@@ -29,10 +30,7 @@ def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool]) -> Iterat
     for id, piece in target.ordinary.items():
         if piece.isascii() and piece.isalnum():
             continue
-        try:
-            text = piece.decode()
-        except UnicodeDecodeError:
-            continue
+        text = text_of_bytes(piece) or ""
         hidden = {character for character in text if is_hidden(character)}
         if hidden and len(text) > 1:
             seen |= hidden
@@ -57,28 +55,27 @@ def _control_tokens(target: LintTarget) -> Iterator[Found]:
     return _tokens_with(target, is_control)
 
 
+_rule = partial(Rule, group="characters")
+
 RULES = (
-    Rule(
+    _rule(
         name="bidi-in-token",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="A token with a direction mark shows in another order than it is read, and can hide what it says.",
         found="Each token of several characters is searched for the marks of the bidirectional algorithm.",
         remedy="Take the marks out of the training text and train again.",
         check=_bidi_tokens,
     ),
-    Rule(
+    _rule(
         name="invisible-in-token",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="A token with a character of no width looks like another token and is not it.",
         found="Each token of several characters is searched for joiners, soft hyphens, fillers and byte order marks.",
         remedy="Clean the training text; in scripts that need joiners, and in emoji, this is as it should be.",
         check=_zero_width_tokens,
     ),
-    Rule(
+    _rule(
         name="control-in-token",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="A token with a control character can steer a terminal, and comes from text that was binary.",
         found="Each token of several characters is searched for controls other than white space.",

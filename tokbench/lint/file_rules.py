@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.plurals import counted
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from tokbench.lint.target import LintTarget
 
-_GROUP = "files"
 _SHOWN = 4
 _REGEX_SIGNS = re.compile(r"\\[pPswdSWD]|\(\?|\[\^|\]\+|\)\+|\.\*")
 _PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt")
@@ -289,64 +289,59 @@ def _programs(target: LintTarget) -> Iterator[Found]:
             )
 
 
+_rule = partial(Rule, group="files")
+
 RULES = (
-    Rule(
+    _rule(
         name="class-disagrees",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Version 5 of transformers goes by tokenizer_class, and 4 by tokenizer.json: they give other ids.",
         found="What version 5 builds for the class is compared, on texts too, where that is known here.",
         remedy="Write PreTrainedTokenizerFast, which takes tokenizer.json as it is, or the right class.",
         check=_class,
     ),
-    Rule(
+    _rule(
         name="settings-disagree",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Libraries that follow tokenizer_config.json change the pipeline: the same files give other ids there.",
         found="Its add_prefix_space, do_lower_case and others of BERT's are compared with the steps of tokenizer.json.",
         remedy="Write what tokenizer.json has, if the model was trained with that, as --fix does.",
         check=_settings,
     ),
-    Rule(
+    _rule(
         name="vocabulary-files-disagree",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="A library that reads vocab.json and merges.txt gives other ids than one that reads tokenizer.json.",
         found="Ids and merges are compared, also under the names encoder.json and vocab.bpe.",
         remedy="Find out which the model was trained with, and write the others from it.",
         check=_vocabulary_files,
     ),
-    Rule(
+    _rule(
         name="pattern-as-string",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="A pattern that was saved as a literal string matches nothing, and text is not split at all.",
         found="Literal strings of normalisers, pre-tokenizers and decoders are searched for signs of expressions.",
         remedy='Write {"Regex": …} in place of {"String": …}, if the model was trained so.',
         check=_literal_pattern,
     ),
-    Rule(
+    _rule(
         name="almost-known-pattern",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="A pattern that was copied with a slip splits rare texts in another way than the model's own.",
         found="A pattern of nine tenths the same characters as a well-known one is tried on a list of texts.",
         remedy="Compare it with the pattern that the model was trained with.",
         check=_near_pattern,
     ),
-    Rule(
+    _rule(
         name="clean-up-spaces",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Decoding drops spaces before punctuation and contractions: code and quotes come back changed.",
         found="It is reported where clean_up_tokenization_spaces is true and the vocabulary is a BPE.",
         remedy="Write clean_up_tokenization_spaces=false into tokenizer_config.json.",
         check=_clean_up,
     ),
-    Rule(
+    _rule(
         name="gguf-pre-tokenizer",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="The name in the file tells llama.cpp how to split: with a wrong one the model reads other tokens.",
         found="The hash of llama.cpp's converter is computed, also by other patterns, and looked up in its list.",
@@ -354,9 +349,8 @@ RULES = (
         check=_gguf,
         figures=_hash_figures,
     ),
-    Rule(
+    _rule(
         name="program-beside",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="A pickle or a program beside the files runs as whoever opens the folder with it.",
         found="The names of the folder's files are read, and auto_map; nothing is opened.",

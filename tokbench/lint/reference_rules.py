@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from tokbench.lint.agreement import Disagreement
     from tokbench.lint.target import LintTarget
 
-_GROUP = "reference"
 _SHOWN = 6
 _MOST = 256
 """Findings of a rule: two tokenizers that have little in common are told so in one."""
@@ -172,65 +172,55 @@ def _scores(target: LintTarget) -> dict[str, float]:
     return {entries.spellings[id]: score for id, score in entries.scores.items()}
 
 
+_rule = partial(Rule, group="reference", needs_reference=True)
+
 RULES = (
-    Rule(
+    _rule(
         name="swapped-id",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="A model reads one token as another: its answers change, and nothing else tells.",
         found="Tokens of both vocabularies are compared by their bytes and ids.",
         remedy="Do not use the file; fetch the original again, and ask where this one is from.",
         check=_swapped,
-        needs_reference=True,
     ),
-    Rule(
+    _rule(
         name="other-token",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Tokens that were added have untrained embeddings; text that needs those taken away is cut otherwise.",
         found="Tokens of both vocabularies are compared by their bytes.",
         remedy="Check that the additions are meant, and that the model was trained with them.",
         check=_other_tokens,
-        needs_reference=True,
     ),
-    Rule(
+    _rule(
         name="changed-merge",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="With other merges, or another order, the same text gets other ids from the same vocabulary.",
         found="The lists of merges are compared from the first to the last.",
         remedy="Do not use the file; fetch the original again, and ask where this one is from.",
         check=_changed_merges,
-        needs_reference=True,
     ),
-    Rule(
+    _rule(
         name="changed-score",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="With other scores the same text gets other ids from the same vocabulary.",
         found="The scores of pieces that both have are compared.",
         remedy="Do not use the file; fetch the original again, and ask where this one is from.",
         check=_changed_scores,
-        needs_reference=True,
     ),
-    Rule(
+    _rule(
         name="changed-setting",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="Another pattern, normaliser, template or flag changes the ids of texts; the vocabulary stays the same.",
         found="The settings of both are compared; where no text was found that gets other ids, it is a note.",
         remedy="Do not use the file; fetch the original again, and ask where this one is from.",
         check=_changed_settings,
-        needs_reference=True,
     ),
-    Rule(
+    _rule(
         name="other-ids",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="Texts become other ids than in the reference, whatever the reason: the model reads other text.",
         found="Texts of many languages, code, hard cases and special tokens are encoded by both; one is shortened.",
         remedy="Do not use the file; fetch the original again, and ask where this one is from.",
         check=_other_ids,
-        needs_reference=True,
     ),
 )

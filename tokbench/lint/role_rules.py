@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.lint.target import LintTarget
 
-_GROUP = "roles"
 _SHOWN = 6
 _TURN_ENDS = re.compile(
     "|".join(map(re.escape, (*TURN_ENDS, "<|eom_id|>", "<\uff5cend\u2581of\u2581sentence\uff5c>")))
@@ -242,55 +242,51 @@ def _turn_end(target: LintTarget) -> Iterator[Found]:
             )
 
 
+_rule = partial(Rule, group="roles")
+
 RULES = (
-    Rule(
+    _rule(
         name="id-beyond-model",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="A token whose id has no row in the embedding stops the model with an index error, or reads garbage.",
         found="Ids are compared with vocab_size of config.json, --model-vocab-size, and generation_config.json.",
         remedy="Resize the embedding to the highest id plus one, or take the tokens out.",
         check=_beyond,
     ),
-    Rule(
+    _rule(
         name="id-gap",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Tools that give new tokens the next free number, or count tokens for rows, take an id that is used.",
         found="Every id below the highest one is looked up.",
         remedy="Fill the gaps with reserved tokens, and count rows from the highest id.",
         check=_gaps,
     ),
-    Rule(
+    _rule(
         name="pad-is-eos",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Training that masks padding masks the end of texts too, and the model does not learn to stop.",
         found="The tokens of the two roles are compared, and the ids of generation_config.json.",
         remedy="Give padding a token of its own, or mask by the attention mask and not by the id.",
         check=_pad_is_eos,
     ),
-    Rule(
+    _rule(
         name="missing-role",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Without a token for a role libraries refuse to pad or to stop, or add one that no row is for.",
         found="The roles that the files name are looked up; those of eos and pad must be there.",
         remedy="Name a token of the vocabulary for the role in tokenizer_config.json.",
         check=_missing_roles,
     ),
-    Rule(
+    _rule(
         name="bos-count",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="A prompt with two tokens of beginning, or none, is unlike what the model was trained on.",
         found="A text is encoded with the template for texts, and one exchange with each chat template.",
         remedy="Let either the chat template or the encoding write it, and encode rendered prompts accordingly.",
         check=_bos,
     ),
-    Rule(
+    _rule(
         name="turn-end-not-eos",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Generation does not stop at the end of a turn: the model goes on with the user's part.",
         found="One exchange is rendered with each chat template; the last control token of the answer is looked up.",

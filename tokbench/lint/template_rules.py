@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.chat import shapes
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
     from tokbench.lint.template_probe import TemplateProbe
 
-GROUP = "template"
 _SHOWN = 60
 _GRAVE = {"one exchange": Severity.ERROR, "two exchanges": Severity.ERROR}
 _WORDS = {
@@ -170,91 +170,83 @@ def _mask_to_end(target: LintTarget) -> Iterator[Found]:
         )
 
 
+_rule = partial(Rule, group="template")
+
 RULES = (
-    Rule(
+    _rule(
         name="template-refuses",
-        group=GROUP,
         severity=Severity.NOTE,
         breaks="A conversation that users have ends in an error in training or serving.",
         found="Nine shapes of conversations are rendered; a template that cannot render one exchange is an error.",
         remedy="Handle the shape in the template, or change such conversations before they reach it.",
         check=_refuses,
     ),
-    Rule(
+    _rule(
         name="template-drops",
-        group=GROUP,
         severity=Severity.WARNING,
         breaks="The model never sees a system message, a call's arguments or a tool's result that it was given.",
         found="Words of each message are searched in the rendered text.",
         remedy="Write the message in the template, or refuse it with raise_exception.",
         check=_drops,
     ),
-    Rule(
+    _rule(
         name="template-null",
-        group=GROUP,
         severity=Severity.ERROR,
         breaks="A call of a tool has content null, and the model reads and learns to say None.",
         found="A call with content null, which transformers 5 drops before and others do not, is rendered.",
         remedy="Write content only where it is not none.",
         check=_null,
     ),
-    Rule(
+    _rule(
         name="template-arguments",
-        group=GROUP,
         severity=Severity.WARNING,
         breaks="Arguments that come as a JSON string, as APIs give them, are escaped twice, and no parser reads them.",
         found="A call with arguments as a string is rendered and searched for its escaped form.",
         remedy="Write arguments that are a string as they are, or parse them before.",
         check=_arguments,
     ),
-    Rule(
+    _rule(
         name="template-parts",
-        group=GROUP,
         severity=Severity.WARNING,
         breaks="Content as a list of parts, as APIs give it, reaches the model as the spelling of a Python list.",
         found="A message whose content is one part of text is rendered and searched for the part's fields.",
         remedy="Join the texts of the parts in the template, or before it.",
         check=_parts,
     ),
-    Rule(
+    _rule(
         name="template-history",
-        group=GROUP,
         severity=Severity.WARNING,
         breaks="A cache of what came before cannot be used, and turns are learned that are never generated so.",
         found="The text of the first k messages must begin the text of the first k+1, for two exchanges.",
         remedy="Write each message the same whatever follows it.",
         check=_history,
     ),
-    Rule(
+    _rule(
         name="template-date",
-        group=GROUP,
         severity=Severity.NOTE,
         breaks="The same conversation has other ids tomorrow, and a model learns the days of its training.",
         found="Whether the template calls strftime_now while shapes are rendered.",
         remedy="Give the date as a variable, or fix it with --date.",
         check=_dated,
     ),
-    Rule(
+    _rule(
         name="template-prompt",
-        group=GROUP,
         severity=Severity.WARNING,
         breaks="The model is prompted with ids that training never showed it before an answer.",
         found="The ids of a prompt must begin the ids of the prompt with its answer.",
         remedy="End the generation prompt where the answer begins, at a token boundary.",
         check=_prompt,
     ),
-    Rule(
+    _rule(
         name="template-empty-mask",
-        group=GROUP,
         severity=Severity.ERROR,
         breaks="Training on the assistant's turns learns nothing.",
         found="One exchange is encoded with its loss mask: by {% generation %}, else by what turns are found.",
         remedy="Put {% generation %} around what the assistant says, its end included.",
         check=_empty_mask,
     ),
-    Rule(
+    _rule(
         name="template-mask-to-end",
-        group=GROUP,
         severity=Severity.WARNING,
         breaks="No token ends the answer, and the model does not learn to stop.",
         found="The last token of one exchange is learned, and none of those learned is a special token.",

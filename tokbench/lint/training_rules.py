@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.plurals import counted
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
     from tokbench.lint.training.replay import Turn
 
-_GROUP = "training"
 _TRIED = 200
 """Merges after which it is told whether this is the training text at all."""
 _MOST_WRONG = 0.2
@@ -115,10 +115,11 @@ def _figures(target: LintTarget) -> Mapping[str, Any]:
     return {"merges_replayed": audit.replayed, "not_the_best": sum(not turn.is_best for turn in audit.turns)}
 
 
+_rule = partial(Rule, group="training")
+
 RULES = (
-    Rule(
+    _rule(
         name="merge-not-best",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Training on this text does not give this vocabulary: the trainer has a fault, or merges were edited.",
         found="The merges are replayed on the training text, and each is held against the pair with the highest count.",
@@ -126,18 +127,16 @@ RULES = (
         check=_not_the_best,
         figures=_figures,
     ),
-    Rule(
+    _rule(
         name="merge-without-count",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="A merge that the training text never had was not learned: it was put there, or its place was changed.",
         found="The merges are replayed on the training text; the pair of this one never stood together at its turn.",
         remedy="Find out where the merge is from before using the vocabulary.",
         check=_without_count,
     ),
-    Rule(
+    _rule(
         name="merge-count-overflow",
-        group=_GROUP,
         severity=Severity.ERROR,
         breaks="A pair that is counted with 32 bits and stands together more often is taken for a rare one.",
         found="The merges are replayed on the training text, and counts are kept exactly.",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokbench.core.plurals import counted
 from tokbench.core.quoting import quoted
+from tokbench.inspection.entries import text_of_bytes
 from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.models import model_of
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from tokbench.lint.target import LintTarget
 
-_GROUP = "vocabulary"
 _SHOWN = 8
 _APART = 3
 """Up to so many groups of duplicates have a finding each."""
@@ -83,12 +84,7 @@ def _composition(target: LintTarget, id: int) -> str:
 
 
 def _text(spelling: str | bytes) -> str | None:
-    if isinstance(spelling, str):
-        return spelling
-    try:
-        return spelling.decode()
-    except UnicodeDecodeError:
-        return None
+    return spelling if isinstance(spelling, str) else text_of_bytes(spelling)
 
 
 def _incomplete(target: LintTarget) -> Iterator[Found]:
@@ -215,37 +211,35 @@ def formed_counts(frequencies: NDArray[np.int64], merges: list[tuple[int, int, i
     return formed
 
 
+_rule = partial(Rule, group="vocabulary")
+
 RULES = (
-    Rule(
+    _rule(
         name="duplicate-token",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Two tokens stand for the same text: a model learns it twice, and bytes decide which comes.",
         found="Tokens are compared by their spelling and by its NFC form.",
         remedy="Normalise the training text, and the input, to NFC.",
         check=_duplicates,
     ),
-    Rule(
+    _rule(
         name="straddling-token",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="A token with a part of a character beside another one decodes to replacement characters by itself.",
         found="Tokens that are no whole UTF-8 are searched for a second character, whole or not.",
         remedy="Train with a trainer that makes whole characters before it merges them with others.",
         check=_incomplete,
     ),
-    Rule(
+    _rule(
         name="junk-token",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="Separators, hashes and boilerplate of the training text take places of words, and are hardly trained.",
         found="Tokens are searched for long repetitions, hexadecimal numbers, encoded data, and very long texts.",
         remedy="Clean or deduplicate the training text, or limit the length of tokens.",
         check=_junk,
     ),
-    Rule(
+    _rule(
         name="unused-token",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="A token that text does not use is not trained, and may make a model answer oddly: a glitch token.",
         found="Tokens of the first half of the vocabulary, which ought to be frequent, are counted on the corpus.",
@@ -254,9 +248,8 @@ RULES = (
         needs_corpus=True,
         figures=_unused_figures,
     ),
-    Rule(
+    _rule(
         name="intermediate-token",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="A token that is only a step to longer ones is hardly ever seen by a model, and wastes its place.",
         found="On the corpus, occurrences at the end of encoding are held against all that merging made on the way.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.core.quoting import quoted
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from tokbench.lint.target import LintTarget
 
-_GROUP = "whitespace"
 _BETWEEN = (
     "",
     " ",
@@ -148,37 +148,35 @@ def _indentation(target: LintTarget) -> Iterator[Found]:
         )
 
 
+_rule = partial(Rule, group="whitespace")
+
 RULES = (
-    Rule(
+    _rule(
         name="lost-white-space",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="Code, tables and prompts come back with other white space: indentation and line ends are lost.",
         found="Texts with 0 to 4 spaces, tabs and line ends between and around letters are encoded and decoded.",
         remedy="Use a normaliser and decoder that keep white space, or do not use it for code.",
         check=_lost_white_space,
     ),
-    Rule(
+    _rule(
         name="space-at-special-token",
-        group=_GROUP,
         severity=Severity.WARNING,
         breaks="A chat template gives other ids than its author saw: a space comes or goes beside a special token.",
         found="Texts are encoded with a special token in them and without it, and what they decode to is compared.",
         remedy="Put the space into the template, or turn off the prefix space and the stripping of special tokens.",
         check=_spaces_at_special_tokens,
     ),
-    Rule(
+    _rule(
         name="uneven-digits",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="Numbers of the same length are cut in different ways, which makes arithmetic harder to learn.",
         found="For 2, 3 and 4 digits it is counted how many of all numbers are a token; all or none is even.",
         remedy="Split digits one by one, or up to three from the right, in the pattern.",
         check=_digits,
     ),
-    Rule(
+    _rule(
         name="indentation-by-space",
-        group=_GROUP,
         severity=Severity.NOTE,
         breaks="Code costs several times the tokens: each space of an indentation is one of its own.",
         found="A line is encoded with 2, 4, 8 and 16 spaces before it, and without.",

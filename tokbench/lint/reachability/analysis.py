@@ -7,6 +7,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from tokbench.core.quoting import quoted
+from tokbench.inspection.entries import text_of_bytes
 from tokbench.lint.reachability.models import BpeModel, model_of
 from tokbench.lint.reachability.neighbours import Neighbours
 from tokbench.lint.reachability.pattern_automaton import automaton_of, pretokens
@@ -110,10 +111,7 @@ class Analysis:
 
     def text(self, id: int) -> str | None:
         """A token's text; None for one that is no whole characters."""
-        try:
-            return self.target.ordinary[id].decode()
-        except UnicodeDecodeError:
-            return None
+        return text_of_bytes(self.target.ordinary[id])
 
     def _try_surroundings(self) -> None:
         """Each token among others."""
@@ -185,7 +183,7 @@ class Analysis:
                 continue
             self.search.try_texts(
                 before + text + behind
-                for text in filter(None, map(_decoded, found))
+                for text in filter(None, map(text_of_bytes, found))
                 for before in ("", " ", "a", "1", ".")
                 for behind in ("", " ", "a", "1", ".")
             )
@@ -290,13 +288,6 @@ def _changed(id: int, text: str) -> Unreachable:
     return Unreachable(
         id, Cause.NORMALIZER, f"normalised to NFC it is {quoted(unicodedata.normalize('NFC', text))}"
     )
-
-
-def _decoded(data: bytes) -> str | None:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _in_parts(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import SentencePieceModel
 from tokbench.core.quoting import quoted
@@ -23,29 +23,34 @@ _SURELY_LESS = 1e-3
 """By so much a score must be beaten: sums of 32 bits over a long text differ by a part of it."""
 
 
-class Model(Protocol):
-    """What proves tokens unreachable by the algorithm alone, whatever text there is."""
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What proves tokens unreachable by the algorithm alone, whatever text there is; by itself nothing.
 
-    @property
-    def spellings(self) -> Mapping[int, str | bytes]:
-        """The tokens as the algorithm sees them: bytes, or pieces."""
+    Attributes:
+        spellings: id → the token as the algorithm sees it: bytes, or a piece.
+    """
 
-    def disproof(self, id: int) -> Unreachable | None:
+    spellings: Mapping[int, str | bytes]
+
+    def disproof(self, id: int) -> Unreachable | None:  # noqa: ARG002
         """Why the algorithm never gives a token; None where it may."""
+        return None
 
-    def designed(self, id: int) -> str | None:
+    def designed(self, id: int) -> str | None:  # noqa: ARG002
         """Why a token that does not occur is no fault: what it is there for; else None."""
+        return None
 
-    def proposals(self, id: int) -> Iterator[str]:
+    def proposals(self, id: int) -> Iterator[str]:  # noqa: ARG002
         """Texts in which the token may occur, beyond its own text in general surroundings."""
+        return iter(())
 
 
 @dataclass(frozen=True, slots=True)
-class BpeModel:
+class BpeModel(Model):
     """BPE of any kind.
 
     Attributes:
-        spellings: id → bytes, or the piece.
         byte_rules: its merges where tokens are bytes, else None.
         text_rules: its merges where tokens are pieces, else None.
         whole_tokens_first: whether a pre-token that is a token is taken as it is.
@@ -54,7 +59,6 @@ class BpeModel:
         unknown: the piece for what no other covers; None without one.
     """
 
-    spellings: Mapping[int, str | bytes]
     byte_rules: MergeRules[bytes] | None
     text_rules: MergeRules[str] | None
     whole_tokens_first: bool = False
@@ -86,24 +90,17 @@ class BpeModel:
         rules = self.text_rules if self.is_byte_level else None
         return rules is not None and token is not None and len(rules.symbols(token) or ()) == 1
 
-    def proposals(self, id: int) -> Iterator[str]:
-        """None: the surroundings are a matter of the pattern."""
-        del id
-        yield from ()
-
 
 @dataclass(frozen=True, slots=True)
-class UnigramModel:
+class UnigramModel(Model):
     """Unigram: the pieces with the highest sum of scores.
 
     Attributes:
-        spellings: id → piece.
         scores: piece → score, of those that segmentation may use.
         user_defined: pieces that are taken wherever they stand, whatever their scores.
         byte_fallback: as for `BpeModel`.
     """
 
-    spellings: Mapping[int, str | bytes]
     scores: Mapping[str, float]
     user_defined: frozenset[str] = frozenset()
     byte_fallback: frozenset[int] = frozenset()
@@ -148,24 +145,17 @@ class UnigramModel:
         """Byte tokens are there for texts that may come."""
         return "a byte of characters that all have a piece" if id in self.byte_fallback else None
 
-    def proposals(self, id: int) -> Iterator[str]:
-        """None: general surroundings do."""
-        del id
-        yield from ()
-
 
 @dataclass(frozen=True, slots=True)
-class WordPieceModel:
+class WordPieceModel(Model):
     """WordPiece: the longest match, from the left.
 
     Attributes:
-        spellings: id → piece.
         pieces: all of them.
         prefix: what begins those inside words.
         longest: the most characters of a word.
     """
 
-    spellings: Mapping[int, str | bytes]
     pieces: frozenset[str]
     prefix: str
     longest: int
@@ -199,28 +189,6 @@ class WordPieceModel:
         return [piece for piece in sorted(self.pieces, key=len) if piece.isalnum()][:2000]
 
 
-@dataclass(frozen=True, slots=True)
-class OtherModel:
-    """A model of which only what it does is known."""
-
-    spellings: Mapping[int, str | bytes]
-
-    def disproof(self, id: int) -> Unreachable | None:
-        """Nothing is proved."""
-        del id
-        return None
-
-    def designed(self, id: int) -> str | None:
-        """Nothing is known."""
-        del id
-        return None
-
-    def proposals(self, id: int) -> Iterator[str]:
-        """No texts."""
-        del id
-        yield from ()
-
-
 def model_of(target: LintTarget) -> Model:
     """The model inside a target, as far as its files tell it."""
     if target.bpe is not None:
@@ -229,7 +197,7 @@ def model_of(target: LintTarget) -> Model:
         return _sentencepiece(target.description.proto)
     if target.document is not None:
         return _of_document(target.document)
-    return OtherModel(target.ordinary)
+    return Model(target.ordinary)
 
 
 def _byte_level(bpe: ByteLevelBpe) -> BpeModel:
@@ -265,14 +233,14 @@ def _of_document(document: Mapping[str, Any]) -> Model:
             prefix=model.get("continuing_subword_prefix") or "##",
             longest=model.get("max_input_chars_per_word") or 100,
         )
-    return OtherModel(spellings)
+    return Model(spellings)
 
 
 def _bpe_of_document(model: Mapping[str, Any], spellings: Mapping[int, str], *, is_byte_level: bool) -> Model:
     from tokbench.opening.native_bpe import merge_pairs
 
     if model.get("continuing_subword_prefix") or model.get("dropout"):
-        return OtherModel(spellings)
+        return Model(spellings)
     suffix, vocab = model.get("end_of_word_suffix") or "", model["vocab"]
 
     def symbols(token: str) -> list[str] | None:
@@ -308,7 +276,7 @@ def _sentencepiece(proto: bytes) -> Model:
     spellings = {id: text for id, (text, _) in pieces.items()}
     spellings |= {id: file.pieces[id].text for id in fallback}
     if file.model_type is not ModelType.BPE or any(piece.type is PieceType.UNUSED for piece in file.pieces):
-        return OtherModel(spellings)
+        return Model(spellings)
     ranks = {text: -score for text, score in pieces.values()}
 
     def symbols(token: str) -> list[str] | None:
