@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import TokenFlags
 from tokbench.errors import ConversionError
+from tokbench.formats.json_files import dump_json
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.set_operations import set_operations, without_set_operations
 
@@ -119,7 +120,7 @@ def dump_byte_level_bpe(
         normalization=normalization,
         whole_tokens_first=whole_tokens_first,
     )
-    return _dump_json(
+    return dump_json(
         document if post_processing is None else document | dump_post_processing(post_processing)
     )
 
@@ -298,9 +299,3 @@ def _normalizer(normalization: str | None) -> dict[str, str] | None:
             return {"type": "NFC"}
         case _:
             raise ConversionError(f"the normalization {normalization!r} is unknown")
-
-
-def _dump_json(document: Mapping[str, Any]) -> bytes:
-    import orjson
-
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -14,6 +14,7 @@ from tokbench import store
 from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import load_json
+from tokbench.formats.json_files import dump_json
 from tokbench.formats.tokenizer_config.files import config_files
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class WordPieceTokenizer(DocumentWordPiece):
                 **files,
                 DOCUMENT_NAME: self.document,
                 "vocab.txt": "".join(f"{piece}\n" for piece in self._spelled).encode(),
-                "tokenizer_config.json": _dump_json(beside | _template_beside(files)),
+                "tokenizer_config.json": dump_json(beside | _template_beside(files)),
             },
             overwrite=overwrite,
             config=self.config,
@@ -100,7 +101,7 @@ def load(directory: Path, manifest: Manifest) -> WordPieceTokenizer:
 def dump_document(pieces: Sequence[str], config: WordPieceConfig) -> bytes:
     """The `tokenizer.json` of a WordPiece, its special tokens first among the pieces."""
     specials = config.all_special_tokens
-    return _dump_json(
+    return dump_json(
         {
             "version": "1.0",
             "truncation": None,
@@ -173,9 +174,3 @@ def _transformers_config(config: Mapping[str, Any]) -> dict[str, Any]:
         "tokenize_chinese_chars": config["handle_chinese_chars"],
         "tokenizer_class": "BertTokenizer",
     }
-
-
-def _dump_json(document: Mapping[str, Any]) -> bytes:
-    import orjson
-
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ConversionError
+from tokbench.formats.json_files import dump_json
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece.charsmap_json import normalization_of
@@ -51,8 +52,6 @@ def dump_sentencepiece(
     Raises:
         ConversionError: `tokenizers` cannot do what the model does.
     """
-    import orjson
-
     normalizers, pre_tokenizer = preparation_of(model)
     document = {
         "version": "1.0",
@@ -71,7 +70,7 @@ def dump_sentencepiece(
         "decoder": {"type": "Sequence", "decoders": _decoders(model)},
         "model": _unigram(model) if model.model_type is ModelType.UNIGRAM else _bpe(model),
     }
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return dump_json(document)
 
 
 def preparation_of(model: SentencePieceFile) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tokbench.formats.json_files import dump_json
 from tokbench.formats.tokenizer_config.fields import (
     DEFAULT_TEMPLATE,
     GENERATION_IDS,
@@ -52,7 +53,7 @@ def dump_tokenizer_config(config: TokenizerConfig, *, token_types: bool = False)
     document = _document(config)
     if token_types:
         document["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
-    return _dump_json(document)
+    return dump_json(document)
 
 
 def config_files(config: TokenizerConfig, *, token_types: bool = False) -> dict[str, bytes]:
@@ -76,7 +77,7 @@ def dump_generation_config(config: TokenizerConfig) -> bytes:
     >>> dump_generation_config(TokenizerConfig(generation_ids={"eos": (2,)})).decode().split()
     ['{', '"eos_token_id":', '2', '}']
     """
-    return _dump_json(_generation_document(config))
+    return dump_json(_generation_document(config))
 
 
 def _generation_document(config: TokenizerConfig) -> dict[str, Any]:
@@ -196,9 +197,3 @@ def _templates(config: TokenizerConfig) -> str | list[dict[str, str]]:
     if list(config.chat_templates) == [DEFAULT_TEMPLATE]:
         return config.chat_templates[DEFAULT_TEMPLATE]
     return [{"name": name, "template": text} for name, text in config.chat_templates.items()]
-
-
-def _dump_json(document: Mapping[str, Any]) -> bytes:
-    import orjson
-
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
