@@ -9,9 +9,8 @@ from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.comparison_json import figure_document
 from tokbench.evaluation.costs import cost_document
-from tokbench.evaluation.sentences import counted_parts
-from tokbench.evaluation.summary import interval_gap
 from tokbench.evaluation.sweep import PointEvaluator
+from tokbench.evaluation.sweep_point import SweptText
 from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend
 
@@ -39,37 +38,17 @@ class SuperwordPoint:
     found: SweepPoint
 
 
-@dataclass(frozen=True, slots=True)
-class SuperwordSweep:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuperwordSweep(SweptText):
     """Compression by where superwords begin.
 
-    Attributes:
-        backend: the algorithm.
+    Attributes, beside those of `SweptText`:
         vocab_size: the size that all were trained to.
         points: by rising beginning; plain BPE is the last one.
-        num_bytes: UTF-8 bytes of the held-out text.
-        documents: how many there are; of those that were cut, each block of lines.
-        parts: the same in words.
-        units: what resamples drew, and how many of each kind.
-        interval_gap: why there are no intervals; None where there are.
-        group_interval_gaps: group → the same of its figures.
-        training_bytes: UTF-8 bytes that were learned from.
-        shares: group → the share of its bytes that was held out.
-        model: what is known of the model that it is for.
     """
 
-    backend: str
     vocab_size: int
     points: tuple[SuperwordPoint, ...]
-    num_bytes: int
-    documents: int
-    parts: str
-    units: Mapping[str, int]
-    interval_gap: str | None
-    group_interval_gaps: Mapping[str, str]
-    training_bytes: int
-    shares: Mapping[str, float]
-    model: Model
 
 
 def usual_beginnings(vocab_size: int) -> tuple[int, ...]:
@@ -125,9 +104,8 @@ def sweep_superwords(
         )
         for size in wanted
     ]
-    described = model or Model()
     evaluator = PointEvaluator(
-        holdout, described, None, against_first=True, threads=threads, seed=seed, progress=progress
+        holdout, model or Model(), None, against_first=True, threads=threads, seed=seed, progress=progress
     )
     found = []
     for size, config in zip(wanted, configs, strict=True):
@@ -138,20 +116,7 @@ def sweep_superwords(
         tokenizer = algorithm.train(holdout.training, config, progress=told)
         found.append(SuperwordPoint(size, evaluator(tokenizer, asked=vocab_size)))
     plain, *across = found
-    return SuperwordSweep(
-        backend=backend,
-        vocab_size=vocab_size,
-        points=(*across, plain),
-        num_bytes=evaluator.num_bytes,
-        documents=evaluator.documents,
-        parts=counted_parts(evaluator.documents, holdout.unit),
-        units=evaluator.units,
-        interval_gap=interval_gap(evaluator.num_units),
-        group_interval_gaps=evaluator.group_gaps,
-        training_bytes=holdout.training_bytes,
-        shares=holdout.shares,
-        model=described,
-    )
+    return SuperwordSweep(**evaluator.text_fields(backend), vocab_size=vocab_size, points=(*across, plain))
 
 
 def superword_sweep_document(sweep: SuperwordSweep) -> dict[str, Any]:
@@ -160,13 +125,7 @@ def superword_sweep_document(sweep: SuperwordSweep) -> dict[str, Any]:
         "schema": "tokbench.superword-sweep/1",
         "backend": sweep.backend,
         "vocab_size": sweep.vocab_size,
-        "corpus": {
-            "documents": sweep.documents,
-            "bytes": sweep.num_bytes,
-            "training_bytes": sweep.training_bytes,
-            "units": dict(sweep.units),
-            "held_out_shares": dict(sweep.shares),
-        },
+        "corpus": sweep.corpus_document(),
         "points": [_point_document(point) for point in sweep.points],
         "interval_gap": sweep.interval_gap,
         "group_interval_gaps": dict(sweep.group_interval_gaps),

@@ -18,7 +18,7 @@ from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
 from tokbench.evaluation.recommendation import knee_of, recommend
 from tokbench.evaluation.sentences import counted_parts
 from tokbench.evaluation.summary import group_interval_gaps, interval_gap
-from tokbench.evaluation.sweep_point import SweepPoint
+from tokbench.evaluation.sweep_point import SweepPoint, SweptText
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
 from tokbench.metrics.metric import ratio
@@ -40,46 +40,26 @@ SWEPT = ("bytes_per_token", "character_coverage", "unk_rate", "character_error_r
 _COMPRESSION = METRICS["bytes_per_token"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep(ShownInNotebooks):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep(SweptText, ShownInNotebooks):
     """The result of a sweep: the curve, its knee and the recommended size.
 
-    Attributes:
-        backend: the algorithm.
+    Attributes, beside those of `SweptText`:
         points: by rising size.
-        num_bytes: UTF-8 bytes of the held-out text.
-        documents: how many there are; of those that were cut, each block of lines.
-        parts: the same in words: "12 documents", "280 blocks of lines".
-        units: what they were drawn in, and how many of each kind.
-        interval_gap: why there are no intervals; None where there are.
-        group_interval_gaps: group → the same of its figures; those that have intervals are left out.
         trainings: how many runs it took.
         knee: the size where the curve bends, see `knee_of`; None where it does not between the sizes.
         recommendation: the smallest size whose doubling no longer pays, see `recommend`.
         missing: the sizes that the text could not fill.
-        training_bytes: UTF-8 bytes that were learned from.
-        shares: group → the share of its bytes that was held out.
-        model: what is known of the model that it is for.
         mix: the mix that sizes are chosen by; None where none was asked for.
         mix_summary: which size is the cheapest for it, a sentence each.
         largest: the tokenizer of the largest size.
     """
 
-    backend: str
     points: tuple[SweepPoint, ...]
-    num_bytes: int
-    documents: int
-    parts: str
-    units: Mapping[str, int]
-    interval_gap: str | None
-    group_interval_gaps: Mapping[str, str]
     trainings: int
     knee: int | None
     recommendation: Recommendation
     missing: tuple[int, ...]
-    training_bytes: int
-    shares: Mapping[str, float]
-    model: Model
     mix: Mix | None
     mix_summary: tuple[str, ...]
     largest: Tokenizer
@@ -141,21 +121,12 @@ def sweep_sizes(
     evaluator = PointEvaluator(holdout, model or Model(), mix, threads=threads, seed=seed, progress=progress)
     points = [evaluator(tokenizer, asked=asked) for asked, tokenizer in _tokenizers(train, wanted, largest)]
     return Sweep(
-        backend=backend,
+        **evaluator.text_fields(backend),
         points=tuple(points),
-        num_bytes=evaluator.num_bytes,
-        documents=evaluator.documents,
-        parts=counted_parts(evaluator.documents, holdout.unit),
-        units=evaluator.units,
-        interval_gap=interval_gap(evaluator.num_units),
-        group_interval_gaps=evaluator.group_gaps,
         trainings=train.runs,
         knee=knee_of(points),
         recommendation=recommend(points, model=model or Model()),
         missing=tuple(size for size in wanted if size > largest.info.vocab_size),
-        training_bytes=holdout.training_bytes,
-        shares=holdout.shares,
-        model=model or Model(),
         mix=mix,
         mix_summary=() if mix is None else tuple(_mix_summary(mix, points, price=(model or Model()).price)),
         largest=largest,
@@ -204,9 +175,17 @@ class PointEvaluator:
         self._progress = progress
         self._before: Aggregate | None = None
         self._mixed_before: tuple[float | None, Resampled | None] | None = None
-        self.num_bytes = self.documents = self.num_units = 0
-        self.units: Mapping[str, int] = {}
-        self.group_gaps: dict[str, str] = {}
+        self._fields: dict[str, Any] = {}
+
+    def text_fields(self, backend: str) -> dict[str, Any]:
+        """The fields of `SweptText`, once a tokenizer of an algorithm has been evaluated."""
+        return {
+            **self._fields,
+            "backend": backend,
+            "training_bytes": self._holdout.training_bytes,
+            "shares": self._holdout.shares,
+            "model": self._model,
+        }
 
     def __call__(self, tokenizer: Tokenizer, *, asked: int) -> SweepPoint:
         """The figures of a size."""
@@ -228,9 +207,14 @@ class PointEvaluator:
             )
         aggregate = Aggregate(evaluation, lines=lines, seed=self._seed)
         total = evaluation.total
-        self.num_bytes, self.documents = evaluation.num_bytes, total["documents"]
-        self.units, self.num_units = (lines or evaluation).units, aggregate.num_units
-        self.group_gaps = group_interval_gaps(aggregate, evaluation.groups)
+        self._fields = {
+            "num_bytes": evaluation.num_bytes,
+            "documents": total["documents"],
+            "parts": counted_parts(total["documents"], self._holdout.unit),
+            "units": (lines or evaluation).units,
+            "interval_gap": interval_gap(aggregate.num_units),
+            "group_interval_gaps": group_interval_gaps(aggregate, evaluation.groups),
+        }
         before = self._before
         if before is None or not self._against_first:
             self._before = aggregate

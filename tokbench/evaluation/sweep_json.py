@@ -18,13 +18,7 @@ def sweep_document(sweep: Sweep) -> dict[str, Any]:
         "schema": "tokbench.sweep/1",
         "backend": sweep.backend,
         "trainings": sweep.trainings,
-        "corpus": {
-            "documents": sweep.documents,
-            "bytes": sweep.num_bytes,
-            "training_bytes": sweep.training_bytes,
-            "units": dict(sweep.units),
-            "held_out_shares": dict(sweep.shares),
-        },
+        "corpus": sweep.corpus_document(),
         "points": [
             {
                 "vocab_size": point.vocab_size,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.evaluation.mix import inverted
 from tokbench.metrics.metric import ratio
@@ -14,6 +14,46 @@ if TYPE_CHECKING:
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.mix import Mixed
+    from tokbench.metrics.cost import Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweptText:
+    """What a sweep is of: an algorithm, the text that it learned from, and the text that was held out.
+
+    Attributes:
+        backend: the algorithm.
+        num_bytes: UTF-8 bytes of the held-out text.
+        documents: how many there are; of those that were cut, each block of lines.
+        parts: the same in words: "12 documents", "280 blocks of lines".
+        units: what resamples drew, and how many of each kind.
+        interval_gap: why there are no intervals; None where there are.
+        group_interval_gaps: group → the same of its figures; those that have intervals are left out.
+        training_bytes: UTF-8 bytes that were learned from.
+        shares: group → the share of its bytes that was held out.
+        model: what is known of the model that it is for.
+    """
+
+    backend: str
+    num_bytes: int
+    documents: int
+    parts: str
+    units: Mapping[str, int]
+    interval_gap: str | None
+    group_interval_gaps: Mapping[str, str]
+    training_bytes: int
+    shares: Mapping[str, float]
+    model: Model
+
+    def corpus_document(self) -> dict[str, Any]:
+        """The two texts as a part of `--json`."""
+        return {
+            "documents": self.documents,
+            "bytes": self.num_bytes,
+            "training_bytes": self.training_bytes,
+            "units": dict(self.units),
+            "held_out_shares": dict(self.shares),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,6 +157,18 @@ def shown_interval(figure: Figure, metric: Metric) -> str:
     return f"{shown(figure.interval.low, metric)} … {shown(figure.interval.high, metric)}"
 
 
+def figure_fields(figure: Figure | None) -> tuple[float | None, ...]:
+    """A figure for other programs: its value and both ends, and those of its difference; None for what there is not."""
+    if figure is None:
+        return (None,) * 6
+    return (
+        figure.value,
+        *(figure.interval or (None, None)),
+        figure.difference,
+        *(figure.difference_interval or (None, None)),
+    )
+
+
 def with_interval(
     text: str, value: float, interval: Interval | None, *, scale: float = 1, digits: int = 3
 ) -> str:

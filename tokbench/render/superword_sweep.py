@@ -11,7 +11,8 @@ from tokbench.evaluation.superword_sweep import superword_sweep_document
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.costs import cost_columns, model_of
 from tokbench.render.exports import result_forms
-from tokbench.render.figures import drawn_from, named_gaps, shown_change, shown_figure
+from tokbench.render.figures import figure_fields, shown_change
+from tokbench.render.sweep import compression_by_group, curve_through, figure_column, intervals_of
 from tokbench.render.table import NONE, Cell, Column, Table, count_column, text_column
 from tokbench.render.terminal import write_table
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.superword_sweep import SuperwordPoint, SuperwordSweep
     from tokbench.render.exports import Forms
 
@@ -29,7 +29,6 @@ CSV_COLUMNS = (
     *("gain", "gain_low", "gain_high", "tokens", "filled", "keeps_text"),
 )
 _BAR_WIDTH = 16
-_GROUPS_DRAWN = 7
 _COMPRESSION = METRICS["bytes_per_token"]
 
 
@@ -81,7 +80,7 @@ def beginnings_table(sweep: SuperwordSweep) -> Table:
                 first="ascending",
                 meaning="tokens after which merges cross spaces",
             ),
-            _column(_COMPRESSION.title, figures),
+            figure_column(_COMPRESSION.title, figures),
             Column("gain", tuple(gains), meaning="bytes per token over those of plain BPE"),
             text_column("", (", ".join(_marks(sweep, point)) for point in sweep.points), style="bold"),
             count_column("tokens", (point.tokens for point in found), meaning="tokens of the held-out text"),
@@ -94,31 +93,14 @@ def beginnings_table(sweep: SuperwordSweep) -> Table:
 
 def beginnings_by_group(sweep: SuperwordSweep) -> Table | None:
     """A row for each group: the first beginning, the best on all text, and plain BPE. None for one group."""
-    groups = sorted(sweep.points[-1].found.groups)
-    if len(groups) < 2:
-        return None
-    return Table(
-        "Bytes per token by group",
-        (
-            text_column("bytes/token", groups),
-            *(
-                _column(f"after {point.superwords:,}", [point.found.groups.get(group) for group in groups])
-                for point in _chosen_points(sweep)
-            ),
-        ),
-        corner="bytes/token",
-    )
+    chosen = {f"after {point.superwords:,}": point.found for point in _chosen_points(sweep)}
+    return compression_by_group(chosen)
 
 
 def _chosen_points(sweep: SuperwordSweep) -> list[SuperwordPoint]:
     """The first beginning, the one of the fewest tokens, and plain BPE, each once."""
     fewest = min(sweep.points, key=lambda point: point.found.tokens)
     return [point for point in sweep.points if point in (sweep.points[0], fewest, sweep.points[-1])]
-
-
-def _column(title: str, figures: Sequence[Figure | None]) -> Column:
-    values = [None if figure is None else figure.value for figure in figures]
-    return Column(title, tuple(map(Cell, (shown_figure(figure, _COMPRESSION) for figure in figures), values)))
 
 
 def _marks(sweep: SuperwordSweep, point: SuperwordPoint) -> Iterator[str]:
@@ -141,11 +123,7 @@ def subtitle_of(sweep: SuperwordSweep) -> str:
 
 def legend_of(sweep: SuperwordSweep) -> Iterator[str]:
     """What intervals and heads mean."""
-    yield (
-        sweep.interval_gap
-        or f"± 95 % (paired bootstrap over {drawn_from(sweep.units)}), ≈ not distinguishable"
-        f"{named_gaps(sweep.group_interval_gaps)}"
-    )
+    yield intervals_of(sweep)
     yield "superwords: tokens after which merges cross spaces; gain: over plain BPE, where none does"
     model = model_of(sweep.model)
     if model is not None:
@@ -154,15 +132,7 @@ def legend_of(sweep: SuperwordSweep) -> Iterator[str]:
 
 def superword_curve(sweep: SuperwordSweep) -> list[tuple[int, float | None, str]]:
     """Beginning, bytes per token and group, for a chart: all text, and where there are few groups each of them."""
-    rows = [(point.superwords, point.found.bytes_per_token, "all text") for point in sweep.points]
-    groups = sweep.points[-1].found.groups
-    if 1 < len(groups) <= _GROUPS_DRAWN:
-        rows += [
-            (point.superwords, point.found.groups[group].value, group)
-            for group in groups
-            for point in sweep.points
-        ]
-    return rows
+    return curve_through({point.superwords: point.found for point in sweep.points})
 
 
 def csv_rows(sweep: SuperwordSweep) -> Iterator[Sequence[object]]:
@@ -174,19 +144,10 @@ def csv_rows(sweep: SuperwordSweep) -> Iterator[Sequence[object]]:
         found = point.found
         yield (
             *(point.superwords, found.vocab_size, ""),
-            *_csv_figure(found.figures[_COMPRESSION.name]),
+            *figure_fields(found.figures[_COMPRESSION.name]),
             *(found.tokens, int(found.is_filled), int(found.keeps_text)),
             *(column.values[place] for column in costs),
         )
         for group, figure in found.groups.items():
-            row = (point.superwords, found.vocab_size, group, *_csv_figure(figure))
+            row = (point.superwords, found.vocab_size, group, *figure_fields(figure))
             yield (*row, *(None for _ in head[len(row) :]))
-
-
-def _csv_figure(figure: Figure) -> tuple[float | None, ...]:
-    return (
-        figure.value,
-        *(figure.interval or (None, None)),
-        figure.difference,
-        *(figure.difference_interval or (None, None)),
-    )

@@ -15,19 +15,27 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.render.comparison.tables import price_column, tokens_per_byte_column
 from tokbench.render.costs import cost_columns, model_of
 from tokbench.render.exports import result_forms
-from tokbench.render.figures import drawn_from, named_gaps, names_of, shown, shown_change, shown_figure
+from tokbench.render.figures import (
+    drawn_from,
+    figure_fields,
+    named_gaps,
+    names_of,
+    shown,
+    shown_change,
+    shown_figure,
+)
 from tokbench.render.glyphs import visible
 from tokbench.render.table import NONE, Cell, Column, Table, count_column, text_column
 from tokbench.render.terminal import write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.sweep import Sweep
-    from tokbench.evaluation.sweep_point import SweepPoint
+    from tokbench.evaluation.sweep_point import SweepPoint, SweptText
     from tokbench.metrics.metric import Metric
     from tokbench.render.exports import Forms
 
@@ -125,7 +133,13 @@ def sizes_by_group(sweep: Sweep) -> Table | None:
 
     By name: a byte is worth more in one script than in another. None for one group.
     """
-    groups = sorted(sweep.points[-1].groups)
+    return compression_by_group({f"at {point.vocab_size:,}": point for point in _chosen_points(sweep)})
+
+
+def compression_by_group(points: Mapping[str, SweepPoint]) -> Table | None:
+    """A row for each group of the last point: bytes per token at each. None for one group."""
+    *_, last = points.values()
+    groups = sorted(last.groups)
     if len(groups) < 2:
         return None
     return Table(
@@ -133,8 +147,8 @@ def sizes_by_group(sweep: Sweep) -> Table | None:
         (
             text_column("bytes/token", groups),
             *(
-                _column(f"at {point.vocab_size:,}", [point.groups.get(group) for group in groups])
-                for point in _chosen_points(sweep)
+                figure_column(title, [point.groups.get(group) for group in groups])
+                for title, point in points.items()
             ),
         ),
         corner="bytes/token",
@@ -143,10 +157,10 @@ def sizes_by_group(sweep: Sweep) -> Table | None:
 
 def _figure_column(sweep: Sweep, metric: Metric) -> Column:
     figures = [point.figures.get(metric.name) for point in sweep.points]
-    return replace(_column(metric.title, figures, metric), meaning=metric.meaning)
+    return replace(figure_column(metric.title, figures, metric), meaning=metric.meaning)
 
 
-def _column(title: str, figures: Sequence[Figure | None], metric: Metric = _COMPRESSION) -> Column:
+def figure_column(title: str, figures: Sequence[Figure | None], metric: Metric = _COMPRESSION) -> Column:
     """Figures of a metric; those of the compression with their intervals."""
     values = [None if figure is None else figure.value for figure in figures]
     texts = (
@@ -190,13 +204,17 @@ def _chosen_points(sweep: Sweep) -> list[SweepPoint]:
 
 def curve_of(sweep: Sweep) -> list[tuple[int, float | None, str]]:
     """Size, bytes per token and group, for a chart: all text, and where there are few groups each of them."""
-    rows: list[tuple[int, float | None, str]] = [
-        (point.vocab_size, point.bytes_per_token, "all text") for point in sweep.points
-    ]
-    groups = sweep.points[-1].groups
+    return curve_through({point.vocab_size: point for point in sweep.points})
+
+
+def curve_through(points: Mapping[int, SweepPoint]) -> list[tuple[int, float | None, str]]:
+    """The same of points at any places."""
+    rows = [(place, point.bytes_per_token, "all text") for place, point in points.items()]
+    *_, last = points.values()
+    groups = last.groups
     if 1 < len(groups) <= _GROUPS_DRAWN:
         rows += [
-            (point.vocab_size, point.groups[group].value, group) for group in groups for point in sweep.points
+            (place, point.groups[group].value, group) for group in groups for place, point in points.items()
         ]
     return rows
 
@@ -213,13 +231,18 @@ def subtitle_of(sweep: Sweep) -> str:
     )
 
 
-def legend_of_sweep(sweep: Sweep) -> Iterator[str]:
-    """What intervals, marks and heads mean."""
-    yield (
+def intervals_of(sweep: SweptText) -> str:
+    """What intervals are, or why there are none."""
+    return (
         sweep.interval_gap
         or f"± 95 % (paired bootstrap over {drawn_from(sweep.units)}), ≈ not distinguishable"
         f"{named_gaps(sweep.group_interval_gaps)}"
     )
+
+
+def legend_of_sweep(sweep: Sweep) -> Iterator[str]:
+    """What intervals, marks and heads mean."""
+    yield intervals_of(sweep)
     yield METHOD
     yield names_of((_COMPRESSION, *_OTHER_FIGURES))
     if sweep.mix is not None:
@@ -266,7 +289,7 @@ def csv_rows(sweep: Sweep) -> Iterator[Sequence[object]]:
             point.vocab_size,
             "",
             point.bytes_per_token,
-            *_csv_gain(point.gain),
+            *figure_fields(point.gain)[1:],
             point.tokens,
             *(figure and figure.value for figure in map(point.figures.get, SWEPT[1:])),
             int(point.is_filled),
@@ -277,19 +300,8 @@ def csv_rows(sweep: Sweep) -> Iterator[Sequence[object]]:
             *_csv_mix(point),
         )
         for group, figure in point.groups.items():
-            row = (point.vocab_size, group, figure.value, *_csv_gain(figure))
+            row = (point.vocab_size, group, *figure_fields(figure))
             yield (*row, *(None for _ in head[len(row) :]))
-
-
-def _csv_gain(figure: Figure | None) -> tuple[float | None, ...]:
-    """The interval of a figure, its difference to the size before, and the interval of that."""
-    if figure is None:
-        return (None,) * 5
-    return (
-        *(figure.interval or (None, None)),
-        figure.difference,
-        *(figure.difference_interval or (None, None)),
-    )
 
 
 def _csv_mix(point: SweepPoint) -> tuple[float | None, ...]:

@@ -19,6 +19,7 @@ from tokbench.render.comparison.tables import (
 from tokbench.render.comparison.terminal import notes_of
 from tokbench.render.costs import cost_columns, text_cost_columns
 from tokbench.render.exports import result_forms
+from tokbench.render.figures import figure_fields
 from tokbench.render.table import BEST
 
 if TYPE_CHECKING:
@@ -87,15 +88,20 @@ def csv_rows(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> Ite
     chosen = list(METRICS.values()) if metrics is None else metrics
     for one in comparison.tokenizers:
         for metric in chosen:
-            yield [one.name, "", metric.name, *_csv_figure(one.figures[metric.name])]
+            yield [one.name, "", metric.name, *figure_fields(one.figures[metric.name])]
         for group, figures in one.groups.items():
             for metric in chosen:
-                yield [one.name, group, metric.name, *_csv_figure(figures[metric.name])]
+                yield [one.name, group, metric.name, *figure_fields(figures[metric.name])]
         yield from _csv_fairness(one)
         if len(comparison.tokenizers) > 1:
-            yield [one.name, "", "relative_tokens", *_csv_figure(one.relative)]
+            yield [one.name, "", "relative_tokens", *figure_fields(one.relative)]
         if one.mixed is not None:
-            yield [one.name, str(comparison.mix), "tokens_per_byte", *_csv_figure(one.mixed.tokens_per_byte)]
+            yield [
+                one.name,
+                str(comparison.mix),
+                "tokens_per_byte",
+                *figure_fields(one.mixed.tokens_per_byte),
+            ]
         yield from _csv_costs(one)
 
 
@@ -114,14 +120,5 @@ def _csv_fairness(one: EvaluatedTokenizer) -> Iterator[list[object]]:
         return
     for language, premium in one.fairness.premiums.items():
         figure = Figure(premium, one.fairness.premium_interval(language))
-        yield [one.name, language, "premium", *_csv_figure(figure)]
-    yield [one.name, "", "gini", *_csv_figure(Figure(one.fairness.gini, one.fairness.gini_interval))]
-
-
-def _csv_figure(figure: Figure) -> list[float | None]:
-    return [
-        figure.value,
-        *(figure.interval or (None, None)),
-        figure.difference,
-        *(figure.difference_interval or (None, None)),
-    ]
+        yield [one.name, language, "premium", *figure_fields(figure)]
+    yield [one.name, "", "gini", *figure_fields(Figure(one.fairness.gini, one.fairness.gini_interval))]
