@@ -98,15 +98,7 @@ def _tokenizer(evaluated: EvaluatedTokenizer, metrics: Sequence[Metric]) -> dict
         "group_word_units": {group: word_unit(tally) for group, tally in evaluation.groups.items()},
         "group_counts": {group: dict(tally.as_counts()) for group, tally in evaluation.groups.items()},
         "fairness": _fairness(evaluated.fairness),
-        "failures": [
-            {
-                "source": failure.source,
-                "offset": failure.offset,
-                "expected": failure.expected,
-                "found": failure.found,
-            }
-            for failure in evaluation.failures
-        ],
+        "failures": [dataclasses.asdict(failure) for failure in evaluation.failures],
     }
 
 

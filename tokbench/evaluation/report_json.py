@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import token_fields
@@ -30,10 +31,7 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
         "unused": report.unused,
         "deciles": report.deciles,
         "lengths": report.lengths,
-        "vocabulary_usage": [
-            {"kind": one.kind, "entries": one.entries, "used": one.used, "tokens": one.tokens}
-            for one in report.vocabulary_usage
-        ],
+        "vocabulary_usage": [asdict(one) for one in report.vocabulary_usage],
         "intermediate_tokens": report.intermediate_tokens,
         "numbers": [
             {
@@ -51,15 +49,7 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
             ]
             for group, words in report.evaluated.evaluation.worst_words.items()
         },
-        "robustness": [
-            {
-                "rewriting": one.rewriting,
-                "lines": one.lines,
-                "growth": one.growth,
-                "distance": one.distance,
-            }
-            for one in report.robustness
-        ],
+        "robustness": [asdict(one) for one in report.robustness],
         "cost": cost_document(report.cost),
     }
 

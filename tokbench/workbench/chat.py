@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -125,8 +125,8 @@ class ChatResult:
             "learned_tokens": self.learned,
             "dropped_messages": self.dropped,
             "findings": [each._asdict() for each in chat.findings],
-            "seams": None if self.seams is None else [_fields(each) for each in self.seams],
-            "mask_differences": [_fields(each) for each in self.mask_differences],
+            "seams": None if self.seams is None else [asdict(each) for each in self.seams],
+            "mask_differences": [asdict(each) for each in self.mask_differences],
             "missing_tokens": list(self.missing_tokens),
         }
 
@@ -291,9 +291,3 @@ def _mask_differences(
                 )
             )
     return tuple(found)
-
-
-def _fields(difference: SeamDifference | MaskDifference) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(difference)

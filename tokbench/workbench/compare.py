@@ -151,9 +151,7 @@ def mix_of(
     return _mix_among(weights, corpus, scan.groups)
 
 
-def _mix_among(weights: Mapping[str, float] | None, corpus: Corpus, groups: Sequence[str]) -> Mix | None:
-    if weights is None:
-        return None
+def _mix_among(weights: Mapping[str, float], corpus: Corpus, groups: Sequence[str]) -> Mix:
     return mix_among(weights, groups, folder_groups(corpus.files, corpus.options.group_by))
 
 

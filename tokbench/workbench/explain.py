@@ -12,7 +12,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
 from tokbench.explain.words import WordAnswer, why_word
-from tokbench.workbench.explain_json import explanation_fields
+from tokbench.workbench.explain_json import explanation_fields, symbol_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.explain.derivation import Boundary, ExplainedStep, Explanation
     from tokbench.explain.records import MergeRecord
-    from tokbench.explain.symbols import Symbol
 
 SCHEMA = "tokbench.explain/2"
 
@@ -84,7 +83,7 @@ class WordResult:
             "words": [
                 {
                     "word": answer.word,
-                    "tokens": [_symbol_fields(symbol) for symbol in answer.tokens],
+                    "tokens": [symbol_fields(symbol) for symbol in answer.tokens],
                     "sentence": answer.sentence,
                     "change": answer.change,
                     "merges": [[token_fields(left), token_fields(right)] for left, right in answer.merges],
@@ -173,25 +172,21 @@ def explain_merges(tokenizer: Tokenizer, ranks: Sequence[int]) -> MergesResult:
 def _record_fields(record: MergeRecord) -> dict[str, Any]:
     return {
         "rank": record.rank,
-        "left": {**_symbol_fields(record.left), "rank": record.left_rank},
-        "right": {**_symbol_fields(record.right), "rank": record.right_rank},
-        "made": _symbol_fields(record.made),
+        "left": {**symbol_fields(record.left), "rank": record.left_rank},
+        "right": {**symbol_fields(record.right), "rank": record.right_rank},
+        "made": symbol_fields(record.made),
         "count": record.count,
         "displaced": None
         if record.displaced is None
         else [
             {
-                "left": _symbol_fields(pair.left),
-                "right": _symbol_fields(pair.right),
+                "left": symbol_fields(pair.left),
+                "right": symbol_fields(pair.right),
                 "lost": pair.lost,
                 "rank": pair.rank,
             }
             for pair in record.displaced
         ],
-        "used_by": [{"rank": use.rank, "made": _symbol_fields(use.made)} for use in record.used_by],
+        "used_by": [{"rank": use.rank, "made": symbol_fields(use.made)} for use in record.used_by],
         "uses": record.num_uses,
     }
-
-
-def _symbol_fields(symbol: Symbol) -> dict[str, Any]:
-    return {"id": symbol.id, **token_fields(symbol.data)}

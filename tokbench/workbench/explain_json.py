@@ -57,6 +57,11 @@ def explanation_fields(
     }
 
 
+def symbol_fields(symbol: Symbol) -> dict[str, Any]:
+    """A symbol as plain data: its id, null where it is no token, and what it stands for."""
+    return {"id": symbol.id, **token_fields(symbol.data)}
+
+
 def steps_fields(found: Explanation) -> dict[str, Any]:
     """What was done with each pre-token of an explanation as plain data, without the causes of boundaries."""
     fields = explanation_fields(found, steps=found.steps, boundaries=())

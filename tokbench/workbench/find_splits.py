@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
-from tokbench.core.result_json import token_fields, tokenizer_fields
+from tokbench.core.result_json import tokenizer_fields
 from tokbench.explain.splits import FoundSplits, SplitQuery, find_splits
 from tokbench.workbench.explain import SCHEMA
+from tokbench.workbench.explain_json import symbol_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +47,7 @@ class SplitsResult:
                 {
                     "word": word.word,
                     "count": word.count,
-                    "tokens": [{"id": symbol.id, **token_fields(symbol.data)} for symbol in word.tokens],
+                    "tokens": [symbol_fields(symbol) for symbol in word.tokens],
                     "why": list(word.causes),
                 }
                 for word in found.words

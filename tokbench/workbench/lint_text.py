@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress, watched
@@ -76,16 +76,7 @@ class TextFinding:
             "document": self.document,
             "source": self.source,
             "count": self.count,
-            "places": [
-                {
-                    "start": place.start,
-                    "end": place.end,
-                    "line": place.line,
-                    "column": place.column,
-                    "evidence": place.evidence,
-                }
-                for place in self.places
-            ],
+            "places": [asdict(place) for place in self.places],
             "remedy": self.remedy,
         }
 

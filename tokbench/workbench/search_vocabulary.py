@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
-from tokbench.core.result_json import token_fields, tokenizer_fields
+from tokbench.core.result_json import tokenizer_fields
 from tokbench.inspection.contents import TokenizerContents
 from tokbench.inspection.entries import Entries, EntryKind
 from tokbench.inspection.search import TokenQuery, longest_first, search
 from tokbench.inspection.token_merges import NoTokenMerges
+from tokbench.workbench.explain_json import symbol_fields
 from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.progress import Progress
-    from tokbench.explain.symbols import MergeRule, Symbol
+    from tokbench.explain.symbols import MergeRule
     from tokbench.explain.traces import MergeTrace
     from tokbench.inspection.entries import Entry
     from tokbench.lint.corpus_counts import CorpusCounts
@@ -178,12 +179,12 @@ def _details_fields(details: TokenDetails) -> dict[str, Any]:
         "derivation": None
         if trace is None
         else {
-            "symbols": [_symbol_fields(symbol) for symbol in trace.symbols],
+            "symbols": [symbol_fields(symbol) for symbol in trace.symbols],
             "merges": [
                 {**_rule_fields(step.rule), "start": step.start, "middle": step.middle, "stop": step.stop}
                 for step in trace.steps
             ],
-            "tokens": [_symbol_fields(symbol) for symbol in trace.tokens],
+            "tokens": [symbol_fields(symbol) for symbol in trace.tokens],
             "makes_the_token": details.is_made,
         },
         "not_applicable": details.not_applicable,
@@ -194,11 +195,7 @@ def _details_fields(details: TokenDetails) -> dict[str, Any]:
 def _rule_fields(rule: MergeRule) -> Mapping[str, Any]:
     return {
         "rank": rule.rank,
-        "left": _symbol_fields(rule.left),
-        "right": _symbol_fields(rule.right),
-        "made": _symbol_fields(rule.made),
+        "left": symbol_fields(rule.left),
+        "right": symbol_fields(rule.right),
+        "made": symbol_fields(rule.made),
     }
-
-
-def _symbol_fields(symbol: Symbol) -> dict[str, Any]:
-    return {"id": symbol.id, **token_fields(symbol.data)}
