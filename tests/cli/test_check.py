@@ -189,23 +189,11 @@ def test_several_tokenizers(run, trained, files):
     assert [line.split(" bytes")[0] for line in done.good().lines[:2]] == ["✓ mine", "✓ mine#2"]
 
 
-def test_a_premium_that_cannot_be_known_fails_with_the_reason(run, trained, files):
-    done = run("check", "-t", trained, files[1], "--max", "premium=2", "--json")
-    assert done.code == 3
-    [finding] = done.json["findings"]
-    assert finding["value"] is None
-    assert finding["gap"].startswith("the corpus has no folder of translations")
-
-
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
         ([], ["there is nothing to check"]),
-        (["--min", "bytes_per_token"], ["has no limit"]),
         (["--min", "bytes_per_token=much"], ["'much' is not a number"]),
-        (["--min", "byte_per_token=1"], ["no metric 'byte_per_token'", "bytes_per_token"]),
-        (["--min", "xx:bytes_per_token=1"], ["no group 'xx'", "python"]),
-        (["--max", "en:gini=1"], ["of all groups together"]),
         (["--min", "bytes_per_token=1", "--only", "unk_rate"], ["--only", "--baseline"]),
         (["--baseline", "saved.json", "--only", "xx:unk_rate"], ["holds no figure 'xx:unk_rate'"]),
         (["--baseline", "missing.json"], ["the baseline missing.json cannot be read: No such file"]),
@@ -214,7 +202,6 @@ def test_a_premium_that_cannot_be_known_fails_with_the_reason(run, trained, file
             [". is a folder", "--junit names the file to write"],
         ),
         (["--baseline", "saved.json", "--tolerance", "much"], ["'much' is not a number"]),
-        (["--baseline", "saved.json", "--tolerance", "-1%"], ["below 0"]),
         (["--min", "bytes_per_token=1", "--threads", "0"], ["--threads"]),
     ],
 )
@@ -229,11 +216,8 @@ def test_a_tokenizer_has_to_be_named(run, files):
     run("check", *files, "--min", "bytes_per_token=1").refused(2, "--tokenizer")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"schema": "tokbench.report/1"}', '{"schema": "tokbench.compare/1"}']
-)
-def test_another_file_is_no_baseline(run, trained, files, tmp_path, text):
-    (tmp_path / "other.json").write_text(text)
+def test_another_file_is_no_baseline(run, trained, files, tmp_path):
+    (tmp_path / "other.json").write_text('{"schema": "tokbench.report/1"}')
     run("check", "-t", trained, *files, "--baseline", "other.json").refused(
         2, "baseline", "tokbench compare --json"
     )
@@ -250,14 +234,6 @@ def test_a_baseline_without_a_figure_to_hold_is_an_error(run, trained, files):
     arguments = ["-t", trained, "--no-times", "--json", "--metrics", "average_rank", "--out", "slim.json"]
     run("compare", files[1], *arguments).good()
     run("check", "-t", trained, files[1], "--baseline", "slim.json").refused(2, "there is nothing to check")
-
-
-def test_a_baseline_of_other_tokenizers_is_an_error(run, trained, files, saved):
-    document = json.loads(saved.read_text())
-    one = document["tokenizers"][0]
-    document["tokenizers"] = [one | {"name": "a"}, one | {"name": "b"}]
-    saved.write_text(json.dumps(document))
-    run("check", "-t", trained, *files, "--baseline", saved).refused(2, "no tokenizer 'mine'", "it has a, b")
 
 
 def test_junit_that_cannot_be_written_is_an_error(run, trained, files, tmp_path):

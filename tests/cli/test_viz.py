@@ -34,20 +34,6 @@ def test_tokens_stand_between_separators_with_a_statistics_line(run, trained):
     assert done.stderr == ""
 
 
-def test_whitespace_and_controls_are_visible(run, letters):
-    done = run("viz", "-t", letters, " a\tb\n\x1b[31m\0\x7f").good()
-    assert done.lines[1:3] == ["·│a│→│b│⏎│", "␛│[│3│1│m│␀│␡"]
-    assert "\x1b" not in done.stdout
-
-
-def test_parts_of_characters_and_cut_clusters_are_shown(run, letters):
-    done = run("viz", "-t", letters, "xé").good()
-    assert done.lines[1] == "x│⟨C3⟩╎⟨A9⟩"
-    assert done.lines[3] == "1 character is cut:"
-    assert "⟨C3⟩ ╎ ⟨A9⟩  U+00E9 LATIN SMALL LETTER E WITH ACUTE" in done.lines[4]
-    assert "cut" not in run("viz", "-t", letters, "plain").good().stdout
-
-
 def test_special_tokens_stand_out(run, trained):
     assert (
         "a│⟪<|pad|>⟫│b" in run("viz", "-t", trained, "--special-policy", "encode", "a<|pad|>b").good().lines
@@ -59,15 +45,6 @@ def test_special_tokens_stand_out(run, trained):
 def test_ids_stand_beneath_the_tokens(run, letters):
     assert run("viz", "-t", letters, "--ids", "a b").good().lines[1:3] == ["a │· │b", "97│32│98"]
     assert run("viz", "-t", letters, "a b").good().lines[1] == "a│·│b"
-
-
-def test_several_tokenizers_stacked(run, trained, letters):
-    done = run("viz", "-t", trained, "-t", letters, "the fox").good()
-    headers = [line for line in done.lines if line.startswith("──")]
-    assert [header.split(" · ")[0] for header in headers] == ["── mine", "── letters"]
-    assert "t│h│e│·│f│o│x" in done.lines
-    assert done.lines[-1].startswith("tokens: mine ")
-    assert "letters 7 (+" in done.lines[-1]
 
 
 def test_several_tokenizers_side_by_side(run, trained, letters, monkeypatch):
@@ -129,22 +106,6 @@ def test_an_empty_text(run, letters, tmp_path):
     for argument in ("", "-", "empty.txt"):
         assert run("viz", "-t", letters, argument).good().lines[-1] == "0 characters · 0 bytes · 0 tokens"
     assert run("viz", "-t", letters, "--json", "").good().json["tokenizers"][0]["bytes_per_token"] is None
-
-
-@pytest.mark.parametrize("text", ["[bold]loud[/bold]", "[/]", ":smile:", "[link=file:///]x", "\\[x]"])
-def test_a_text_is_never_markup(run, letters, text):
-    assert "│".join(text) in run("viz", "-t", letters, "--text", text).good().stdout
-
-
-def test_nothing_of_a_hard_text_steers_the_terminal(run, trained):
-    from tokbench.files.bundled import bundled_files
-
-    for file in bundled_files():
-        if file.kind == "edge":
-            shown = run("viz", "-t", trained, file.path).good().stdout
-            controls = {character for character in shown if character < " " or "\x7f" <= character < "\xa0"}
-            assert controls <= {"\n"}, file.name
-            assert not set(shown) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068"), file.name
 
 
 def test_the_built_in_tokenizer_and_names(run, trained, tmp_path):
@@ -221,13 +182,6 @@ def test_no_color_is_heeded_unless_colour_is_asked_for(terminal, letters):
     assert "a│b" in done.stdout
     assert ESCAPE in terminal("viz", "-t", letters, "ab", "--color", "always", env=env).good().stdout
     assert ESCAPE in terminal("viz", "-t", letters, "ab", env={"NO_COLOR": ""}).good().stdout
-
-
-def test_with_colour_neighbours_differ_and_nothing_stands_between(terminal, letters):
-    shown = terminal("viz", "-t", letters, "ab").good().stdout
-    assert "│" not in shown
-    one, other = (shown.split(letter)[0].rpartition(ESCAPE)[2] for letter in ("ab"))
-    assert one != other
 
 
 def test_files_are_written_beside_what_is_printed(run, letters, tmp_path):

@@ -67,7 +67,7 @@ def test_pieces_are_the_bytes_of_the_ids(tokenizer: Tokenizer, text: str, specia
 @given(text=texts_with_specials, special=policies)
 def test_what_is_lossless_loses_nothing(tokenizer: Tokenizer, text: str, special: SpecialPolicy) -> None:
     if not tokenizer.info.lossless:
-        return
+        pytest.skip("its text may not come back")
     tokens = tokenizer.segment(text, special=special).tokens
     data = text.encode()
     ends = [0, *(token.span.stop for token in tokens)]
@@ -266,7 +266,7 @@ def test_ids_may_be_an_array(tokenizer: Tokenizer) -> None:
 def test_half_a_character_is_replaced_or_an_error(tokenizer: Tokenizer) -> None:
     half = tokenizer.token_id(b"\xc3")
     if half is None:
-        return  # no token of it is half a character
+        pytest.skip("no token of it is half a character")
     assert tokenizer.decode_bytes([half]) == b"\xc3"
     assert tokenizer.decode([*tokenizer.encode("a"), half]) == "a\ufffd"
     with pytest.raises(DecodeError, match=r"byte 1 \(0xC3\)"):

@@ -14,7 +14,6 @@ import pytest
 from support.texts import LOW_LOWER
 
 import tokbench
-from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern, split
 from tokbench.files.bundled import bundled_files
 
@@ -108,16 +107,6 @@ def test_json_has_the_same_as_data(train, tmp_path):
     learned = [tokenizer.token_bytes(256 + i).hex() for i in range(data["merges"])]
     shown = [piece["bytes"] for piece in data["first_learned"] + data["last_learned"]]
     assert shown == learned[:12] + learned[12:][-12:]
-
-
-def test_the_merges_are_those_of_the_textbook(train, tmp_path):
-    (tmp_path / "a.txt").write_text("aaabdaaabac", encoding="utf-8")
-    data = train("a.txt", "--pattern", "none")
-    assert [piece["piece"] for piece in data["first_learned"]] == ["aa", "ab", "aaab"]
-    assert merges_of(data["directory"]) == [
-        (merge.left, merge.right)
-        for merge in reference.train({b"aaabdaaabac": 1}, num_merges=256, min_frequency=2)
-    ]
 
 
 def test_a_vocabulary_that_the_text_cannot_fill_stops_early_and_says_so(run, train, text):
@@ -285,22 +274,6 @@ def test_impossible_sizes_are_refused_with_the_smallest_that_works(run, train, t
     assert not (tmp_path / "tokenizers").exists()
     data = train(text, *options, "--vocab-size", str(smallest))
     assert (data["vocab_size"], data["merges"]) == (smallest, 0)
-
-
-def test_neither_threads_nor_the_seed_change_the_tokenizer(run, text):
-    kinds = [
-        ["--threads", "1"],
-        ["--threads", "2"],
-        ["--threads", "3", "--seed", "7"],
-        ["--seed", "123456789"],
-    ]
-    found = []
-    for number, options in enumerate(kinds):
-        data = run("train", "--preset", "code", *options, "--name", f"k{number}", "--json").good().json
-        merges = merges_of(data["directory"])
-        ids = run("encode", "-t", data["directory"], text).good().stdout
-        found.append((merges, ids, data["fingerprint"], data["tokens"]))
-    assert all(each == found[0] for each in found)
 
 
 def test_threads_are_reported(train, text):

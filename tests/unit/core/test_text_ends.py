@@ -36,7 +36,7 @@ def test_the_text_is_an_end_with_so_many_tokens(tokenizer: Any, text: str, most:
 
 def test_by_hand(tokenizer: Any) -> None:
     if tokenizer.info.backend != "byte":
-        return
+        pytest.skip("worked out for bytes")
     assert tokenizer.truncate("aé", 2) == "a"
     assert tokenizer.truncate("éa", 2, side="left") == "a"
     assert tokenizer.truncate("é", 1) == tokenizer.truncate("abc", 0) == ""

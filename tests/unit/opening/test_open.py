@@ -97,7 +97,6 @@ def added(content: str, id: int, **flags: Any) -> dict[str, Any]:
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 BERT = {"type": "BertProcessing", "cls": ["<|end|>", 259], "sep": ["<|end|>", 259]}
-TWO_TEMPLATES = {"type": "Sequence", "processors": [BERT, BERT]}
 
 
 @pytest.mark.parametrize(
