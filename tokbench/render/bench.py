@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from tokbench.core.plurals import counted
 from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
 from tokbench.render.table import BEST, NONE, Cell, Column, Table, text_cell
-from tokbench.render.terminal import write_table
+from tokbench.render.terminal import print_lines, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,10 +30,8 @@ def render_bench(bench: Bench, *, console: Console) -> None:
     """The figures of all entrants, what was left out and why, and the machine; as wide as the terminal."""
     if bench.measures:
         write_table(bench_table(bench), console=console)
-    for line in legend(bench):
-        console.print(Text(visible(line), style="dim"))
-    for line in problems(bench):
-        console.print(Text(visible(line), style="yellow"))
+    print_lines(legend(bench), style="dim", console=console)
+    print_lines(problems(bench), style="yellow", console=console)
 
 
 def bench_forms(bench: Bench) -> Forms:

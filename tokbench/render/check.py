@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 from rich.text import Text
 
 from tokbench.render.glyphs import visible
+from tokbench.render.terminal import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,8 +34,7 @@ def render_checked(checked: Checked, *, console: Console) -> None:
     for finding in failed:
         console.print(Text(f"✗ {visible(finding.message)}", style="bold red"))
     console.print()
-    for note in checked.notes:
-        console.print(Text(visible(note), style="yellow"))
+    print_lines(checked.notes, style="yellow", console=console)
     total = len(checked.findings)
     console.print(
         Text(f"{len(failed):,} of {total:,} failed" if failed else f"all {total:,} passed", style="bold")

@@ -11,16 +11,16 @@ from tokbench.render.glyphs import visible
 from tokbench.render.terminal import grid, print_rows, print_table, unbroken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console
 
-    from tokbench.lint.findings import Finding
+    from tokbench.lint.findings import Finding, Severity
     from tokbench.lint.rules import Outcome, Rule
     from tokbench.workbench.lint import LintResult, RuleList
 
 _SHOWN = 8
-_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def render_lint(result: LintResult, *, console: Console, shown: int | None = _SHOWN) -> None:
@@ -32,7 +32,7 @@ def render_lint(result: LintResult, *, console: Console, shown: int | None = _SH
         shown: how many of a rule; None for all.
     """
     has_figures: set[str] = set()
-    for severity in _STYLES:
+    for severity in STYLES:
         for outcome in result.outcomes:
             findings = [finding for finding in outcome.findings if finding.severity == severity]
             if findings:
@@ -56,14 +56,14 @@ def render_rules(found: RuleList, *, console: Console) -> None:
     """A line for each rule."""
     table = grid("label", "label", "label", "text")
     for rule in found.rules:
-        severity = Text(rule.severity.value, style=_STYLES[rule.severity])
+        severity = Text(rule.severity.value, style=STYLES[rule.severity])
         table.add_row(Text(rule.name, style="bold"), Text(rule.group), severity, Text(rule.breaks))
     print_table(table, console=console)
 
 
 def render_rule(rule: Rule, *, console: Console) -> None:
     """The page of a rule: what breaks, how it is found, the remedy."""
-    severity = Text(rule.severity.value, style=_STYLES[rule.severity])
+    severity = Text(rule.severity.value, style=STYLES[rule.severity])
     console.print(Text.assemble((rule.name, "bold"), f"  {rule.group}  ", severity))
     print_rows(
         [("breaks", Text(rule.breaks)), ("found", Text(rule.found)), ("remedy", Text(rule.remedy))],
@@ -80,7 +80,7 @@ def print_remedies(remedies: Iterable[str], *, console: Console) -> None:
 
 
 def _print_title(severity: str, rule: str, findings: int, *, figures: str, console: Console) -> None:
-    title = Text.assemble((severity, _STYLES[severity]), "  ", (rule, "bold"))
+    title = Text.assemble((severity, STYLES[severity]), "  ", (rule, "bold"))
     console.print(title.append(f"  {counted(findings, 'finding')}", style="dim"))
     if figures:
         _print_folded(Text(figures, style="dim"), console=console)
@@ -130,8 +130,13 @@ def _written(value: object) -> str:
 
 def _summary(result: LintResult) -> Text:
     ran = [outcome for outcome in result.outcomes if outcome.skipped is None]
-    text = Text.assemble((visible(result.info.name), "bold"), ": ")
-    for number, (severity, count) in enumerate(result.by_severity.items()):
-        text.append(", " if number else "")
-        text.append(counted(count, severity.value), style=_STYLES[severity] if count else "")
+    text = Text.assemble((visible(result.info.name), "bold"), ": ", severities(result.by_severity))
     return text.append(f" from {counted(len(ran), 'rule')}")
+
+
+def severities(by_severity: Mapping[Severity, int]) -> Text:
+    """How many findings there are of each severity."""
+    return Text(", ").join(
+        Text(counted(count, severity.value), style=STYLES[severity] if count else "")
+        for severity, count in by_severity.items()
+    )

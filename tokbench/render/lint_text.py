@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import visible
-from tokbench.render.lint import print_remedies
+from tokbench.render.lint import STYLES, print_remedies, severities
 from tokbench.render.terminal import grid, print_table, unbroken
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tokbench.workbench.lint_text import TextFinding, TextLint
 
 _SHOWN = 40
-_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def render_text_lint(result: TextLint, *, console: Console, shown: int | None = _SHOWN) -> None:
@@ -28,12 +27,12 @@ def render_text_lint(result: TextLint, *, console: Console, shown: int | None = 
         console: where they go.
         shown: how many; None for all.
     """
-    order = list(_STYLES)
+    order = list(STYLES)
     worst = sorted(result.findings, key=lambda finding: (order.index(finding.severity), finding.document))
     table = grid("label", "label", "text", "text")
     for finding in worst[:shown]:
         table.add_row(
-            Text(finding.severity.value, style=_STYLES[finding.severity]),
+            Text(finding.severity.value, style=STYLES[finding.severity]),
             Text(finding.check, style="bold"),
             Text(visible(_where(finding))),
             Text(unbroken(visible(_evidence(finding)))),
@@ -60,7 +59,4 @@ def _evidence(finding: TextFinding) -> str:
 def _summary(result: TextLint) -> Text:
     text = Text.assemble((visible(result.info.name), "bold"), ": ")
     text.append(f"{result.flagged:,} of {counted(result.documents, 'document')} flagged, ")
-    for number, (severity, count) in enumerate(result.by_severity.items()):
-        text.append(", " if number else "")
-        text.append(counted(count, severity.value), style=_STYLES[severity] if count else "")
-    return text
+    return text.append_text(severities(result.by_severity))

@@ -20,7 +20,7 @@ from tokbench.render.table import (
     text_column,
     value_column,
 )
-from tokbench.render.terminal import print_rows, write_table
+from tokbench.render.terminal import print_lines, print_rows, write_table
 from tokbench.workbench.migrate import FIGURES
 
 if TYPE_CHECKING:
@@ -40,15 +40,13 @@ def render_migrate(result: MigrateResult, *, console: Console) -> None:
     print_rows(_rows(result), console=console)
     metrics = metrics_named(FIGURES)
     write_table(summary_table(result.comparison, metrics=metrics), console=console)
-    for line in legend_lines(result.comparison, metrics=metrics, mark=BEST):
-        console.print(Text(visible(line), style="dim"))
+    print_lines(legend_lines(result.comparison, metrics=metrics, mark=BEST), style="dim", console=console)
     write_table(groups_table(result.groups), console=console)
     if result.groups[0].old_context is not None:
         console.print(Text("context is the characters that fit into it", style="dim"))
     if result.texts:
         write_table(texts_table(result, width=console.width), console=console)
-    for warning in result.comparison.provenance.warnings:
-        console.print(Text(visible(warning), style="yellow"))
+    print_lines(result.comparison.provenance.warnings, style="yellow", console=console)
 
 
 def groups_table(groups: Sequence[GroupChange]) -> Table:

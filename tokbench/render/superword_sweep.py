@@ -14,7 +14,7 @@ from tokbench.render.exports import result_forms
 from tokbench.render.figures import figure_fields, shown_change
 from tokbench.render.sweep import compression_by_group, curve_through, figure_column, intervals_of
 from tokbench.render.table import NONE, Cell, Column, Table, count_column, text_column
-from tokbench.render.terminal import write_table
+from tokbench.render.terminal import print_lines, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,13 +36,11 @@ def render_superword_sweep(sweep: SuperwordSweep, *, console: Console) -> None:
     """A line for each beginning, the groups, and what the figures mean."""
     console.print(Text(subtitle_of(sweep), style="dim"))
     write_table(beginnings_table(sweep), bar_width=_BAR_WIDTH, console=console)
-    for line in legend_of(sweep):
-        console.print(Text(line, style="dim"))
+    print_lines(legend_of(sweep), style="dim", console=console)
     by_group = beginnings_by_group(sweep)
     if by_group is not None:
         write_table(by_group, console=console)
-    for problem in gaps_of(sweep.shares):
-        console.print(Text(problem, style="yellow"))
+    print_lines(gaps_of(sweep.shares), style="yellow", console=console)
 
 
 def superword_sweep_forms(sweep: SuperwordSweep) -> Forms:

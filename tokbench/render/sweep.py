@@ -26,7 +26,7 @@ from tokbench.render.figures import (
 )
 from tokbench.render.glyphs import visible
 from tokbench.render.table import NONE, Cell, Column, Table, count_column, text_column
-from tokbench.render.terminal import write_table
+from tokbench.render.terminal import print_lines, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,17 +61,14 @@ def render_sweep(sweep: Sweep, *, console: Console) -> None:
     """A line for each size, the groups at some sizes, and the recommendation."""
     console.print(Text(subtitle_of(sweep), style="dim"))
     write_table(sizes_table(sweep), bar_width=_BAR_WIDTH, console=console)
-    for line in legend_of_sweep(sweep):
-        console.print(Text(line, style="dim"))
+    print_lines(legend_of_sweep(sweep), style="dim", console=console)
     by_group = sizes_by_group(sweep)
     if by_group is not None:
         write_table(by_group, console=console)
     console.print()
     console.print(Text.assemble(("recommended: ", "bold"), recommendation_of(sweep)))
-    for sentence in sweep.mix_summary:
-        console.print(Text(visible(sentence)))
-    for problem in problems_of(sweep):
-        console.print(Text(problem, style="yellow"))
+    print_lines(sweep.mix_summary, console=console)
+    print_lines(problems_of(sweep), style="yellow", console=console)
 
 
 def sweep_forms(sweep: Sweep) -> Forms:

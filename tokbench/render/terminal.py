@@ -100,6 +100,12 @@ def print_rows(rows: Iterable[tuple[str, Text]], *, console: Console) -> None:
     print_table(table, console=console)
 
 
+def print_lines(lines: Iterable[str], *, style: str = "", console: Console) -> None:
+    """Sentences, one below another, in which nothing is hidden."""
+    for line in lines:
+        console.print(Text(visible(line), style=style))
+
+
 def print_notes(notes: Iterable[str], *, console: Console) -> None:
     """Notes below a sheet; the lines below a note's first are to be copied, and are not folded."""
     for note in notes:

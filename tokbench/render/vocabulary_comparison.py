@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from rich.text import Text
 from tokbench.core.plurals import counted
 from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import spelled, text_of, visible
-from tokbench.render.table import NONE, Cell, Column, Table, count_cell, table_of_rows, text_cell
+from tokbench.render.table import NONE, Cell, Column, Table, count_cell, table_of_rows, text_cell, text_column
 from tokbench.render.terminal import write_table
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tokbench.workbench.compare_vocabularies import VocabularyComparison
 
 _LONGEST_VALUE = 120
+_name = partial(text_column, is_long=True)
 
 
 def render_comparison_of_two(result: VocabularyComparison, *, top: int, console: Console) -> None:
@@ -53,7 +55,7 @@ def parts_of(result: VocabularyComparison, *, top: int) -> Iterator[Table | str]
     yield _merges_in_words(result)
     if result.is_same:
         yield "nothing differs"
-    heads = [_name("setting"), _text(one), _text(other)]
+    heads = [_name("setting"), _name(one), _name(other)]
     settings = ([text_cell(each.name), _value(each.first), _value(each.second)] for each in result.settings)
     yield from _table("Settings", heads, settings, total=len(result.settings), top=None)
     heads = [_name("special token"), Column(f"id in {one}"), Column(f"id in {other}")]
@@ -67,11 +69,21 @@ def parts_of(result: VocabularyComparison, *, top: int) -> Iterator[Table | str]
         [_token(first[id]), _id_cell(id), text_cell(", ".join(map(str, there)))]
         for id, there in found.moved.items()
     )
-    heads = [_name("token"), Column(f"id in {one}"), Column(f"id in {other}", align="left")]
+    heads = [
+        _name("token"),
+        Column(f"id in {one}"),
+        Column(f"id in {other}", align="left"),
+    ]
     yield from _table("Under another id", heads, moved, total=len(found.moved), top=top)
     for name, tokens, ids in ((one, first, found.only_first), (other, second, found.only_second)):
         rows = ([_token(tokens[id]), _id_cell(id)] for id in ids)
-        yield from _table(f"Only in {name}", [_name("token"), Column("id")], rows, total=len(ids), top=top)
+        yield from _table(
+            f"Only in {name}",
+            [_name("token"), Column("id")],
+            rows,
+            total=len(ids),
+            top=top,
+        )
     if result.merges is not None:
         alone = (result.merges.only_first, result.merges.only_second)
         for name, merges, ranks in zip((one, other), result.merge_lists, alone, strict=True):
@@ -122,14 +134,6 @@ def _rows(result: VocabularyComparison) -> Iterator[tuple[object, ...]]:
             yield "merge only first", _merge_hex(result.merge_lists[0][rank]), rank, None
         for rank in result.merges.only_second:
             yield "merge only second", _merge_hex(result.merge_lists[1][rank]), None, rank
-
-
-def _name(title: str) -> Column:
-    return Column(title, align="left", first="ascending", is_long=True)
-
-
-def _text(title: str) -> Column:
-    return Column(title, align="left", first="ascending", is_long=True)
 
 
 def _id_cell(id: int | None) -> Cell:

@@ -17,12 +17,11 @@ from tokbench.render.comparison.tables import (
     summary_table,
 )
 from tokbench.render.figures import LOSSY
-from tokbench.render.glyphs import visible
 from tokbench.render.table import BEST
-from tokbench.render.terminal import write_table
+from tokbench.render.terminal import print_lines, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
@@ -51,7 +50,7 @@ def render_comparison(
         console.print(Text(_training_setup(comparison.training_setup), style="dim"))
     summary = summary_table(comparison, metrics=metrics)
     write_table(summary, console=console)
-    _print_lines(_legend(comparison, metrics), console=console, style="dim")
+    print_lines(_legend(comparison, metrics), console=console, style="dim")
     if any(column.title == PEAK for column in summary.columns):
         console.print(Text(_PEAK_MEANS, style="dim"))
     if len(comparison.tokenizers[0].groups) > 1:
@@ -61,8 +60,8 @@ def render_comparison(
         console.print(Text(mix.caption))
         write_table(mix, console=console)
     console.print()
-    _print_lines((*comparison.summary, *comparison.mix_summary), console=console)
-    _print_lines(notes_of(comparison), console=console, style="yellow")
+    print_lines((*comparison.summary, *comparison.mix_summary), console=console)
+    print_lines(notes_of(comparison), console=console, style="yellow")
 
 
 def _legend(comparison: Comparison, metrics: Sequence[Metric] | None) -> Iterator[str]:
@@ -114,8 +113,3 @@ def notes_of(comparison: Comparison) -> Iterator[str]:
     for one in comparison.tokenizers:
         for note in one.candidate.notes:
             yield f"note: {one.name} {note}"
-
-
-def _print_lines(lines: Iterable[str], *, console: Console, style: str = "") -> None:
-    for line in lines:
-        console.print(Text(visible(line), style=style))

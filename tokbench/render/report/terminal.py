@@ -8,12 +8,11 @@ from rich.text import Text
 
 from tokbench.render.costs import model_of
 from tokbench.render.figures import names_of
-from tokbench.render.glyphs import visible
 from tokbench.render.report import tables
-from tokbench.render.terminal import print_rows, write_condensed, write_grid, write_table
+from tokbench.render.terminal import print_lines, print_rows, write_condensed, write_grid, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -36,8 +35,7 @@ def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, co
     """All sections, those without anything to say left out; of the figures, those of `metrics` alone."""
     comparison = report.comparison
     console.print(Text(tables.heading_of(report), style="bold"))
-    for warning in comparison.provenance.warnings:
-        console.print(Text(visible(warning), style="yellow"))
+    print_lines(comparison.provenance.warnings, style="yellow", console=console)
     if comparison.interval_gap is not None:
         console.print(Text(comparison.interval_gap, style="dim"))
     for table in tables.figure_tables(report, metrics):
@@ -50,16 +48,20 @@ def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, co
         console.print(Text(names_of(tables.group_figures(metrics)), style="dim"))
         is_known = report.evaluated.fairness is not None
         console.print(Text(tables.premiums_of(report)), style=None if is_known else "dim")
-    words = tables.words_table(report)
-    if words.rows:
-        _print_title(words, console=console)
-        write_condensed(words, console=console)
+    _print_section(tables.words_table(report), write_condensed, console=console)
     usage = tables.usage_table(report)
     _print_title(usage, console=console)
     write_table(usage, console=console)
     write_grid(tables.occurrences_table(report), console=console)
     _print_occurrences(report, console=console)
     _print_costs(report, console=console)
+
+
+def _print_section(table: Table, write: Callable[..., None], *, console: Console) -> None:
+    """A table below its title, where it has rows."""
+    if table.rows:
+        _print_title(table, console=console)
+        write(table, console=console)
 
 
 def _print_title(table: Table, *, console: Console) -> None:
@@ -69,22 +71,10 @@ def _print_title(table: Table, *, console: Console) -> None:
 
 def _print_occurrences(report: Report, *, console: Console) -> None:
     """Lengths, numbers, what does not decode to itself, and the text written otherwise."""
-    lengths = tables.lengths_table(report)
-    if lengths.rows:
-        _print_title(lengths, console=console)
-        write_grid(lengths, console=console)
-    numbers = tables.numbers_table(report)
-    if numbers.rows:
-        _print_title(numbers, console=console)
-        write_table(numbers, console=console)
-    failures = tables.failures_table(report)
-    if failures.rows:
-        _print_title(failures, console=console)
-        _print_failures(failures, console=console)
-    robustness = tables.robustness_table(report)
-    if robustness.rows:
-        _print_title(robustness, console=console)
-        write_table(robustness, console=console)
+    _print_section(tables.lengths_table(report), write_grid, console=console)
+    _print_section(tables.numbers_table(report), write_table, console=console)
+    _print_section(tables.failures_table(report), _print_failures, console=console)
+    _print_section(tables.robustness_table(report), write_table, console=console)
 
 
 def _print_failures(failures: Table, *, console: Console) -> None:
