@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
@@ -177,8 +176,3 @@ class Browser:
             " return [b.x + b.width / 2, b.y + b.height / 2]; })()"
         )
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
-
-    def screenshot(self, *, whole: bool = False) -> bytes:
-        """A PNG of the window, or of the whole page."""
-        answer = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
-        return base64.b64decode(answer["data"])

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from tokbench.lint.findings import Finding
     from tokbench.lint.rules import Outcome
 
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
+    "{% if m.content is string %}{{ m.content }}{% elif m.content %}{% for p in m.content %}{{ p.text }}{% endfor %}"
+    "{% endif %}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.name }}"
+    "{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}"
+    "{% endif %}</tool_call>{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+PLAIN = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 GPT2_SPLIT = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 NO_SPLIT = {**GPT2_SPLIT, "use_regex": False}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from support import huggingface
-from support.lint import GPT2_SPLIT, NO_SPLIT, byte_level, findings_of, target_of
+from support.lint import CHATML, GPT2_SPLIT, NO_SPLIT, PLAIN, byte_level, findings_of, target_of
 
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.lint import speed_rules
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 START, END, BOS, PAD = "<|im_start|>", "<|im_end|>", "<|bos|>", "<|pad|>"
-CHATML = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
-    "{% if m.content is string %}{{ m.content }}{% elif m.content %}{% for p in m.content %}{{ p.text }}{% endfor %}"
-    "{% endif %}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.name }}"
-    "{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}"
-    "{% endif %}</tool_call>{% endfor %}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-PLAIN = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 MERGES = (("a", "b"), ("c", "d"), ("ab", "cd"))
 SPACES = ((" ", " "), ("  ", "  "), ("    ", "    "))
 TENS = [(str(left), str(right)) for left in range(10) for right in range(10)]

@@ -50,4 +50,4 @@ def test_only_the_quadratic_one_is_found(clock: list[float], tmp_path: Path) -> 
     for power, number in ((1, 0), (2, 10)):
         slow = Costing(clock, power)
         object.__setattr__(target.opened, "tokenizer", slow)
-        assert len(list(speed_rules._slow_inputs(target))) == number
+        assert len(list(speed_rules.RULES[0].check(target))) == number

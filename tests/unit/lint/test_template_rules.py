@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import huggingface
-from support.lint import byte_level, findings_of, outcome_of, target_of
+from support.lint import CHATML, PLAIN, byte_level, findings_of, outcome_of, target_of
 
 from tokbench.lint.findings import Severity
 from tokbench.lint.template_rules import RULES
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 START, END, BOS = "<|im_start|>", "<|im_end|>", "<s>"
-CHATML = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
-    "{% if m.content is string %}{{ m.content }}{% elif m.content %}{% for p in m.content %}{{ p.text }}{% endfor %}"
-    "{% endif %}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.name }}"
-    "{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}"
-    "{% endif %}</tool_call>{% endfor %}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-PLAIN = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 
 
 def target(tmp_path: Path, template: str | None, *, beside: dict[str, Any] | None = None) -> LintTarget:

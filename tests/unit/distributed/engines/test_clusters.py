@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.dask_clusters import PATIENCE, scheduler, wait_until
+from support.distributed_runs import SQUARES, files, run, slices
 
 from tokbench.core.progress import no_progress
 from tokbench.distributed.engines.open import open_engine
-from tokbench.distributed.tasks import Slice, results_in_order
+from tokbench.distributed.tasks import Slice
 from tokbench.errors import BackendUnavailableError, DistributedError
 
 if TYPE_CHECKING:
@@ -24,26 +25,6 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import Engine
 
 _LIBRARIES = {"dask": "distributed", "ray": "ray"}
-
-
-def slices(folder: Path, count: int = 6) -> list[Slice]:
-    return [
-        Slice(f"part {number} of {count}", {"number": number, "folder": str(folder)})
-        for number in range(count)
-    ]
-
-
-def run(engine: Engine, task: str, folder: Path, *, count: int = 6) -> list[dict[str, Any]]:
-    return results_in_order(
-        engine, f"support.distributed_tasks:{task}", slices(folder, count), phase="x", progress=no_progress
-    )
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("*.txt")}
-
-
-SQUARES = {f"{number}.txt": str(number**2).encode() for number in range(6)}
 
 
 @pytest.fixture(scope="module", params=["dask", "ray"])

@@ -10,11 +10,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.distributed_runs import SQUARES, files, run, slices
 
 from tokbench.core.progress import no_progress
 from tokbench.core.python_processes import module_environment
 from tokbench.distributed.engines.open import open_engine
-from tokbench.distributed.tasks import Slice, results_in_order
+from tokbench.distributed.tasks import Slice
 from tokbench.errors import ConfigError, DistributedError
 
 if TYPE_CHECKING:
@@ -34,31 +35,11 @@ def engine() -> Iterator[Engine]:
         yield engine
 
 
-def slices(folder: Path, count: int = 6) -> list[Slice]:
-    return [
-        Slice(f"part {number} of {count}", {"number": number, "folder": str(folder)})
-        for number in range(count)
-    ]
-
-
-def run(engine: Engine, task: str, folder: Path, *, count: int = 6) -> list[dict[str, Any]]:
-    return results_in_order(
-        engine, f"support.distributed_tasks:{task}", slices(folder, count), phase="x", progress=no_progress
-    )
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("*.txt")}
-
-
 def wait_until(path: Path) -> None:
     until = time.monotonic() + FIRST_WAIT
     while not path.exists() or not path.read_text():
         assert time.monotonic() < until, f"{path.name} never came"
         time.sleep(0.02)
-
-
-SQUARES = {f"{number}.txt": str(number**2).encode() for number in range(6)}
 
 
 def test_each_slice_is_done_once(engine: Engine, tmp_path: Path) -> None:
