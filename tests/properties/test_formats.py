@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import regex
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.textbook_bpe import GPT2, encoded, learned, token_bytes
 
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tiktoken import dump_ranks, parse_ranks, to_encoding
@@ -19,10 +18,9 @@ from tokbench.formats.tokenizer_json import dump_byte_level_bpe, from_byte_level
 
 if TYPE_CHECKING:
     import tiktoken
+    from support.textbook_bpe import Pair
 
 PATH = Path("ranks.tiktoken")
-BYTES = [bytes([byte]) for byte in range(256)]
-GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 
 
 def settled(character: str) -> bool:
@@ -87,55 +85,21 @@ def test_a_rank_file_with_one_byte_changed_is_refused_or_another(data: st.DataOb
 
 # The same ids everywhere
 
-Pair = tuple[int, int]
-
-
-def merged(ids: list[int], pair: Pair, new: int) -> list[int]:
-    """One merge, left to right without overlap."""
-    result: list[int] = []
-    for id in ids:
-        result.append(id)
-        if result[-2:] == list(pair):
-            result[-2:] = [new]
-    return result
-
 
 @cache
-def trained() -> list[Pair]:
-    """The textbook loop on a few words: the most frequent pair, ties to the smallest ids."""
+def trained() -> tuple[Pair, ...]:
     text = "aab the\nthe abba 1290 129 12 東京 東京 éé Сд aaaa aaaaa '' .. 🙂🙂   \n\n  a \r\n\r\n  " * 2
-    words = [list(word.encode()) for word in regex.findall(GPT2, text)]
-    merges: list[Pair] = []
-    for new in range(256, 296):
-        pairs = [pair for word in words for pair in pairwise(word)]
-        merges.append(min(set(pairs), key=lambda pair: (-pairs.count(pair), pair)))
-        words = [merged(word, merges[-1], new) for word in words]
-    return merges
-
-
-@cache
-def tokens() -> list[bytes]:
-    result = list(BYTES)
-    for left, right in trained():
-        result.append(result[left] + result[right])
-    return result
+    return learned(text, pattern=GPT2, count=40)
 
 
 def encode(text: str) -> list[int]:
-    """The law: in every pre-token, the merges one after another."""
-    ids: list[int] = []
-    for word in regex.findall(GPT2, text):
-        piece = list(word.encode())
-        for new, pair in enumerate(trained(), start=256):
-            piece = merged(piece, pair, new)
-        ids += piece
-    return ids
+    return encoded(text, trained(), pattern=GPT2)
 
 
 @cache
 def in_tokenizers(normalization: str | None) -> tokenizers.Tokenizer:
     data = dump_byte_level_bpe(
-        tokens=tokens(),
+        tokens=token_bytes(trained()),
         merges=trained(),
         special_tokens={"<|end|>": 296},
         pattern=GPT2,
@@ -146,7 +110,7 @@ def in_tokenizers(normalization: str | None) -> tokenizers.Tokenizer:
 
 @cache
 def in_tiktoken() -> tiktoken.Encoding:
-    ranks = parse_ranks(dump_ranks(tokens()), path=PATH)
+    ranks = parse_ranks(dump_ranks(token_bytes(trained())), path=PATH)
     return to_encoding("test", pattern=GPT2, ranks=ranks, special_tokens={"<|end|>": 296})
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import unicodedata
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import regex
 import tokenizers
+from support.textbook_bpe import BYTES, GPT2, encoded, learned, token_bytes
 
 from tokbench.errors import ConversionError
 from tokbench.formats.tiktoken import to_encoding
@@ -26,9 +25,8 @@ from tokbench.store.saveable import self_test_texts
 if TYPE_CHECKING:
     from pathlib import Path
 
-Pair = tuple[int, int]
+    from support.textbook_bpe import Pair
 
-GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 GPT4 = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
@@ -37,7 +35,6 @@ GPT4_FOR_ONIGURUMA = GPT4.replace("{1,3}+", "{1,3}")  # its {1,3}+ repeats the g
 TRAINING_TEXT = (
     "the cat, the hat and the 1234 mat; aaaa aaab das Haus, дом дома, 東京 東京都 तमिल\n    if x:\n" * 3
 )
-BYTES = [bytes([byte]) for byte in range(256)]
 MERGES = 50
 FIRST_SPECIAL = 256 + MERGES
 SPECIALS = ("<|end|>", " <s>", "｜▁｜", "[MASK]")
@@ -55,48 +52,13 @@ TEXTS = (
 )
 
 
-def merged(ids: list[int], pair: Pair, new: int) -> list[int]:
-    """One merge, left to right without overlap."""
-    result: list[int] = []
-    for id in ids:
-        result.append(id)
-        if result[-2:] == list(pair):
-            result[-2:] = [new]
-    return result
-
-
 @cache
 def trained(pattern: str | None, count: int = MERGES) -> tuple[Pair, ...]:
-    """The textbook: the most frequent pair, ties to the smallest ids, again and again."""
-    words = [list(word.encode()) for word in split(pattern, TRAINING_TEXT)]
-    merges: list[Pair] = []
-    for new in range(256, 256 + count):
-        pairs = [pair for word in words for pair in pairwise(word)]
-        merges.append(min(set(pairs), key=lambda pair: (-pairs.count(pair), pair)))
-        words = [merged(word, merges[-1], new) for word in words]
-    return tuple(merges)
-
-
-def split(pattern: str | None, text: str) -> list[str]:
-    return regex.findall(pattern, text) if pattern else [text]
-
-
-def token_bytes(merges: tuple[Pair, ...]) -> list[bytes]:
-    tokens = list(BYTES)
-    for left, right in merges:
-        tokens.append(tokens[left] + tokens[right])
-    return tokens
+    return learned(TRAINING_TEXT, pattern=pattern, count=count)
 
 
 def encode(pattern: str | None, text: str) -> list[int]:
-    """The law: in every pre-token, the merges one after another."""
-    ids: list[int] = []
-    for word in split(pattern, text):
-        piece = list(word.encode())
-        for new, pair in enumerate(trained(pattern), start=256):
-            piece = merged(piece, pair, new)
-        ids += piece
-    return ids
+    return encoded(text, trained(pattern), pattern=pattern)
 
 
 def beside(special_tokens: dict[str, int]) -> bytes:
