@@ -15,7 +15,6 @@ from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.core.unique_names import unique_names
 from tokbench.errors import ConfigError, TrainingError
-from tokbench.evaluation import candidates as candidates_module
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment, align, lines_of
 from tokbench.evaluation.candidates import Candidate, train_candidates
 from tokbench.evaluation.comparison import Comparison, compare_candidates
@@ -361,7 +360,7 @@ def test_candidates_have_one_size_and_baselines_their_own() -> None:
 
 def test_the_size_is_never_smaller_than_the_smallest() -> None:
     trained = train_candidates(holdout_of(TEXT), backends=("bpe",), baselines=())
-    assert trained.vocab_size == candidates_module._SMALLEST
+    assert trained.vocab_size == 512
     assert trained.candidates[0].tokenizer.info.vocab_size < trained.vocab_size
 
 
