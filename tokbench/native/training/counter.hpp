@@ -109,7 +109,11 @@ class Counter {
     for (State& state : states_) {
       extra_.add(state.totals);
       counts_.take(state.table);
+      state.table.release();
     }
+    free_buffers_.clear();
+    documents_ = {};
+    source_bytes_ = {};
   }
 
   // Waits until what has arrived is counted, but for the end of a source that may go on; then more may be added.
@@ -140,6 +144,7 @@ class Counter {
   void add_totals(const CounterTotals& totals) { extra_.add(totals); }
   const CounterTotals& totals() const { return extra_; }
   const PretokenCounts& counts() const { return counts_; }
+  PretokenCounts& counts() { return counts_; }
 
  private:
   struct Batch {

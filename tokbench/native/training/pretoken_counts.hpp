@@ -13,7 +13,7 @@ namespace tokbench {
 // be joined at the end, and two threads meet only where they empty into the same partition.
 class PretokenCounts {
  public:
-  explicit PretokenCounts(std::uint64_t seed) : seed_(seed) {
+  explicit PretokenCounts(std::uint64_t seed) {
     for (auto& partition : partitions_) partition = std::make_unique<Partition>(seed);
   }
 
@@ -52,7 +52,7 @@ class PretokenCounts {
   void clear() {
     for (auto& partition : partitions_) {
       const std::lock_guard lock(partition->mutex);
-      partition->table = PretokenTable(seed_, kPartitionBits);
+      partition->table.release();
     }
   }
 
@@ -71,6 +71,15 @@ class PretokenCounts {
   template <class Sink>
   void for_each(Sink sink) const {
     for (const auto& partition : partitions_) partition->table.for_each(sink);
+  }
+
+  // The same, but gives the memory of what was read back: nothing is left.
+  template <class Sink>
+  void take_each(Sink sink) {
+    for (const auto& partition : partitions_) {
+      partition->table.for_each(sink);
+      partition->table.release();
+    }
   }
 
   // The same in parts, each of which a thread of its own may take.
@@ -97,7 +106,6 @@ class PretokenCounts {
   static std::size_t part_of(std::uint64_t hash) { return hash >> (64 - kPartitionBits); }
   Partition& partition_of(std::uint64_t hash) { return *partitions_[part_of(hash)]; }
 
-  std::uint64_t seed_;
   std::unique_ptr<Partition> partitions_[kParts];
 };
 

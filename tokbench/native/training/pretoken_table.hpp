@@ -123,10 +123,13 @@ class PretokenTable {
   // Forgets all entries, and keeps the room that they had, up to a bound.
   void clear() {
     std::fill(slots_.begin(), slots_.end(), Slot{});
-    if (long_bytes_.capacity() > kMostKeptBytes) long_bytes_ = {};
+    if (long_bytes_.capacity() > kMostKeptBytes) long_bytes_ = std::vector<Byte>();  // not {}, which keeps the room
     long_bytes_.clear();
     size_ = 0;
   }
+
+  // Forgets all entries and the room that they had.
+  void release() { *this = PretokenTable(seed_, partition_bits_); }
 
   std::size_t size() const { return size_; }
 
