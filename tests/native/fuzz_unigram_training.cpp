@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input(data, size);
   const PieceOptions piece_options{1 + input.below(8), input.below(2) != 0, input.below(2) != 0, input.below(2) != 0, input.below(2) != 0, false};
   const auto threads = static_cast<unsigned>(2 + input.below(2));
-  const std::size_t more = input.below(60), pruned_more = input.below(8);
+  const std::size_t more = input.below(60), pruned_more = input.below(8), most_seeds = 1 + input.below(200);
   const auto rounds = static_cast<unsigned>(1 + input.below(3));
   const double kept_share = 0.25 + 0.25 * static_cast<double>(input.below(3));
   const std::uint64_t seed = input.word();
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (segments.size() == 0) return 0;
 
   const std::size_t letters = segments.alphabet.size() - 1;
-  const TrainingOptions options{letters + more, 1000, letters + more + pruned_more, kept_share, rounds, 1};
+  const TrainingOptions options{letters + more, most_seeds, letters + more + pruned_more, kept_share, rounds, 1};
   const std::vector<TrainedPiece> pieces = trained(segments, rules, options, 1), same = trained(segments, rules, options, threads);
   CHECK(pieces.size() == same.size());
   CHECK(pieces.size() <= options.size);

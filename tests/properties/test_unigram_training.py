@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -50,6 +51,7 @@ def learned(
     )
     counter.add_texts(texts)
     counter.finish()
+    counted = (counter.words, counter.distinct)
     starts, scripts = script_arrays()
     text = module.training_text(
         counter,
@@ -61,7 +63,7 @@ def learned(
         required=list(required),
         **rules,
     )
-    seen = (counter.words, counter.distinct, text.num_characters, text.distinct, text.alphabet)
+    seen = (*counted, text.num_characters, text.distinct, text.alphabet)
     if not text.distinct:
         return seen
     wanted = max(size, text.alphabet)
@@ -107,6 +109,26 @@ def learned(
 )
 def test_the_kernel_learns_what_the_definition_says(texts: list[str], **options: Any) -> None:
     assert learned(native, texts, **options) == learned(fallback, texts, **options)
+
+
+def test_of_many_substrings_the_best_are_the_seeds() -> None:
+    """More than are in memory at a time."""
+    letters = Random(7)
+    words = ["".join(letters.choices("abcdé", k=letters.randint(4, 12))) for _ in range(2500)]
+    options: dict[str, Any] = {
+        "rules": {
+            "longest": 8,
+            "split_by_script": True,
+            "split_by_number": True,
+            "split_by_whitespace": True,
+            "split_digits": False,
+            "whitespace_only": True,
+        },
+        "spacing": {"dummy_prefix": True, "collapse": False},
+        "size": 40,
+        "most_seeds": 50,
+    }
+    assert learned(native, [" ".join(words)], **options) == learned(fallback, [" ".join(words)], **options)
 
 
 @given(texts=texts, rules=rules)

@@ -74,7 +74,8 @@ class Kernel:
         new_counter: keyword arguments dummy_prefix (a line begins as if a space stood before it), collapse (one space
             for many, none at either end of a line), whole_lines (words are not parted at spaces),
             special_tokens (documents are cut at them), threads, and perhaps seed.
-        training_text: a finished counter and the rules for pieces → a text; see `_unigram_training.pyi`.
+        training_text: a finished counter, whose words it may take away, and the rules for pieces → a text; see
+            `_unigram_training.pyi`.
         train: a text and keyword arguments as `reference.train` has them → (pieces, float64 scores, rounds).
     """
 

@@ -114,13 +114,14 @@ def _learned(
     """Learn pieces from what a counter holds, and make a tokenizer of them."""
     options, kernel, threads = chosen_options(config), current_kernel(), threads_of(config)
     started = time.perf_counter()
+    distinct = counter.distinct  # which the text takes
     text = _training_text(kernel, counter, config, options)
     if text.is_blank:
         raise TrainingError(
             "there is no text to train on", hint="name files with text, or leave out --special-token"
         )
     needed = config.reserved + text.alphabet
-    vocab_size = config.vocab_size or fitted_size(counter.distinct, reserved=needed + 1)
+    vocab_size = config.vocab_size or fitted_size(distinct, reserved=needed + 1)
     if vocab_size < needed:
         raise too_small(vocab_size, needed=needed, config=config)
     pieces = _learn(
@@ -138,7 +139,7 @@ def _learned(
             documents=seen.documents,
             num_bytes=seen.num_bytes,
             pretokens=counter.words,
-            distinct_pretokens=counter.distinct,
+            distinct_pretokens=distinct,
             tokens=None,
             learned_ids=range(0),
             seconds={"reading": reading_seconds, "training": time.perf_counter() - started},

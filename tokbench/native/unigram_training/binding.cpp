@@ -23,7 +23,6 @@ using namespace nb::literals;
 namespace {
 
 constexpr std::uint64_t kSeed = 0x5EED;
-constexpr std::size_t kLongestPiece = 512;
 constexpr std::int64_t kMostCharacters = std::int64_t{1} << 38;  // as units of expected counts they fit into 63 bits
 
 struct TrainingText {
@@ -50,7 +49,7 @@ std::unique_ptr<TrainingText> training_text(LineWordCounter& counter, const Inpu
   auto text = std::make_unique<TrainingText>(TrainingText{std::move(rules), {}, 0});
   const nb::gil_scoped_release unlocked;
   SegmentCounter segments(text->rules, normalizer, cut_at, kSeed);
-  counter.counts().for_each([&](Bytes word, std::int64_t count) { segments.add(word, count); });
+  counter.counts().take_each([&](Bytes word, std::int64_t count) { segments.add(word, count); });
   text->num_characters = segments.num_characters();
   text->segments = segments.finish({coverage, std::move(required)});
   return text;
@@ -174,7 +173,7 @@ NB_MODULE(_unigram_training, module) {
       .def_prop_ro("alphabet", [](const TrainingText& self) { return self.segments.alphabet.size() - 1; });
   module.def("training_text", &training_text, "counter"_a, nb::kw_only(), "starts"_a, "scripts"_a, "longest"_a, "split_by_script"_a,
              "split_by_number"_a, "split_by_whitespace"_a, "split_digits"_a, "whitespace_only"_a, "charsmap"_a, "symbols"_a, "coverage"_a, "required"_a,
-             "The segments of a finished counter's words.");
+             "The segments of a finished counter's words, which it forgets.");
   module.def("train", &train, "text"_a, nb::kw_only(), "size"_a, "most_seeds"_a, "pruned_to"_a, "kept_share"_a, "rounds"_a, "threads"_a,
              "progress"_a.none(), "Learn pieces: (list of them, float64 scores, rounds).");
 }

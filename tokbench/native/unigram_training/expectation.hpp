@@ -9,12 +9,6 @@
 
 namespace tokbench::unigram {
 
-// What the pieces are worth: of those that were dropped, characters are as probable as an unknown one, others impossible.
-struct Weights {
-  std::vector<double> probabilities;
-  std::vector<double> scores;  // their logarithms
-};
-
 // Expected counts are added up as whole numbers of 2^-24: in whatever order, and on whatever threads, the sum is the same.
 inline constexpr double kUnit = 16777216.0;
 
@@ -53,25 +47,23 @@ inline void normalize(Scaled& sum) {
 // One thread's room for segments.
 class SegmentSums {
  public:
-  SegmentSums(const Lattice& lattice, const Weights& weights) : lattice_(lattice), weights_(weights) {}
+  explicit SegmentSums(const Lattice& lattice) : lattice_(lattice) {}
 
   // Adds how often each piece is expected in `count` occurrences of the segment of the positions [start, start + length).
+  // The edges are worth probabilities.
   void add_expected(std::size_t start, std::size_t length, std::int64_t count, std::vector<std::int64_t>& expected) {
     forward_.assign(length + 1, 0.0);
-    backward_.resize(length + 1);
     forward_[0] = 1;
-    for (std::size_t i = 0; i < length; ++i) {
-      const double before = forward_[i];
-      for_each_edge(start + i, [&](std::uint32_t piece, std::size_t size) { forward_[i + size] += before * weights_.probabilities[piece]; });
-    }
+    note_steps(start, length, [&](std::size_t i, const Edge& edge) { forward_[i + edge.length] += forward_[i] * edge.worth; });
     const double weight = static_cast<double>(count) / forward_[length];
+    backward_.resize(length + 1);
     backward_[length] = 1;
     for (std::size_t i = length; i-- > 0;) {
       const double before = forward_[i] * weight;
       double behind = 0;
-      for_each_edge(start + i, [&](std::uint32_t piece, std::size_t size) {
-        const double both = weights_.probabilities[piece] * backward_[i + size];
-        expected[piece] += in_units(before * both);
+      for_each_step_back(i, [&](const Step& step) {
+        const double both = step.worth * backward_[i + step.length];
+        expected[step.piece] += in_units(before * both);
         behind += both;
       });
       backward_[i] = behind;
@@ -81,25 +73,22 @@ class SegmentSums {
   // The same where the probability of a segmentation may be too small for a double.
   void add_expected_of_long(std::size_t start, std::size_t length, std::int64_t count, std::vector<std::int64_t>& expected) {
     scaled_forward_.assign(length + 1, {});
-    scaled_backward_.resize(length + 1);
     scaled_forward_[0] = {1, 0};
-    for (std::size_t i = 0; i < length; ++i) {
+    note_steps(start, length, [&](std::size_t i, const Edge& edge) {
       normalize(scaled_forward_[i]);
-      const Scaled before = scaled_forward_[i];
-      for_each_edge(start + i, [&](std::uint32_t piece, std::size_t size) {
-        add(scaled_forward_[i + size], before.value * weights_.probabilities[piece], before.exponent);
-      });
-    }
+      add(scaled_forward_[i + edge.length], scaled_forward_[i].value * edge.worth, scaled_forward_[i].exponent);
+    });
     const Scaled all = scaled_forward_[length];
     const double weight = static_cast<double>(count) / all.value;
+    scaled_backward_.resize(length + 1);
     scaled_backward_[length] = {1, 0};
     for (std::size_t i = length; i-- > 0;) {
       const Scaled before = {scaled_forward_[i].value * weight, scaled_forward_[i].exponent - all.exponent};
       Scaled behind;
-      for_each_edge(start + i, [&](std::uint32_t piece, std::size_t size) {
-        const Scaled& rest = scaled_backward_[i + size];
-        const double both = weights_.probabilities[piece] * rest.value;
-        expected[piece] += in_units(scaled(before.value * both, before.exponent + rest.exponent));
+      for_each_step_back(i, [&](const Step& step) {
+        const Scaled& rest = scaled_backward_[i + step.length];
+        const double both = step.worth * rest.value;
+        expected[step.piece] += in_units(scaled(before.value * both, before.exponent + rest.exponent));
         add(behind, both, rest.exponent);
       });
       normalize(behind);
@@ -109,42 +98,70 @@ class SegmentSums {
 
   // Calls sink(piece) for the pieces of the best segmentation of the positions [start, start + length), the last one
   // first; of equally good ones, that whose last pieces are longer. Returns its score. `is_whole_left_out`: the piece
-  // that is all of it is none of them.
+  // that is all of it is none of them. The edges are worth scores.
   template <class Sink>
   double best(std::size_t start, std::size_t length, bool is_whole_left_out, Sink sink) {
-    scores_.assign(length + 1, -std::numeric_limits<double>::infinity());
-    scores_[0] = 0;
-    last_.resize(length + 1);
+    best_.assign(length + 1, {-std::numeric_limits<double>::infinity(), kNone, 0});
+    best_[0].score = 0;
     for (std::size_t i = 0; i < length; ++i) {
-      for_each_edge(start + i, [&](std::uint32_t piece, std::size_t size) {
-        if (i + size > length || (is_whole_left_out && size == length)) return;
-        const double score = scores_[i] + weights_.scores[piece];
-        if (score > scores_[i + size]) {
-          scores_[i + size] = score;
-          last_[i + size] = {piece, static_cast<std::uint32_t>(size)};
-        }
+      for_each_edge(start + i, [&](std::uint32_t piece, const Edge& edge) {
+        if (i + edge.length > length || (is_whole_left_out && edge.length == length)) return;
+        const double score = best_[i].score + edge.worth;
+        if (score > best_[i + edge.length].score) best_[i + edge.length] = {score, piece, edge.length};
       });
     }
-    for (std::size_t i = length; i > 0; i -= last_[i].length) sink(last_[i].piece);
-    return scores_[length];
+    for (std::size_t i = length; i > 0; i -= best_[i].length) sink(best_[i].piece);
+    return best_[length].score;
   }
 
  private:
-  struct Last {
+  struct Step {
+    double worth;
     std::uint32_t piece, length;
   };
 
+  struct Best {
+    double score;
+    std::uint32_t piece, length;  // the last one
+  };
+
+  // Calls sink(piece, edge) for the pieces that begin at a position, longer ones first.
   template <class Sink>
   void for_each_edge(std::size_t position, Sink sink) const {
-    const std::uint32_t end = lattice_.begins[position + 1];
-    for (std::uint32_t edge = lattice_.begins[position]; edge < end; ++edge) sink(lattice_.pieces[edge], lattice_.lengths[edge]);
+    for (std::uint32_t piece = lattice_.longest[position]; piece != kNone; piece = lattice_.edges[piece].shorter) {
+      sink(piece, lattice_.edges[piece]);
+    }
+  }
+
+  // Calls sink(i, edge) for all edges of a segment, and notes them: on the way back no piece is looked up again.
+  template <class Sink>
+  void note_steps(std::size_t start, std::size_t length, Sink sink) {
+    steps_.clear();
+    firsts_.resize(length + 1);
+    for (std::size_t i = 0; i < length; ++i) {
+      firsts_[i] = steps_.size();
+      for_each_edge(start + i, [&](std::uint32_t piece, const Edge& edge) {
+        steps_.push_back({edge.worth, piece, edge.length});
+        sink(i, edge);
+      });
+    }
+    firsts_[length] = steps_.size();
+  }
+
+  // Calls sink(step) for those at place i, shorter ones first: the order of a sum.
+  template <class Sink>
+  void for_each_step_back(std::size_t i, Sink sink) const {
+    const Step* const first = steps_.data() + firsts_[i];
+    const Step* step = steps_.data() + firsts_[i + 1];
+    while (step != first) sink(*--step);
   }
 
   const Lattice& lattice_;
-  const Weights& weights_;
-  std::vector<double> forward_, backward_, scores_;
+  std::vector<Step> steps_;          // of a segment
+  std::vector<std::size_t> firsts_;  // of each place in it, and their end
+  std::vector<double> forward_, backward_;
   std::vector<Scaled> scaled_forward_, scaled_backward_;
-  std::vector<Last> last_;
+  std::vector<Best> best_;
 };
 
 }  // namespace tokbench::unigram

@@ -13,6 +13,7 @@ namespace tokbench::unigram {
 
 inline constexpr std::uint32_t kSpace = 0x2581;  // ▁
 inline constexpr std::uint32_t kCodePoints = 0x110000;
+inline constexpr std::size_t kLongestPiece = 512;  // characters: no option may ask for more
 
 using Characters = std::span<const std::uint32_t>;
 

@@ -1,72 +1,58 @@
 // The pieces that training begins with, and where they stand in the segments.
 #pragma once
 
+#include "segment_places.hpp"
+#include "substrings.hpp"
 #include "suffixes.hpp"
 
 namespace tokbench::unigram {
 
-// A substring that is not always followed by the same character: the suffixes of the ranks [left, right) begin with it.
-struct Substring {
-  std::uint64_t score;  // occurrences × characters
-  std::uint32_t left, right;
+// What the sums over segmentations ask of a piece.
+struct Edge {
+  double worth;           // its probability, or the logarithm of that: what is summed up
+  std::uint32_t shorter;  // the longest other piece that it begins with, or kNone
   std::uint16_t length;
 };
 
-// What a piece is, and one place where it stands in the codes.
-struct Piece {
-  std::uint32_t position;
-  std::uint16_t length;
-};
+inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-// For each position of the codes, the pieces that begin there, shorter ones first. A piece's number is its index.
+// All pieces that begin at a position are beginnings of the longest one.
 struct Lattice {
-  std::vector<std::uint32_t> begins;  // of the edges of each position, and the end of all
-  std::vector<std::uint32_t> pieces;  // of each edge
-  std::vector<std::uint16_t> lengths;
+  std::vector<std::uint32_t> longest;  // the piece at each position of the codes
+  std::vector<Edge> edges;             // of each piece
 };
 
 struct Seeds {
-  std::vector<Piece> pieces;
-  std::vector<std::uint64_t> scores;
   Lattice lattice;
+  std::vector<std::uint32_t> positions;  // for each piece, one where it stands in the codes
+  std::vector<std::uint64_t> scores;
 };
 
 class SeedFinder {
  public:
   SeedFinder(const Segments& segments, const PieceRules& rules, unsigned threads, const StopSign& sign)
-      : segments_(segments), rules_(rules), threads_(threads), sign_(sign), suffixes_(segments, rules.options().longest, threads, sign) {
-    segment_of_.resize(segments.codes.size());
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      std::fill(segment_of_.begin() + segments.starts[i], segment_of_.begin() + segments.starts[i + 1], static_cast<std::uint32_t>(i));
-    }
-  }
+      : segments_(segments), rules_(rules), threads_(threads), sign_(sign), suffixes_(segments, rules.options().longest, threads, sign) {}
 
   // All characters, and of the substrings that may be pieces `most`: those of the highest score, of the same score the
   // alphabetically first.
   Seeds find(std::size_t most) {
-    std::vector<Substring> chosen = substrings();
-    const auto is_better = [](const Substring& a, const Substring& b) {
-      if (a.score != b.score) return a.score > b.score;
-      return a.left != b.left ? a.left < b.left : a.length < b.length;
-    };
-    if (chosen.size() > most) {
-      std::nth_element(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(most), chosen.end(), is_better);
-      chosen.resize(most);
-      chosen.shrink_to_fit();
-    }
+    std::vector<Substring> chosen = substrings(most);
+    suffixes_.forget_common();
     for (std::size_t code = 1; code < segments_.alphabet.size(); ++code) {
-      const auto left = static_cast<std::uint32_t>(suffixes_.first(code)), right = static_cast<std::uint32_t>(suffixes_.first(code + 1));
-      if (left != right) chosen.push_back({segments_.occurrences[code], left, right, 1});
+      const std::size_t left = suffixes_.first(code), right = suffixes_.first(code + 1);
+      if (left != right) chosen.emplace_back(segments_.occurrences[code], 1, left, right);
     }
     sign_.check();
-    std::sort(chosen.begin(), chosen.end(), is_better);
+    std::sort(chosen.begin(), chosen.end(), [](const Substring& a, const Substring& b) { return a.is_better_than(b); });
     sign_.check();
     Seeds seeds;
-    for (const Substring& each : chosen) {
-      seeds.pieces.push_back({suffixes_.position(each.left), each.length});
-      seeds.scores.push_back(each.score);
-    }
     seeds.lattice = lattice(chosen);
+    seeds.positions.reserve(chosen.size());
+    seeds.scores.reserve(chosen.size());
+    for (const Substring& each : chosen) {
+      seeds.positions.push_back(suffixes_.position(each.left()));
+      seeds.scores.push_back(each.score());
+    }
     return seeds;
   }
 
@@ -76,31 +62,38 @@ class SeedFinder {
     std::uint64_t occurrences;
   };
 
-  std::vector<Substring> substrings() {
-    std::vector<std::vector<Substring>> found(std::max(threads_, 1u));
-    std::atomic<std::size_t> next{0};
+  // One thread's.
+  struct Search {
+    const SegmentPlaces& places;
+    BestSubstrings& best;
+    std::vector<Open> open;
+    std::vector<Substring> found;
+  };
+
+  static constexpr std::size_t kFoundAtOnce = 1 << 10;
+
+  std::vector<Substring> substrings(std::size_t most) const {
+    const SegmentPlaces places(segments_);
+    BestSubstrings best(most, 2 * suffixes_.size());
     Turns turns(segments_.alphabet.size());
     run_on(threads_, [&] {
-      std::vector<Substring>& mine = found[next.fetch_add(1)];
+      Search search{places, best, {}, {}};
       for (std::size_t code; turns.take(code);) {
         sign_.check();
-        if (code != 0) find_in(suffixes_.first(code), suffixes_.first(code + 1), mine);
+        if (code != 0) find_in(suffixes_.first(code), suffixes_.first(code + 1), search);
       }
+      best.take(search.found);
     });
-    for (std::size_t i = 1; i < found.size(); ++i) {
-      found[0].insert(found[0].end(), found[i].begin(), found[i].end());
-      found[i] = {};
-    }
-    return std::move(found[0]);
+    return best.finish();
   }
 
   // The substrings of the suffixes of some ranks, which begin with the same character as no others do.
   // Source: Abouelhoda et al. 2004, "Replacing suffix trees with enhanced suffix arrays", algorithm 4.4.
-  void find_in(std::size_t first, std::size_t end, std::vector<Substring>& found) {
-    std::vector<Open> open;
+  void find_in(std::size_t first, std::size_t end, Search& search) const {
+    std::vector<Open>& open = search.open;
     for (std::size_t rank = first; rank < end; ++rank) {
-      if (rank != first) close(open, suffixes_.common(rank), rank, found);
-      const std::uint32_t position = suffixes_.position(rank), segment = segment_of_[position];
+      if (rank != first) close(suffixes_.common(rank), rank, search);
+      const std::size_t position = suffixes_.position(rank), segment = search.places.segment_of(position);
       const std::size_t length = std::min<std::size_t>(segments_.starts[segment + 1] - 1 - position, rules_.options().longest + 1);
       const auto count = static_cast<std::uint64_t>(segments_.counts[segment]);
       if (!open.empty() && open.back().length == length) {
@@ -109,15 +102,16 @@ class SeedFinder {
         open.push_back({length, rank, count});
       }
     }
-    if (first != end) close(open, 0, end, found);
+    if (first != end) close(0, end, search);
   }
 
   // Ends the substrings that are longer than what the next suffix has in common with the one before.
-  void close(std::vector<Open>& open, std::size_t common, std::size_t right, std::vector<Substring>& found) {
+  void close(std::size_t common, std::size_t right, Search& search) const {
+    std::vector<Open>& open = search.open;
     while (!open.empty() && open.back().length > common) {
       const Open closed = open.back();
       open.pop_back();
-      note(closed, right, found);
+      note(closed, right, search);
       if (!open.empty() && open.back().length >= common) {
         open.back().occurrences += closed.occurrences;
       } else if (common != 0) {
@@ -126,52 +120,50 @@ class SeedFinder {
     }
   }
 
-  void note(const Open& closed, std::size_t right, std::vector<Substring>& found) const {
+  void note(const Open& closed, std::size_t right, Search& search) const {
     if (closed.length < 2 || closed.length > rules_.options().longest || closed.occurrences < 2) return;
-    const std::uint32_t* const codes = segments_.codes.data() + suffixes_.position(closed.left);
-    std::uint32_t characters[512];
-    for (std::size_t i = 0; i < closed.length; ++i) characters[i] = segments_.alphabet[codes[i]];
+    const std::uint64_t score = closed.occurrences * closed.length;
+    if (!search.best.may_take(score)) return;
+    const std::size_t position = suffixes_.position(closed.left);
+    std::uint32_t characters[kLongestPiece];
+    for (std::size_t i = 0; i < closed.length; ++i) characters[i] = segments_.alphabet[segments_.codes[position + i]];
     if (!rules_.allow({characters, closed.length})) return;
-    found.push_back({closed.occurrences * closed.length, static_cast<std::uint32_t>(closed.left), static_cast<std::uint32_t>(right),
-                     static_cast<std::uint16_t>(closed.length)});
+    search.found.emplace_back(score, closed.length, closed.left, right);
+    if (search.found.size() == kFoundAtOnce) search.best.take(search.found);
   }
 
-  // Where the chosen ones stand: those around a rank are nested, and are its edges from the outermost on.
+  // Where the chosen ones stand: those around a rank are nested.
   Lattice lattice(const std::vector<Substring>& chosen) const {
     std::vector<std::uint32_t> order(chosen.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return chosen[a].left != chosen[b].left ? chosen[a].left < chosen[b].left : chosen[a].length < chosen[b].length;
+      return chosen[a].left() != chosen[b].left() ? chosen[a].left() < chosen[b].left() : chosen[a].length() < chosen[b].length();
     });
+    sign_.check();
     Lattice made;
-    made.begins.assign(segments_.codes.size() + 1, 0);
-    std::uint64_t total = 0;
-    for_each_rank(chosen, order, [&](std::uint32_t position, std::span<const std::uint32_t> around) {
-      made.begins[position + 1] = static_cast<std::uint32_t>(around.size());
-      total += around.size();
-    });
-    if (total > 0xFFFFFFFFu) throw std::length_error("the text has too many distinct words");
-    for (std::size_t i = 1; i < made.begins.size(); ++i) made.begins[i] += made.begins[i - 1];
-    made.pieces.resize(total);
-    made.lengths.resize(total);
-    for_each_rank(chosen, order, [&](std::uint32_t position, std::span<const std::uint32_t> around) {
-      std::uint32_t edge = made.begins[position];
-      for (const std::uint32_t piece : around) {
-        made.lengths[edge] = chosen[piece].length;
-        made.pieces[edge++] = piece;
+    made.longest.assign(segments_.codes.size(), kNone);
+    made.edges.resize(chosen.size());
+    Turns turns(segments_.alphabet.size());
+    run_on(threads_, [&] {
+      for (std::size_t code; turns.take(code);) {
+        if (code != 0) place(chosen, order, suffixes_.first(code), suffixes_.first(code + 1), made);
       }
     });
     return made;
   }
 
-  template <class Sink>
-  void for_each_rank(const std::vector<Substring>& chosen, const std::vector<std::uint32_t>& order, Sink sink) const {
-    std::vector<std::uint32_t> around;
-    std::size_t next = 0;
-    for (std::size_t rank = 0; rank < suffixes_.size(); ++rank) {
-      while (!around.empty() && chosen[around.back()].right <= rank) around.pop_back();
-      for (; next < order.size() && chosen[order[next]].left == rank; ++next) around.push_back(order[next]);
-      sink(suffixes_.position(rank), std::span<const std::uint32_t>(around));
+  // The same for the suffixes of some ranks, which begin with the same character as no others do.
+  void place(const std::vector<Substring>& chosen, const std::vector<std::uint32_t>& order, std::size_t first, std::size_t end, Lattice& made) const {
+    const auto is_before = [&](std::uint32_t piece, std::size_t rank) { return chosen[piece].left() < rank; };
+    auto next = std::lower_bound(order.begin(), order.end(), first, is_before);
+    std::uint32_t around = kNone;
+    for (std::size_t rank = first; rank < end; ++rank) {
+      while (around != kNone && chosen[around].right() <= rank) around = made.edges[around].shorter;
+      for (; next != order.end() && chosen[*next].left() == rank; ++next) {
+        made.edges[*next] = {0, around, chosen[*next].length()};
+        around = *next;
+      }
+      made.longest[suffixes_.position(rank)] = around;
     }
   }
 
@@ -180,7 +172,6 @@ class SeedFinder {
   unsigned threads_;
   const StopSign& sign_;
   Suffixes suffixes_;
-  std::vector<std::uint32_t> segment_of_;  // of each position
 };
 
 }  // namespace tokbench::unigram

@@ -4,6 +4,7 @@
 // probabilities multiply. "word," and "word." share the segment "word", and training sees it once.
 #pragma once
 
+#include "codes.hpp"
 #include "normalization/normalizer.hpp"
 #include "piece_rules.hpp"
 #include "training/pretoken_counts.hpp"
@@ -13,7 +14,7 @@ namespace tokbench::unigram {
 struct Segments {
   std::vector<std::uint32_t> alphabet;      // the character of each code: ascending, and 0 at code 0, which ends a segment
   std::vector<std::uint64_t> occurrences;   // of each code
-  std::vector<std::uint32_t> codes;         // of all segments, each behind the other with a 0 at its end
+  Codes codes;                              // of all segments, each behind the other with a 0 at its end
   std::vector<std::uint32_t> starts;        // of each segment in `codes`, and where all end
   std::vector<std::int64_t> counts;         // of each segment
   std::size_t size() const { return counts.size(); }
@@ -29,7 +30,7 @@ class SegmentCounter {
  public:
   // `seed`: that of the counter whose words are added. `normalizer` leaves spaces as they are, and knows no symbols: words are cut at them.
   SegmentCounter(const PieceRules& rules, const Normalizer& normalizer, const Symbols& symbols, std::uint64_t seed)
-      : rules_(rules), normalizer_(normalizer), symbols_(symbols), table_(seed ^ kSeedOfSegments), occurrences_(kCodePoints), seed_(seed) {}
+      : rules_(rules), normalizer_(normalizer), symbols_(symbols), counts_(seed ^ kSeedOfSegments), occurrences_(kCodePoints), seed_(seed) {}
 
   // A word of valid UTF-8 with its spaces.
   void add(Bytes word, std::int64_t count) {
@@ -57,15 +58,21 @@ class SegmentCounter {
       made.occurrences.resize(code + 1);
       made.occurrences[code] = occurrences_[made.alphabet[code]];
     }
-    occurrences_ = {};
-    PretokenTable known(seed_ ^ kSeedOfKnown);
-    table_.for_each([&](Bytes segment, std::int64_t count) { add_known(known, segment, count, code_of); });
-    table_ = PretokenTable(seed_);  // frees it
-    std::size_t size = 0;
-    known.for_each([&](Bytes segment, std::int64_t) { size += segment.size() + 1; });
-    made.codes.reserve(size);
-    known.for_each([&](Bytes segment, std::int64_t count) {
-      if (made.codes.size() + segment.size() >= kMostCodes) throw std::length_error("the text has too many distinct words");
+    occurrences_ = std::vector<std::uint64_t>();
+    add_known_parts(code_of);
+    std::size_t size = 0, num_codes = 0;
+    counts_.for_each([&](Bytes segment, std::int64_t) {
+      if (!is_known(segment, code_of)) return;
+      ++size;
+      ++num_codes;
+      for_each_character(segment, [&](std::uint32_t, std::size_t, std::size_t) { ++num_codes; });
+    });
+    if (num_codes >= kMostCodes) throw std::length_error("the text has too many distinct words");
+    made.codes.reserve(num_codes);
+    made.starts.reserve(size + 1);
+    made.counts.reserve(size);
+    counts_.take_each([&](Bytes segment, std::int64_t count) {
+      if (!is_known(segment, code_of)) return;
       made.starts.push_back(static_cast<std::uint32_t>(made.codes.size()));
       made.counts.push_back(count);
       for_each_character(segment, [&](std::uint32_t c, std::size_t, std::size_t) { made.codes.push_back(code_of[c]); });
@@ -77,7 +84,7 @@ class SegmentCounter {
 
  private:
   // A table that is filled in the order of another one of the same seed is crowded at its beginning.
-  static constexpr std::uint64_t kSeedOfSegments = 1 << 8, kSeedOfKnown = 1 << 9;
+  static constexpr std::uint64_t kSeedOfSegments = 1 << 8, kSeedOfParts = 1 << 9;
   static constexpr std::size_t kMostCodes = std::size_t{1} << 31;
 
   void add_raw(Bytes part, std::int64_t count) {
@@ -143,41 +150,46 @@ class SegmentCounter {
         num_characters_ += times;
       }
       if (PieceRules::is_in_no_piece(c)) {
-        count_segment(table_, part.subspan(start, from - start), count);
+        count_segment(counts_, part.subspan(start, from - start), count);
         start = to;
         before = 0;
         return;
       }
       if (before != 0 && rules_.are_parted(before, c)) {
-        count_segment(table_, part.subspan(start, from - start), count);
+        count_segment(counts_, part.subspan(start, from - start), count);
         start = from;
       }
       before = c;
     });
-    count_segment(table_, part.subspan(start), count);
+    count_segment(counts_, part.subspan(start), count);
   }
 
-  // A table reads 16 bytes whatever the length.
-  TOKBENCH_NEVER_INLINE void count_segment(PretokenTable& table, Bytes segment, std::int64_t count) {
-    if (segment.empty()) return;
-    if (segment.size() > kShortWord) {
-      table.add(segment.data(), segment.size(), count);
-      return;
-    }
-    Byte padded[kKeyPadding] = {};
-    std::copy(segment.begin(), segment.end(), padded);
-    table.add(padded, segment.size(), count);
+  // Never inlined: where a compiler knows the size of a short one, it warns of the way that long ones go.
+  TOKBENCH_NEVER_INLINE static void count_segment(PretokenCounts& counts, Bytes segment, std::int64_t count) {
+    if (!segment.empty()) counts.add(segment, count);
   }
 
-  // The parts of a segment between characters that no piece is made of.
-  void add_known(PretokenTable& known, Bytes segment, std::int64_t count, const std::vector<std::uint32_t>& code_of) {
-    std::size_t start = 0;
-    for_each_character(segment, [&](std::uint32_t c, std::size_t from, std::size_t to) {
-      if (code_of[c] != 0) return;
-      count_segment(known, segment.subspan(start, from - start), count);
-      start = to;
+  using CodeOf = std::vector<std::uint32_t>;  // by character; 0 for one that no piece is made of
+
+  static bool is_known(Bytes segment, const CodeOf& code_of) {
+    bool is_known = true;
+    for_each_character(segment, [&](std::uint32_t c, std::size_t, std::size_t) { is_known &= code_of[c] != 0; });
+    return is_known;
+  }
+
+  // Of segments with characters that no piece is made of, the parts between these; they themselves stay, and are skipped.
+  void add_known_parts(const CodeOf& code_of) {
+    PretokenCounts parts(seed_ ^ kSeedOfParts);
+    counts_.for_each([&](Bytes segment, std::int64_t count) {
+      std::size_t start = 0;
+      for_each_character(segment, [&](std::uint32_t c, std::size_t from, std::size_t to) {
+        if (code_of[c] != 0) return;
+        count_segment(parts, segment.subspan(start, from - start), count);
+        start = to;
+      });
+      if (start != 0) count_segment(parts, segment.subspan(start), count);
     });
-    count_segment(known, segment.subspan(start), count);
+    parts.for_each([&](Bytes part, std::int64_t count) { count_segment(counts_, part, count); });
   }
 
   // The required characters, and the most frequent ones, of the same count the smaller ones first, until their share is
@@ -212,7 +224,7 @@ class SegmentCounter {
   const Normalizer& normalizer_;
   const Symbols& symbols_;
   NormalizedText normal_;
-  PretokenTable table_;
+  PretokenCounts counts_;
   std::vector<std::uint64_t> occurrences_;
   std::uint64_t num_characters_ = 0;
   std::uint64_t seed_;

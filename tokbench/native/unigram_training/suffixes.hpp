@@ -37,6 +37,7 @@ class Suffixes {
 
   // The characters that it has in common with the one before; 0 where their first ones differ.
   std::uint16_t common(std::size_t rank) const { return common_[rank]; }
+  void forget_common() { common_ = std::vector<std::uint16_t>(); }
 
   // The ranks of suffixes that begin with a code: [first(code), first(code + 1)).
   std::size_t first(std::size_t code) const { return firsts_[code]; }
@@ -51,9 +52,9 @@ class Suffixes {
 
   // In buckets by the first character, each in the order of positions.
   void partition() {
-    const std::vector<std::uint32_t>& codes = segments_.codes;
+    const Codes& codes = segments_.codes;
     firsts_.assign(segments_.alphabet.size() + 1, 0);
-    for (const std::uint32_t code : codes) firsts_[code + 1] += code != 0;
+    for (std::size_t i = 0; i < codes.size(); ++i) firsts_[codes[i] + 1] += codes[i] != 0;
     for (std::size_t i = 1; i < firsts_.size(); ++i) firsts_[i] += firsts_[i - 1];
     order_.resize(firsts_.back());
     std::vector<std::size_t> next(firsts_.begin(), firsts_.end() - 1);
@@ -68,11 +69,12 @@ class Suffixes {
 
   // Some characters from `depth` on, in one number; nothing follows an end.
   std::uint64_t key_at(std::uint32_t position, std::size_t depth) const {
-    const std::uint32_t* p = segments_.codes.data() + position + depth;
+    std::size_t i = position + depth;
     std::uint64_t key = 0;
-    for (unsigned i = 0; i < per_key_; ++i) {
-      key = key << bits_ | *p;
-      if (*p != 0) ++p;
+    for (unsigned left = per_key_; left > 0; --left) {
+      const std::uint32_t code = segments_.codes[i];
+      key = key << bits_ | code;
+      if (code != 0) ++i;
     }
     return key;
   }
@@ -102,7 +104,7 @@ class Suffixes {
   }
 
   bool is_before(std::uint32_t a, std::uint32_t b, std::size_t depth) const {
-    const std::uint32_t* const codes = segments_.codes.data();
+    const Codes& codes = segments_.codes;
     for (; depth < limit_; ++depth) {
       const std::uint32_t one = codes[a + depth], other = codes[b + depth];
       if (one != other) return one < other;
@@ -112,7 +114,7 @@ class Suffixes {
   }
 
   std::uint16_t common_prefix(std::uint32_t a, std::uint32_t b) const {
-    const std::uint32_t* const codes = segments_.codes.data();
+    const Codes& codes = segments_.codes;
     std::size_t depth = 1;
     while (depth < limit_ && codes[a + depth] == codes[b + depth] && codes[a + depth] != 0) ++depth;
     return static_cast<std::uint16_t>(depth);

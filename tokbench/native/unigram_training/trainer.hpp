@@ -38,14 +38,14 @@ class Trainer {
   Trainer(const Segments& segments, const PieceRules& rules, TrainingOptions options, const StopSign& sign)
       : segments_(segments), options_(options), sign_(sign) {
     Seeds seeds = SeedFinder(segments, rules, options.threads, sign).find(options.most_seeds);
-    pieces_ = std::move(seeds.pieces);
     lattice_ = std::move(seeds.lattice);
+    positions_ = std::move(seeds.positions);
     std::uint64_t total = 0;
     for (const std::uint64_t score : seeds.scores) total += score;
-    is_dropped_.assign(pieces_.size(), false);
-    weights_.scores.resize(pieces_.size());
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      weights_.scores[i] = std::log(static_cast<double>(seeds.scores[i])) - std::log(static_cast<double>(total));
+    is_dropped_.assign(positions_.size(), false);
+    scores_.reserve(positions_.size());
+    for (const std::uint64_t score : seeds.scores) {
+      scores_.push_back(std::log(static_cast<double>(score)) - std::log(static_cast<double>(total)));
     }
     weigh();
   }
@@ -69,17 +69,17 @@ class Trainer {
     for (unsigned round = 0; round < kLastRounds; ++round) {
       const std::vector<std::int64_t> expected = expect();
       std::int64_t sum = 0;
-      for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      for (std::size_t i = 0; i < scores_.size(); ++i) {
         if (!is_dropped_[i]) sum += std::max(expected[i], kLeastUnits);
       }
-      for (std::size_t i = 0; i < pieces_.size(); ++i) {
-        weights_.scores[i] = std::log(static_cast<double>(std::max(expected[i], kLeastUnits)) / static_cast<double>(sum));
+      for (std::size_t i = 0; i < scores_.size(); ++i) {
+        scores_[i] = std::log(static_cast<double>(std::max(expected[i], kLeastUnits)) / static_cast<double>(sum));
       }
       weigh();
     }
     std::vector<TrainedPiece> made;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      if (!is_dropped_[i]) made.push_back({characters_of(pieces_[i]), weights_.scores[i]});
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (!is_dropped_[i]) made.push_back({characters_of(i), scores_[i]});
     }
     for (std::size_t code = 1; code < segments_.alphabet.size(); ++code) {
       if (segments_.occurrences[code] == 0) made.push_back({{segments_.alphabet[code]}, lowest_});
@@ -98,18 +98,22 @@ class Trainer {
   static constexpr double kMostExponent = 600;  // e to this is far from what a double holds
   static constexpr std::size_t kTurn = 2048;    // segments, or pieces
 
-  // The probabilities of scores, and what dropped pieces are worth.
+  // What dropped characters are worth.
   void weigh() {
     lowest_ = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      if (!is_dropped_[i]) lowest_ = std::min(lowest_, weights_.scores[i]);
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (!is_dropped_[i]) lowest_ = std::min(lowest_, scores_[i]);
     }
     unknown_ = lowest_ - kUnknownPenalty;
-    weights_.probabilities.resize(pieces_.size());
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      if (is_dropped_[i]) weights_.scores[i] = pieces_[i].length == 1 ? unknown_ : -std::numeric_limits<double>::infinity();
-      weights_.probabilities[i] = std::exp(weights_.scores[i]);
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (is_dropped_[i]) scores_[i] = unknown_;
     }
+  }
+
+  // What the sums that come next ask for: worth_of(score) of each piece.
+  template <class WorthOf>
+  void let_edges_be_worth(WorthOf worth_of) {
+    for (std::size_t i = 0; i < scores_.size(); ++i) lattice_.edges[i].worth = worth_of(scores_[i]);
   }
 
   // Calls work(sums, segment, counts) for each segment, on all threads; the sum of all threads' counts.
@@ -120,8 +124,8 @@ class Trainer {
     Turns turns((segments_.size() + kTurn - 1) / kTurn);
     run_on(options_.threads, [&] {
       std::vector<std::int64_t>& mine = counts[next.fetch_add(1)];
-      mine.assign(pieces_.size(), 0);
-      SegmentSums sums(lattice_, weights_);
+      mine.assign(scores_.size(), 0);
+      SegmentSums sums(lattice_);
       for (std::size_t turn; turns.take(turn);) {
         sign_.check();
         for (std::size_t i = turn * kTurn; i < std::min(segments_.size(), (turn + 1) * kTurn); ++i) work(sums, i, mine);
@@ -137,6 +141,7 @@ class Trainer {
 
   std::vector<std::int64_t> expect() {
     const auto longest = static_cast<std::size_t>(kMostExponent / -unknown_);
+    let_edges_be_worth([](double score) { return std::exp(score); });
     return over_segments([&](SegmentSums& sums, std::size_t i, std::vector<std::int64_t>& expected) {
       if (const std::size_t length = length_of(i); length <= longest) {
         sums.add_expected(segments_.starts[i], length, segments_.counts[i], expected);
@@ -149,19 +154,21 @@ class Trainer {
   // A sparse prior: what is rarely expected becomes rarer still.
   void maximize(const std::vector<std::int64_t>& expected) {
     std::int64_t sum = 0;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
       if (static_cast<double>(expected[i]) / kUnit < kLeastExpected) is_dropped_[i] = true;
       if (!is_dropped_[i]) sum += expected[i];
     }
     const double of_sum = digamma(static_cast<double>(sum) / kUnit);
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      if (!is_dropped_[i]) weights_.scores[i] = digamma(static_cast<double>(expected[i]) / kUnit) - of_sum;
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (!is_dropped_[i]) scores_[i] = digamma(static_cast<double>(expected[i]) / kUnit) - of_sum;
     }
+    forget_dropped();
     weigh();
   }
 
   // Leaves a share of the pieces: those without which the text would become least probable go first.
   void prune() {
+    let_edges_be_worth([](double score) { return score; });
     const std::vector<std::int64_t> uses = over_segments([&](SegmentSums& sums, std::size_t i, std::vector<std::int64_t>& counts) {
       sums.best(segments_.starts[i], length_of(i), false, [&](std::uint32_t piece) { counts[piece] += segments_.counts[i]; });
     });
@@ -169,7 +176,7 @@ class Trainer {
     const std::size_t size_before = size();
     std::vector<std::uint32_t> candidates;
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
       if (is_dropped_[i]) continue;
       if (losses[i] == kWithout) {
         is_dropped_[i] = true;
@@ -195,18 +202,18 @@ class Trainer {
   void take_best() {
     std::vector<std::uint32_t> others;
     std::size_t num_characters = segments_.alphabet.size() - 1;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      if (pieces_[i].length == 1) {
-        if (is_dropped_[i]) weights_.scores[i] = lowest_;
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (is_character(i)) {
+        if (is_dropped_[i]) scores_[i] = lowest_;
         is_dropped_[i] = false;
-      } else if (!is_dropped_[i]) {
+      } else {
         others.push_back(static_cast<std::uint32_t>(i));
       }
     }
     const std::size_t room = options_.size - num_characters;
     if (others.size() > room) {
       std::sort(others.begin(), others.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return weights_.scores[a] != weights_.scores[b] ? weights_.scores[a] > weights_.scores[b] : a < b;
+        return scores_[a] != scores_[b] ? scores_[a] > scores_[b] : a < b;
       });
       for (std::size_t i = room; i < others.size(); ++i) is_dropped_[others[i]] = true;
     }
@@ -226,22 +233,22 @@ class Trainer {
     }
     sum = static_cast<double>(total);
     const double log_sum = std::log(sum);
-    std::vector<double> losses(pieces_.size(), kWithout);
-    Turns turns((pieces_.size() + kTurn - 1) / kTurn);
+    std::vector<double> losses(scores_.size(), kWithout);
+    Turns turns((scores_.size() + kTurn - 1) / kTurn);
     run_on(options_.threads, [&] {
-      SegmentSums sums(lattice_, weights_);
+      SegmentSums sums(lattice_);
       std::vector<std::uint32_t> others;
       for (std::size_t turn; turns.take(turn);) {
         sign_.check();
-        for (std::size_t i = turn * kTurn; i < std::min(pieces_.size(), (turn + 1) * kTurn); ++i) {
+        for (std::size_t i = turn * kTurn; i < std::min(scores_.size(), (turn + 1) * kTurn); ++i) {
           if (is_dropped_[i] || uses[i] == 0) continue;
-          if (pieces_[i].length == 1) {
+          if (is_character(i)) {
             losses[i] = kIndispensable;
             continue;
           }
           others.clear();
-          const double score = sums.best(pieces_[i].position, pieces_[i].length, true, [&](std::uint32_t piece) { others.push_back(piece); });
-          if (score > weights_.scores[i]) continue;
+          const double score = sums.best(positions_[i], lattice_.edges[i].length, true, [&](std::uint32_t piece) { others.push_back(piece); });
+          if (score > scores_[i]) continue;
           const auto used = static_cast<double>(uses[i]);
           const double log_sum_without = std::log(sum + used * static_cast<double>(others.size() - 1));
           double without = 0;
@@ -256,51 +263,54 @@ class Trainer {
     return losses;
   }
 
-  // Numbers the pieces that are left anew, and closes the gaps between edges. Characters stay, as unknown ones.
+  bool is_character(std::size_t piece) const { return lattice_.edges[piece].length == 1; }
+
+  // Numbers the pieces that are left anew; where a longest one is gone, the next shorter one stands. Characters stay, as
+  // unknown ones.
   void forget_dropped() {
-    std::vector<std::uint32_t> number(pieces_.size(), kNone);
+    const auto is_gone = [&](std::size_t piece) { return is_dropped_[piece] && !is_character(piece); };
+    std::vector<std::uint32_t> number(scores_.size());
     std::uint32_t left = 0;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      if (is_dropped_[i] && pieces_[i].length > 1) continue;
-      number[i] = left;
-      pieces_[left] = pieces_[i];
-      is_dropped_[left] = is_dropped_[i];
-      weights_.scores[left++] = weights_.scores[i];
+    for (std::size_t i = 0; i < number.size(); ++i) {
+      if (!is_gone(i)) number[i] = left++;
     }
-    pieces_.resize(left);
+    if (left == number.size()) return;
+    for (std::size_t i = 0; i < number.size(); ++i) {
+      std::uint32_t piece = static_cast<std::uint32_t>(i);
+      while (is_gone(piece)) piece = lattice_.edges[piece].shorter;  // ends at a character
+      number[i] = number[piece];
+    }
+    const auto renumber = [&](std::uint32_t& piece) {
+      if (piece != kNone) piece = number[piece];
+    };
+    for (Edge& edge : lattice_.edges) renumber(edge.shorter);
+    for (std::uint32_t& piece : lattice_.longest) renumber(piece);
+    for (std::size_t i = 0; i < number.size(); ++i) {
+      if (is_gone(i)) continue;
+      lattice_.edges[number[i]] = lattice_.edges[i];
+      positions_[number[i]] = positions_[i];
+      scores_[number[i]] = scores_[i];
+      is_dropped_[number[i]] = is_dropped_[i];
+    }
+    lattice_.edges.resize(left);
+    positions_.resize(left);
+    scores_.resize(left);
     is_dropped_.resize(left);
-    weights_.scores.resize(left);
-    std::uint32_t edge = 0, end = 0;
-    for (std::size_t position = 0; position + 1 < lattice_.begins.size(); ++position) {
-      const std::uint32_t begin = std::exchange(end, lattice_.begins[position + 1]);
-      lattice_.begins[position] = edge;
-      for (std::uint32_t old = begin; old < end; ++old) {
-        if (const std::uint32_t piece = number[lattice_.pieces[old]]; piece != kNone) {
-          lattice_.lengths[edge] = lattice_.lengths[old];
-          lattice_.pieces[edge++] = piece;
-        }
-      }
-    }
-    lattice_.begins.back() = edge;
-    lattice_.pieces.resize(edge);
-    lattice_.lengths.resize(edge);
   }
 
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
-  std::vector<std::uint32_t> characters_of(const Piece& piece) const {
-    std::vector<std::uint32_t> characters(piece.length);
-    for (std::size_t i = 0; i < characters.size(); ++i) characters[i] = segments_.alphabet[segments_.codes[piece.position + i]];
+  std::vector<std::uint32_t> characters_of(std::size_t piece) const {
+    std::vector<std::uint32_t> characters(lattice_.edges[piece].length);
+    for (std::size_t i = 0; i < characters.size(); ++i) characters[i] = segments_.alphabet[segments_.codes[positions_[piece] + i]];
     return characters;
   }
 
   const Segments& segments_;
   TrainingOptions options_;
   const StopSign& sign_;
-  std::vector<Piece> pieces_;
-  std::vector<std::uint8_t> is_dropped_;
-  Weights weights_;
   Lattice lattice_;
+  std::vector<std::uint32_t> positions_;  // of each piece, as is what follows
+  std::vector<double> scores_;
+  std::vector<std::uint8_t> is_dropped_;
   double lowest_ = 0, unknown_ = 0;
   unsigned round_ = 0;
 };
