@@ -1,262 +1,221 @@
-"""How fast text is encoded and decoded: `python tests/benchmarks/encoding_speed.py [--vocabulary RANKS] TEXT…`
+"""How fast texts are encoded, of any tokenizer: `python tests/benchmarks/encoding_speed.py --tokenizer FILE TEXT…`
 
-For each text (cut into documents of about 20 KB) tokbench and each peer that is installed encode all documents
-on one thread with nothing remembered ("first pass"), twice more ("third pass"), then in one batch on all
-threads ("batch"), and decode the batch; a new one encodes the batch with nothing remembered ("first batch").
-Their ids are compared with tokbench's before a time counts. All take turns, five rounds, each with a new tokenizer;
-medians, in millions of bytes of text a second. Before each time counts, memory is written to and given back:
-a virtual machine gets it from its host at the first touch, and gives it up again when nobody uses it.
+Each text is cut into documents of about 20 KB, which tokbench and each library that runs the tokenizer encode on one
+thread with nothing remembered ("first pass"), twice more ("third pass"), and in a batch on all threads, with nothing
+remembered ("first batch") and once more behind the three passes ("batch"). The libraries, and how they open a
+tokenizer, are those of `tokbench bench --peers`. All take turns in rounds, each with tokenizers that are opened anew;
+medians, in millions of bytes of text a second. Ratios are medians of those of the rounds, to the fastest library
+in each column. Before each time counts, memory is written to and given back: a virtual machine gets it from its
+host at the first touch, and gives it up again when nobody uses it.
 
-The vocabulary is a rank file of the pattern `--pattern`; without one, 32,768 entries are learned from the
-first ten megabytes of the first text.
+The ids are compared before anything is timed; documents that differ are counted. A library that remembers little and
+takes long encodes the beginning of the text alone.
+
+`--into docs/BENCHMARKS.md` writes the tables into a page, in the place of those of the same tokenizer.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
 import os
+import re
+import statistics
 import sys
 import tempfile
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from speed_table import documents_of, heading, speed_table, timed
+from speed_table import documents_of, heading, timed
 
 import tokbench
-from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.backends.bpe.split_patterns import resolve_pattern
-from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.formats.tiktoken import to_encoding
+from tokbench.bench.entrants import Subject, entrant_of, peer_of
+from tokbench.bench.peers import PEERS, peers_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from tokbench.bench.entrants import Entrant
+    from tokbench.bench.runner import Runner
 
-TRAINING_CHARACTERS = 10_000_000
 THREADS = os.cpu_count() or 1
 TOUCHED_BYTES = 1 << 29
-COLUMNS = ("first pass", "third pass", "first batch", "batch", "decoding")
+COLUMNS = ("first pass", "third pass", "first batch", "batch")
+OURS = "tokbench"
+SLOW = {"tiktoken": 20.0, "tokenizers": 2.0, "sentencepiece": 4.0}
+"""Megabytes of a text that is enough to time a library."""
+TRAINING_MEGABYTES = 10
 
 
-class Vocabulary(NamedTuple):
-    """Tokens in the order of their ranks, the file they are in, and the pattern that splits before them."""
+class Row(NamedTuple):
+    """What was measured of one library: documents that differ, and megabytes a second by column, for each round."""
 
-    tokens: list[bytes]
-    path: Path
-    pattern: str
-
-
-class Runner(NamedTuple):
-    """One tokenizer: how it encodes documents on one thread, how in a batch, how it decodes a batch.
-
-    What encodes returns anything that `ids` makes an array of, outside the time that counts.
-    """
-
-    one_by_one: Callable[[Sequence[str]], Any]
-    batch: Callable[[Sequence[str]], Any] | None
-    ids: Callable[[Any], NDArray[np.uint32]]
-    decode: Callable[[NDArray[np.uint32]], bytes] | None = None
+    name: str
+    num_different: int
+    rates: list[dict[str, float]]
 
 
-def joined(parts: Iterable[Any]) -> NDArray[np.uint32]:
-    return np.concatenate([np.asarray(part, dtype=np.uint32) for part in parts])
+def pass_of(runner: Runner) -> Callable[[list[str]], object]:
+    """How it encodes documents on one thread: in one call where it has one."""
+    if runner.encode_batch is not None and runner.can_batch(1, processors=THREADS):
+        return partial(_batch, runner.encode_batch, 1)
+    return lambda texts: [runner.encode(text) for text in texts]
 
 
-def tokbench_runner(vocabulary: Vocabulary) -> Runner:
-    tokenizer = BpeTokenizer.from_ranks(
-        vocabulary.tokens, pattern=resolve_pattern(vocabulary.pattern), kernel=current_kernel()
-    )
-    return Runner(
-        lambda texts: tokenizer.encode_batch(texts, threads=1),
-        lambda texts: tokenizer.encode_batch(texts, threads=THREADS),
-        lambda encoded: encoded.ids,
-        tokenizer.decode_bytes,  # type: ignore[arg-type]
-    )
+def _batch(encode_batch: Callable[[list[str], int], object], threads: int, texts: list[str]) -> object:
+    return encode_batch(texts, threads)
 
 
-def tiktoken_runner(vocabulary: Vocabulary) -> Runner:
-    encoding = to_encoding(
-        "peer",
-        pattern=resolve_pattern(vocabulary.pattern).regex,
-        ranks=[(token, rank) for rank, token in enumerate(vocabulary.tokens)],
-        special_tokens={},
-    )
-    return Runner(
-        lambda texts: [encoding.encode_ordinary(text) for text in texts],
-        lambda texts: encoding.encode_ordinary_batch(list(texts), num_threads=THREADS),
-        joined,
-        lambda ids: encoding.decode_bytes(ids.tolist()),
-    )
-
-
-def gigatoken_runner(vocabulary: Vocabulary) -> Runner:
-    import gigatoken
-
-    names = {"gpt2": "gpt2", "gpt4": "gpt4", "gpt4o": "o200k"}
-    if vocabulary.pattern not in names:
-        raise ValueError(f"it has no pattern {vocabulary.pattern}")
-    peer = gigatoken.Tokenizer.from_tiktoken(vocabulary.path, pretokenizer=names[vocabulary.pattern])
-    return Runner(
-        lambda texts: [peer.encode(text) for text in texts],
-        lambda texts: peer.encode_batch(list(texts)),
-        joined,
-        peer.decode,
-    )
-
-
-def fastokens_runner(vocabulary: Vocabulary) -> Runner:
-    import fastokens
-
-    peer = fastokens.Tokenizer.from_tiktoken(
-        str(vocabulary.path), pattern=resolve_pattern(vocabulary.pattern).regex, special_tokens={}
-    )
-    return Runner(
-        lambda texts: [peer.encode_ordinary(text) for text in texts],
-        lambda texts: peer.encode_batch(list(texts)),
-        lambda encodings: joined(encoding.ids for encoding in encodings),
-    )
-
-
-def tokenizers_runner(vocabulary: Vocabulary) -> Runner:
-    from transformers.convert_slow_tokenizer import TikTokenConverter
-
-    peer = TikTokenConverter(
-        vocab_file=str(vocabulary.path), pattern=resolve_pattern(vocabulary.pattern).oniguruma
-    ).tokenizer()
-    from tokenizers import Regex, pre_tokenizers
-
-    splitting = pre_tokenizers.Split(Regex(resolve_pattern(vocabulary.pattern).oniguruma), "isolated")
-    peer.pre_tokenizer = pre_tokenizers.Sequence(
-        [splitting, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-    )
-    return Runner(
-        lambda texts: [peer.encode(text, add_special_tokens=False) for text in texts],
-        lambda texts: peer.encode_batch_fast(list(texts), add_special_tokens=False),
-        lambda encodings: joined(encoding.ids for encoding in encodings),
-    )
-
-
-def snaptokens_runner(vocabulary: Vocabulary) -> Runner:
-    import snaptokens
-
-    from tokbench.bench.peers.snaptokens import prepare
-    from tokbench.convert.conversion import Source
-
-    tokenizer = tokbench.load(vocabulary.path, pattern=vocabulary.pattern)
-    folder = Path(tempfile.mkdtemp())
-    prepare(Source(tokenizer=tokenizer, description=tokenizer.description()), folder)
-    peer = snaptokens.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    return Runner(
-        lambda texts: [peer.encode(text).ids for text in texts],
-        lambda texts: peer.encode_batch_flat(list(texts)),
-        joined,
-    )
-
-
-def quicktok_runner(vocabulary: Vocabulary) -> Runner:
-    import quicktok
-
-    if not hasattr(quicktok, "from_tiktoken"):
-        raise ValueError("the installed package of this name opens no rank files")
-    peer = quicktok.from_tiktoken(str(vocabulary.path))
-    return Runner(lambda texts: [peer.encode(text) for text in texts], None, joined)
-
-
-RUNNERS: dict[str, Callable[[Vocabulary], Runner]] = {
-    "tokbench": tokbench_runner,
-    "gigatoken": gigatoken_runner,
-    "fastokens": fastokens_runner,
-    "snaptokens": snaptokens_runner,
-    "quicktok": quicktok_runner,
-    "tiktoken": tiktoken_runner,
-    "tokenizers": tokenizers_runner,
-}
-
-
-def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+def seconds(work: Callable[[], object]) -> float:
     np.ones(TOUCHED_BYTES, np.uint8)
-    return timed(work)
+    return timed(work)[0]
 
 
-def measured(
-    make: Callable[[], Runner], texts: list[str], expected: NDArray[np.uint32] | None
-) -> dict[str, float]:
-    """Seconds by column, of a tokenizer that is new; raises where its ids are others."""
-    runner = make()
-    times: dict[str, float] = {}
-    for name in ("first pass", "second pass", "third pass"):
-        times[name], encoded = seconds(lambda: runner.one_by_one(texts))
-    ids = runner.ids(encoded)
-    if expected is not None and not np.array_equal(ids, expected):
-        raise ValueError("its ids are others")
-    if runner.batch is not None:
-        batch = runner.batch
-        times["batch"], _ = seconds(lambda: batch(texts))
-        new = make().batch
-        if new is not None:
-            times["first batch"], _ = seconds(lambda: new(texts))
-    if runner.decode is not None:
-        decode = runner.decode
-        times["decoding"], data = seconds(lambda: decode(ids))
-        if data != "".join(texts).encode():
-            raise ValueError("it decodes to another text")
-    return times
-
-
-def table(path: Path, vocabulary: Vocabulary, names: list[str], *, megabytes: float, rounds: int) -> str:
-    texts = documents_of(path, megabytes=megabytes)
+def rates_of(entrant: Entrant, texts: list[str]) -> dict[str, float]:
+    """Megabytes a second by column, of a tokenizer that is opened anew."""
+    runner = entrant.open()
+    encode = pass_of(runner)
+    times = {name: seconds(lambda: encode(texts)) for name in ("first pass", "second pass", "third pass")}
+    if runner.encode_batch is not None and runner.can_batch(THREADS, processors=THREADS):
+        times["batch"] = seconds(partial(_batch, runner.encode_batch, THREADS, texts))
+        new = entrant.open().encode_batch
+        assert new is not None
+        times["first batch"] = seconds(partial(_batch, new, THREADS, texts))
     size = sum(len(text.encode()) for text in texts) / 1e6
-    expected = tokbench_runner(vocabulary).one_by_one(texts).ids
-    times: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    return {name: size / taken for name, taken in times.items() if name in COLUMNS}
+
+
+def num_different(runner: Runner, expected: Sequence[Sequence[int]], texts: Sequence[str]) -> int:
+    """How many documents have other ids, in both calls together."""
+    different = {
+        number
+        for number, (text, ids) in enumerate(zip(texts, expected, strict=True))
+        if not np.array_equal(runner.encode(text), ids)
+    }
+    if runner.encode_batch is not None:
+        batch = runner.batch_ids(runner.encode_batch(list(texts), THREADS))
+        different |= {
+            number
+            for number, (found, ids) in enumerate(zip(batch, expected, strict=True))
+            if not np.array_equal(found, ids)
+        }
+    return len(different)
+
+
+def entrants_of(path: Path, pattern: str | None, folder: Path, peers: str) -> list[Entrant]:
+    """Ours first, and each library that runs it; the reasons of the others are printed."""
+    options = {"path": str(path)} | ({} if pattern is None else {"pattern": pattern})
+    subject = Subject(OURS, options)
+    ours, tokenizer = entrant_of(subject)
+    found = [ours]
+    for peer in peers_named(peers):
+        opened = peer_of(subject, tokenizer, peer, folder / peer.name)
+        if isinstance(opened, str):
+            print(f"{peer.name} is left out: {opened}", file=sys.stderr)
+        else:
+            found.append(opened)
+    return found
+
+
+def rows_of(entrants: Sequence[Entrant], texts: list[str], *, rounds: int) -> list[Row]:
+    """Compare all of them with ours, and time them in turns."""
+    expected = [entrants[0].runner.encode(text) for text in texts]
+    parts: dict[str, list[str]] = {}
+    differences: dict[str, int] = {}
+    for entrant in entrants:
+        megabytes = SLOW.get(entrant.peer or OURS)
+        parts[entrant.name] = texts if megabytes is None else texts[: _num_documents(texts, megabytes)]
+        part = parts[entrant.name]
+        differences[entrant.name] = num_different(entrant.open(), expected[: len(part)], part)
+    rates: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(rounds):
-        for name in list(names):
-            try:
-                make = RUNNERS[name]
-                times[name].append(measured(lambda make=make: make(vocabulary), texts, expected))  # type: ignore[misc]
-            except (ImportError, ValueError, TypeError, AttributeError) as error:
-                print(f"{name} is left out: {error}", file=sys.stderr)
-                names.remove(name)
-                times.pop(name, None)
-    title = f"{path.name}, {size:.0f} MB, {len(vocabulary.tokens):,} tokens, {vocabulary.pattern}, MB/s"
-    return speed_table(title, COLUMNS, times, megabytes=size)
+        for entrant in entrants:
+            rates[entrant.name].append(rates_of(entrant, parts[entrant.name]))
+    return [Row(entrant.peer or OURS, differences[entrant.name], rates[entrant.name]) for entrant in entrants]
 
 
-def vocabulary_of(path: Path | None, text: Path, pattern: str, folder: Path) -> Vocabulary:
-    if path is not None:
-        rows = [line.split() for line in path.read_bytes().splitlines()]
-        return Vocabulary([base64.b64decode(token) for token, _ in rows], path, pattern)
-    with text.open("rb") as file:
-        learned = file.read(TRAINING_CHARACTERS).decode(errors="ignore")
-    trained = tokbench.train([learned], vocab_size=32_768, pattern=pattern)
-    tokens = [trained.token_bytes(id) for id in range(trained.info.vocab_size)]
-    rows_to_write = [b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens)]
-    (folder / "learned.tiktoken").write_bytes(b"".join(rows_to_write))
-    return Vocabulary(tokens, folder / "learned.tiktoken", pattern)
+def _num_documents(texts: Sequence[str], megabytes: float) -> int:
+    ends = np.cumsum([len(text.encode()) for text in texts])
+    return int(np.searchsorted(ends, megabytes * 1e6)) + 1
+
+
+def table_of(rows: Sequence[Row], title: str) -> str:
+    """A Markdown table of medians, with the ratio to the fastest library below."""
+    lines = [f"| {title} | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
+    for row in rows:
+        differs = f" ({row.num_different} documents differ)" if row.num_different else ""
+        lines.append(f"| {row.name}{differs} | {' | '.join(_cell(row, column) for column in COLUMNS)} |")
+    if len(rows) > 1:
+        ratios = " | ".join(_ratio(rows, column) for column in COLUMNS)
+        lines.append(f"| {OURS} ÷ the fastest other | {ratios} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(row: Row, column: str) -> str:
+    found = [rates[column] for rates in row.rates if column in rates]
+    return f"{statistics.median(found):.3g}" if found else "–"
+
+
+def _ratio(rows: Sequence[Row], column: str) -> str:
+    ratios = []
+    for number, rates in enumerate(rows[0].rates):
+        others = [row.rates[number][column] for row in rows[1:] if column in row.rates[number]]
+        if others:
+            ratios.append(rates[column] / max(others))
+    return f"**{statistics.median(ratios):.2f}**" if ratios else "–"
+
+
+def learned_tokenizer(text: Path, pattern: str | None, folder: Path) -> Path:
+    """A byte-level BPE of 32,768 entries, learned from the beginning of a text."""
+    path = folder / "learned"
+    documents = documents_of(text, megabytes=TRAINING_MEGABYTES)
+    tokbench.train(documents, vocab_size=32_768, pattern=pattern or "gpt4").save(path)
+    return path
+
+
+def written_into(page: Path, name: str, block: str) -> None:
+    """Put a block into a page, in the place of the one of this name, which has to be there."""
+    text = page.read_text(encoding="utf-8")
+    marked = re.compile(rf"(<!-- encoding: {re.escape(name)} -->\n).*?(<!-- end -->\n)", re.DOTALL)
+    replaced, count = marked.subn(lambda found: f"{found[1]}{block}{found[2]}", text)
+    if count != 1:
+        raise SystemExit(f"{page} has {count} places that begin with <!-- encoding: {name} -->")
+    page.write_text(replaced, encoding="utf-8")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("texts", nargs="+", type=Path)
-    parser.add_argument("--vocabulary", type=Path, help="a rank file; by default one is learned")
-    parser.add_argument("--pattern", default="gpt4")
+    parser.add_argument("--tokenizer", type=Path, help="any file or folder; by default a BPE is learned")
+    parser.add_argument("--name", help="what it is called; by default as its file")
+    parser.add_argument("--pattern", help="of a rank file whose content does not tell, or of what is learned")
     parser.add_argument("--megabytes", type=float, default=0, help="of each text; by default all of it")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", choices=RUNNERS, default=list(RUNNERS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peers", default="installed", help="as of tokbench bench")
+    parser.add_argument("--into", type=Path, help="a page to write the tables into")
     arguments = parser.parse_args()
-    peers = [name for name in RUNNERS if name != "tokbench"]
-    print(f"{heading(*peers)}; kernel {current_kernel().name}\n")
-    with tempfile.TemporaryDirectory() as folder:
-        vocabulary = vocabulary_of(arguments.vocabulary, arguments.texts[0], arguments.pattern, Path(folder))
-        for path in arguments.texts:
-            names = [name for name in RUNNERS if name in arguments.only]
-            print(
-                table(path, vocabulary, names, megabytes=arguments.megabytes, rounds=arguments.rounds),
-                flush=True,
-            )
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        path = arguments.tokenizer or learned_tokenizer(arguments.texts[0], arguments.pattern, folder)
+        name = arguments.name or path.stem
+        pattern = arguments.pattern if arguments.tokenizer else None
+        entrants = entrants_of(path, pattern, folder, arguments.peers)
+        peers = [entrant.peer for entrant in entrants if entrant.peer in PEERS]
+        num_tokens = f"{entrants[0].vocab_size:,} tokens"
+        tables = [
+            f"{name}, {num_tokens}. {heading(*filter(None, peers))}; MB/s, {THREADS} threads in batches\n"
+        ]
+        for text in arguments.texts:
+            texts = documents_of(text, megabytes=arguments.megabytes)
+            size = sum(len(one.encode()) for one in texts) / 1e6
+            rows = rows_of(entrants, texts, rounds=arguments.rounds)
+            tables.append(table_of(rows, f"{text.name}, {size:.0f} MB"))
+        block = "\n".join(tables)
+    print(block, flush=True)
+    if arguments.into is not None:
+        written_into(arguments.into, name, block)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def opened(folder: Path) -> Runner:
 
     return Runner(
         version=f"nanotoken {version('nanotoken')}",
-        encode=lambda text: tokenizer.encode(text, add_special_tokens=False).tolist(),
+        encode=lambda text: tokenizer.encode(text, add_special_tokens=False),
         encode_batch=encode_batch,
         batch_ids=_batch_ids,
         threads="one or all",
