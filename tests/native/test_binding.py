@@ -136,18 +136,22 @@ def test_nothing_is_a_text_too(module: Any) -> None:
     assert len(module.Encoder(np.empty((0, 2), np.uint32), None)) == 256
 
 
-@pytest.mark.parametrize("kind", ["a", "é", "漢", "🙂"])
-def test_marks_are_looked_up_in_strings_of_every_width(module: Any, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["a", "é", "漢", "🙂", "\ud800"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_characters_without_a_mark_are_found_in_strings_of_every_width(
+    module: Any, kind: str, threads: int
+) -> None:
     marks = np.zeros(0x110000, np.uint8)
     marks[[ord("a"), ord(kind)]] = 1
+    assert module.unmarked([], marks, threads) == ""
     for size in [0, 1, 63, 64, 65, 200]:
-        assert module.all_marked("a" * size + kind, marks)
-        assert not module.all_marked("a" * size + kind + "b", marks)
-        assert not module.all_marked("b" + kind * size, marks)
+        marked = ["a" * size + kind] * 20
+        assert module.unmarked(marked, marks, threads) == ""
+        assert module.unmarked([*marked, "c" + kind * size + "bc"], marks, threads) == "bc"
     with pytest.raises(ValueError, match="each code point"):
-        module.all_marked(kind, marks[:-1])
+        module.unmarked([kind], marks[:-1], threads)
     with pytest.raises(TypeError):
-        module.all_marked(kind.encode(), marks)
+        module.unmarked([b"a"], marks, threads)
 
 
 def test_results_outlive_what_made_them(module: Any) -> None:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 NUM_CODE_POINTS = 0x110000
 
@@ -19,15 +19,14 @@ class CharacterAgreement(ABC):
     """Decides whether a library and the kernel agree on every character of a text.
 
     Args:
-        settled: a byte for each code point, 1 where the two are known to agree.
-        all_marked: a text and such bytes → whether each of its code points has a 1, or False where that would have to
-            be worked out; the kernel's.
+        settled: a byte for each code point, 0 where the two are not known to agree.
+        unmarked: texts, such bytes and a number of threads → the characters of the texts that have a 0; the kernel's.
     """
 
-    def __init__(self, settled: bytearray, *, all_marked: Callable[[str, bytearray], bool]) -> None:
-        # A byte a code point, so that the kernel can go through a text by marks alone.
+    def __init__(self, settled: bytearray, *, unmarked: Callable[[list[str], bytearray, int], str]) -> None:
+        # A byte a code point, so that the kernel can go through texts by marks alone.
         self._agreed = settled
-        self._all_marked = all_marked
+        self._unmarked = unmarked
         self._disputed: set[str] = set()
         self._all_of_ascii = all(settled[:128])
 
@@ -37,17 +36,34 @@ class CharacterAgreement(ABC):
 
     def covers(self, text: str) -> bool:
         """Whether no character of a text is disputed. Raises `UnicodeEncodeError` for lone surrogates."""
-        if (self._all_of_ascii and text.isascii()) or self._all_marked(text, self._agreed):
-            return True
-        text.encode()  # raises for lone surrogates
-        characters = set(text)
-        unknown = {character for character in characters - self._disputed if not self._agreed[ord(character)]}
-        if unknown:
-            disputed = self.disputed_among(unknown)
-            self._disputed |= disputed
-            for character in unknown - disputed:
-                self._agreed[ord(character)] = 1
-        return self._disputed.isdisjoint(characters)
+        return (self._all_of_ascii and text.isascii()) or self.covers_all([text], 1)
+
+    def covers_all(self, texts: Sequence[str], threads: int) -> bool:
+        """The same of some texts together, on threads."""
+        found = set(self._unmarked(list(texts), self._agreed, threads))
+        if unknown := found - self._disputed:
+            self._ask_about(unknown, texts)
+        return self._disputed.isdisjoint(found)
+
+    def _ask_about(self, characters: set[str], texts: Sequence[str]) -> None:
+        if any("\ud800" <= character <= "\udfff" for character in characters):
+            for text in texts:
+                text.encode()  # raises, and says where
+        disputed = self.disputed_among(characters)
+        self._disputed |= disputed
+        for character in characters - disputed:
+            self._agreed[ord(character)] = self.mark_of(character)
+
+    def mark_of(self, character: str) -> int:
+        """What stands for a character of which the two are known to agree, from 1 to 255."""
+        del character
+        return 1
+
+
+def unmarked_in_python(texts: list[str], marks: bytearray, threads: int) -> str:
+    """The characters of some texts that have a 0 among the marks, without the native kernel."""
+    del threads
+    return "".join(sorted(each for each in set().union(*texts) if not marks[ord(each)]))
 
 
 def only_ascii() -> bytearray:

@@ -91,10 +91,17 @@ class KernelUse(NamedTuple):
         covers: whether the kernel gives the library's ids for a text. Of a text with a lone surrogate it is False,
             or raises UnicodeEncodeError.
         encoder: runs the texts that are covered.
+        covers_all: texts and threads → whether all of them are covered, where that is found out faster than text by
+            text; False also where it is not. Lone surrogates may be overlooked: the encoder raises for them.
     """
 
     covers: Callable[[str], bool]
     encoder: KernelEncoder
+    covers_all: Callable[[Sequence[str], int], bool] | None = None
+
+    def runs_all(self, texts: Sequence[str], threads: int) -> bool:
+        """Whether the kernel runs all of some texts; False also where that is not known at once."""
+        return self.covers_all is not None and len(texts) > 0 and self.covers_all(texts, threads)
 
 
 class KernelSpans(NamedTuple):
@@ -192,6 +199,8 @@ class KernelOrLibrary(BaseTokenizer):
         if use is None:
             return super().encode_batch(texts, special=special, threads=threads)
         with surrogates_named(texts):
+            if use.runs_all(texts, _number(threads)):
+                return Encoded(*use.encoder.encode_batch(list(texts), _number(threads)))
             return divided_ids(
                 texts,
                 where=use.covers,
@@ -210,7 +219,10 @@ class KernelOrLibrary(BaseTokenizer):
         """
         use = self._use_under(special)
         with surrogates_named(texts):
-            if use is not None and len(texts) and all(map(use.covers, texts)):
+            is_ours = use is not None and (
+                use.runs_all(texts, _number(threads)) or all(map(use.covers, texts))
+            )
+            if use is not None and is_ours and len(texts):
                 return use.encoder.count_batch(list(texts), _number(threads))
         return self.encode_batch(texts, special=special, threads=threads).counts
 

@@ -16,7 +16,7 @@ from tokbench.opening.document_encoder import DocumentEncoder
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
     from tokbench.opening.character_bpe import CharacterBpe
@@ -41,11 +41,11 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if special is SpecialPolicy.TEXT:
-            return KernelUse(self._covers, _Late(self, specials=False))
+            return KernelUse(self._covers, _Late(self, specials=False), self._covers_all)
         if not self._description.finds_specials:
             return None
         if special is SpecialPolicy.ENCODE:
-            return KernelUse(self._covers, _Late(self, specials=True))
+            return KernelUse(self._covers, _Late(self, specials=True), self._covers_all)
         return KernelUse(self._covers_without_specials, _Late(self, specials=False))
 
     @cached_property
@@ -66,31 +66,44 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         self._missing -= len(text)
         return self._missing <= 0 and (text.isascii() or self._agrees_on(text))
 
+    def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
+        """Whether all of some texts are covered, where nothing has to be found out of each."""
+        if self._missing > 0 and sum(map(len, texts)) >= self._missing:
+            self._missing = 0
+        if self._missing > 0 or self._single_words:
+            return False
+        normalization = self._description.spaces.normalization
+        return not normalization or (
+            not normalization.is_normal_form and self._agreement.covers_all(texts, threads)
+        )
+
     def _covers_without_specials(self, text: str) -> bool:
         """The same of a text without special tokens. Raises `SpecialTokenError` for others."""
         self._engine_for([text], special=SpecialPolicy.RAISE)
         return self._covers(text)
 
-    @cached_property
-    def _agrees_on(self) -> Callable[[str], bool]:
+    def _agrees_on(self, text: str) -> bool:
         """Whether the kernel knows of the characters of a text what it has to, which it does of ASCII."""
+        if any(map(text.__contains__, self._single_words)):
+            return False
         normalization = self._description.spaces.normalization
-        # The kernel knows of letters beyond ASCII only what split patterns need.
-        single = tuple(token.text for token in self._description.added if token.single_word)
-        agreement = UnicodeAgreement(
+        covered = not normalization or self._agreement.covers(text)
+        return covered and (not normalization.is_normal_form or self._agreement.covers(normalization(text)))
+
+    @cached_property
+    def _single_words(self) -> tuple[str, ...]:
+        """Added tokens that are whole words: of letters beyond ASCII the kernel knows only what split patterns need."""
+        return tuple(token.text for token in self._description.added if token.single_word)
+
+    @cached_property
+    def _agreement(self) -> UnicodeAgreement:
+        normalization = self._description.spaces.normalization
+        return UnicodeAgreement(
             tokenizers_members,
             kernel="native",
             nfc=normalization.is_normal_form,
             further=normalization.disputed,
         )
-
-        def agrees(text: str) -> bool:
-            if any(map(text.__contains__, single)):
-                return False
-            covered = not normalization or agreement.covers(text)
-            return covered and (not normalization.is_normal_form or agreement.covers(normalization(text)))
-
-        return agrees
 
 
 class _Late:

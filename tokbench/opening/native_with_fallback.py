@@ -71,7 +71,7 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
         encoder: KernelEncoder = self._encoder
         if self.pattern.normalization is not None:
             encoder = NormalizedTexts(encoder, self.pattern.normalized)
-        return KernelUse(self._agreement.covers, encoder)
+        return KernelUse(self._agreement.covers, encoder, self._agreement.covers_all)
 
     @property
     def _kernel_spans(self) -> KernelSpans:

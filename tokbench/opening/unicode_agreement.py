@@ -13,7 +13,7 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tokbench.core.character_agreement import CharacterAgreement, only_ascii
+from tokbench.core.character_agreement import CharacterAgreement, only_ascii, unmarked_in_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ class UnicodeAgreement(CharacterAgreement):
         settled = only_ascii()
         for character in set() if further is None else further(set(map(chr, range(128)))):
             settled[ord(character)] = 0
-        super().__init__(settled, all_marked=_all_marked if kernel == "native" else _never_marked)
+        super().__init__(settled, unmarked=unmarked_of(kernel))
 
     def disputed_among(self, characters: set[str]) -> set[str]:
         """Those of some characters that the two put into different classes, or that are disputed for another reason."""
@@ -72,15 +72,13 @@ class UnicodeAgreement(CharacterAgreement):
         return disputed | (self._further(characters) if self._further is not None else set())
 
 
-def _all_marked(text: str, marks: bytearray) -> bool:
+def unmarked_of(kernel: str) -> Callable[[list[str], bytearray, int], str]:
+    """What finds the characters that have no mark, as `CharacterAgreement` takes it, in a kernel."""
+    if kernel != "native":
+        return unmarked_in_python
     from tokbench.native import _bpe
 
-    return _bpe.all_marked(text, marks)
-
-
-def _never_marked(text: str, marks: bytearray) -> bool:
-    del text, marks
-    return False
+    return _bpe.unmarked
 
 
 def classes_here(characters: set[str], *, kernel: str) -> dict[str, int]:

@@ -126,6 +126,15 @@ class Needless(Both):
         raise AssertionError("opened for nothing")
 
 
+class SeesAllAtOnce(Both):
+    """A kernel that is told of no text by itself that it may run it."""
+
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        return KernelUse(
+            lambda text: False, self.kernel, lambda texts, threads: threads > 0 and all(map(covers, texts))
+        )
+
+
 def covers(text: str) -> bool:
     return "!" not in text.encode().decode()
 
@@ -140,6 +149,15 @@ def test_texts_go_to_the_kernel_where_it_covers_them() -> None:
     assert tokenizer.count_batch(TEXTS).tolist() == [2, 2, 0, 5, 2, 1]
     assert tokenizer.count_batch(["abc", ""]).tolist() == [3, 0]
     assert all(map(covers, tokenizer.kernel.given))
+
+
+def test_texts_that_are_covered_together_are_not_looked_at_one_by_one() -> None:
+    tokenizer = SeesAllAtOnce()
+    assert tokenizer.encode_batch(["ab", ""]).ids.tolist() == [1, 1]
+    assert tokenizer.count_batch(["ab", ""]).tolist() == [2, 0]
+    assert tokenizer.encode_batch(["ab", "!"]).ids.tolist() == [2, 2, 2]
+    assert tokenizer.count_batch(["ab", "!"]).tolist() == [2, 1]
+    assert tokenizer.encode_batch([]).ids.tolist() == []
 
 
 def test_the_library_is_not_opened_for_texts_that_are_covered() -> None:

@@ -30,7 +30,7 @@ class BertAgreement(CharacterAgreement):
     def __init__(self, kernel: Kernel, rules: BertRules) -> None:
         self._kernel = kernel
         self._rules = asdict(rules)
-        super().__init__(settled_characters(kernel, rules), all_marked=kernel.all_marked)
+        super().__init__(settled_characters(kernel, rules), unmarked=kernel.unmarked)
 
     def disputed_among(self, characters: set[str]) -> set[str]:
         """The characters, of those given, that the two treat differently."""

@@ -77,7 +77,7 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
             looked_for = (*looked_for, *self._described.specials)
         agrees = self._agreement.covers
         if not looked_for:
-            return KernelUse(agrees, self._kernel_encoder)
+            return KernelUse(agrees, self._kernel_encoder, self._agreement.covers_all)
 
         def covers(text: str) -> bool:
             return not any(each in text for each in looked_for) and agrees(text)

@@ -13,6 +13,7 @@ import numpy as np
 from tokbench.backends.wordpiece.fallback_training import WordCounter, count_tokens, train
 from tokbench.backends.wordpiece.library_characters import is_movable, library_words
 from tokbench.backends.wordpiece.longest_match import longest_match
+from tokbench.core.character_agreement import unmarked_in_python as unmarked
 from tokbench.core.kernel_or_library import EncodesOneByOne
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Encoder",
     "WordCounter",
-    "all_marked",
     "count_tokens",
     "is_movable",
     "normal_words",
     "settled_marks",
     "train",
+    "unmarked",
 ]
 
 CHARACTER_TABLES = ""
@@ -57,12 +58,6 @@ def settled_marks(strip_accents: bool) -> bytes:  # noqa: FBT001 - as in the com
     """None is known beforehand."""
     del strip_accents
     return bytes(0x110000)
-
-
-def all_marked(text: str, marks: bytearray) -> bool:
-    """Whether each code point has a 1 among the marks; in Python the set of them is asked instead."""
-    del text, marks
-    return False
 
 
 class _Characters(dict[str, tuple[str, ...]]):

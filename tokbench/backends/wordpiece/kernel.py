@@ -76,8 +76,7 @@ class Kernel:
             normalised by the kernel), max_characters_per_word, threads, seed and the fields of `BertRules`.
         train: a finished counter and the keyword arguments of `reference.train`, seed and progress → all pieces.
         count_tokens: an encoder, a finished counter and threads → how many tokens its words become.
-        all_marked: a text and 0x110000 marks → whether each of its code points has a 1 among them, or False
-            where that would have to be worked out.
+        unmarked: texts, 0x110000 marks and threads → the characters of the texts that have a 0 among them.
     """
 
     name: str
@@ -86,7 +85,7 @@ class Kernel:
     new_encoder: Callable[..., Encoder]
     normal_words: Callable[..., list[str]]
     is_movable: Callable[[int], bool]
-    all_marked: Callable[[str, bytearray], bool]
+    unmarked: Callable[[list[str], bytearray, int], str]
     new_counter: Callable[..., WordCounter]
     train: Callable[..., list[str]]
     count_tokens: Callable[[Encoder, WordCounter, int], int]
@@ -125,7 +124,7 @@ def _kernel(name: str, module: ModuleType) -> Kernel:
         new_encoder=module.Encoder,
         normal_words=module.normal_words,
         is_movable=module.is_movable,
-        all_marked=module.all_marked,
+        unmarked=module.unmarked,
         new_counter=module.WordCounter,
         train=module.train,
         count_tokens=module.count_tokens,

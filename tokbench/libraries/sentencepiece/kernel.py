@@ -10,6 +10,8 @@ from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.native.kernel_choice import is_installed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -37,16 +39,24 @@ class LateEncoder:
         """Whether the encoder is there. Raises UnicodeEncodeError for lone surrogates."""
         if not text.isascii():
             text.encode()
-        if self._made is not None:
-            return True
-        self._missing -= len(text)
-        if self._missing > 0:
-            return False
+        if self._made is None:
+            self._missing -= len(text)
+            if self._missing <= 0:
+                self._make()
+        return self._made is not None
+
+    def covers_all(self, texts: Sequence[str], threads: int) -> bool:
+        """Whether the encoder is there for all of some texts, or they are enough to make it."""
+        del threads
+        if self._made is None and sum(map(len, texts)) >= self._missing:
+            self._make()
+        return self._made is not None
+
+    def _make(self) -> None:
         try:
             self._made = new_encoder(self._model)
         except ValueError:
             self._missing = sys.maxsize
-        return self._made is not None
 
     @property
     def _encoder(self) -> KernelEncoder:

@@ -104,7 +104,7 @@ class KernelModel(KernelOrLibrary, SentencePieceTokenizer):
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if self.left_because or special is not SpecialPolicy.TEXT:
             return None
-        return KernelUse(self._late_encoder.covers, self._late_encoder)
+        return KernelUse(self._late_encoder.covers, self._late_encoder, self._late_encoder.covers_all)
 
 
 class SentencePieceBpeTokenizer(KernelModel):

@@ -39,12 +39,10 @@ NB_MODULE(_bpe, module) {
         return static_cast<int>(class_of(code_point));
       },
       "code_point"_a, "The class of a code point in the scanners' tables.");
-  module.def(
-      "all_marked", [](nb::handle text, const InputArray<std::uint8_t>& marks) {
-        if (marks.size() != 0x110000) throw std::invalid_argument("there must be a mark for each code point");
-        return all_marked(text_of(text), marks.data());
-      },
-      "text"_a, "marks"_a.noconvert(), "Whether each code point of a text has a 1 among the marks.");
+  module.def("unmarked", &unmarked_characters, "texts"_a, "marks"_a.noconvert(), "threads"_a,
+             "The characters of some texts that have a 0 among 0x110000 marks, each once, in order.");
+  module.def("marks_ascend", [](nb::handle text, const InputArray<std::uint8_t>& marks) { return marks_ascend(text_of(text), marks_of(marks)); },
+             "text"_a, "marks"_a.noconvert(), "Whether no mark of more than 1 follows a greater one in a text, all code points of which have one.");
   bind_training(module);
   bind_parity(module);
   bind_encoding(module);

@@ -5,7 +5,9 @@
 
 #include <vector>
 
+#include "python_arrays.hpp"
 #include "texts.hpp"
+#include "unmarked.hpp"
 
 namespace tokbench {
 
@@ -44,6 +46,23 @@ inline std::vector<Text> texts_of(const nb::tuple& strings) {
   texts.reserve(strings.size());
   for (const nb::handle string : strings) texts.push_back(text_of(string));
   return texts;
+}
+
+inline Marks marks_of(const InputArray<std::uint8_t>& marks) {
+  if (marks.size() != kNumCodePoints) throw std::invalid_argument("there must be a mark for each code point");
+  return Marks(const_cast<std::uint8_t*>(marks.data()));
+}
+
+// The characters of strings that have no mark among those of all code points, in a string; on threads.
+inline nb::str unmarked_characters(const nb::list& strings, const InputArray<std::uint8_t>& marks, unsigned threads) {
+  const nb::tuple kept(strings);  // other threads may change the list meanwhile
+  const std::vector<Text> texts = texts_of(kept);
+  const Marks all = marks_of(marks);
+  const std::vector<std::uint32_t> found = [&] {
+    const nb::gil_scoped_release unlocked;
+    return unmarked(texts, all, threads);
+  }();
+  return nb::steal<nb::str>(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, found.data(), static_cast<Py_ssize_t>(found.size())));
 }
 
 }  // namespace tokbench

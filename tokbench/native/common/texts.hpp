@@ -174,20 +174,4 @@ inline Bytes utf8_of(const Text& text, std::vector<Byte>& buffer, SimdTier tier 
   return {buffer.data(), size};
 }
 
-// Whether each code point of a text in such, or of ASCII, has a 1 among `marks`: a 0 or 1 for every code point.
-inline bool all_marked(const Text& text, const std::uint8_t* marks) {
-  constexpr std::size_t kStep = 64;  // units between two looks at what was found
-  const auto among = [&](const auto* units) {
-    for (std::size_t i = 0; i < text.size;) {
-      unsigned others = 0;
-      for (const std::size_t behind = std::min(i + kStep, text.size); i < behind; ++i) others |= marks[units[i]] ^ 1u;
-      if (others != 0) return false;
-    }
-    return true;
-  };
-  if (text.units == Units::Ucs2) return among(static_cast<const std::uint16_t*>(text.data));
-  if (text.units == Units::Ucs4) return among(static_cast<const std::uint32_t*>(text.data));
-  return among(static_cast<const std::uint8_t*>(text.data));
-}
-
 }  // namespace tokbench

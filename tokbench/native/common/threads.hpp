@@ -40,6 +40,8 @@ class Turns {
  public:
   explicit Turns(std::size_t count) : count_(count) {}
 
+  std::size_t size() const { return count_; }
+
   // Whether there is a next one; it is written to `turn`.
   bool take(std::size_t& turn) {
     turn = next_.fetch_add(1);

@@ -87,12 +87,8 @@ NB_MODULE(_wordpiece, module) {
         return nb::bytes(marks.data(), marks.size());
       },
       "strip_accents"_a, "A 1 for each code point of which the version of CHARACTER_TABLES makes what this does in every text.");
-  module.def(
-      "all_marked", [](nb::handle text, const InputArray<std::uint8_t>& marks) {
-        if (marks.size() != 0x110000) throw std::invalid_argument("there must be a mark for each code point");
-        return all_marked(text_of(text), marks.data());
-      },
-      "text"_a, "marks"_a.noconvert(), "Whether each code point of a text has a 1 among the marks.");
+  module.def("unmarked", &unmarked_characters, "texts"_a, "marks"_a.noconvert(), "threads"_a,
+             "The characters of some texts that have a 0 among 0x110000 marks, each once, in order.");
   nb::class_<WordPieceEncoder>(module, "Encoder")
       .def(nb::new_(&made_encoder), "pieces"_a, "ids"_a.noconvert(), nb::kw_only(), "prefix"_a, "unknown"_a,
            "max_characters_per_word"_a, "clean_text"_a, "handle_chinese_chars"_a, "strip_accents"_a, "lowercase"_a)

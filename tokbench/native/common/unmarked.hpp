@@ -1,0 +1,119 @@
+// Which code points of texts have no mark in a table of them: what is left to ask about, after one look at everything.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "texts.hpp"
+#include "threads.hpp"
+
+namespace tokbench {
+
+inline constexpr std::size_t kNumCodePoints = 0x110000;
+
+// A number for every code point, 0 for none. Who made the table may set more of them meanwhile.
+class Marks {
+ public:
+  explicit Marks(std::uint8_t* first) : first_(first) {
+    for (std::size_t i = 0; i < 0x80; ++i) marks_ascii_ &= has(i);
+  }
+
+  bool has(std::size_t code_point) const { return of(code_point) != 0; }
+  std::uint8_t of(std::size_t code_point) const { return std::atomic_ref(first_[code_point]).load(std::memory_order_relaxed); }
+  bool has_all_of_ascii() const { return marks_ascii_; }
+
+ private:
+  std::uint8_t* first_;
+  bool marks_ascii_ = true;
+};
+
+class CodePoints {
+ public:
+  void add(std::size_t code_point) {
+    if (words_.empty()) words_.resize(kNumCodePoints / 64);
+    words_[code_point / 64] |= std::uint64_t{1} << code_point % 64;
+  }
+  void add(const CodePoints& others) {
+    if (words_.empty()) words_ = others.words_;
+    for (std::size_t i = 0; i < others.words_.size(); ++i) words_[i] |= others.words_[i];
+  }
+
+  std::vector<std::uint32_t> in_order() const {
+    std::vector<std::uint32_t> found;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      for (std::uint64_t left = words_[i]; left != 0; left &= left - 1) {
+        found.push_back(static_cast<std::uint32_t>(i * 64 + static_cast<std::size_t>(std::countr_zero(left))));
+      }
+    }
+    return found;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;  // a bit for each code point, once there is one
+};
+
+template <class Unit>
+inline void add_unmarked(const Unit* units, std::size_t size, const Marks& marks, CodePoints& found) {
+  constexpr std::size_t kStep = 64;  // units between two looks at what was found
+  for (std::size_t i = 0; i < size;) {
+    const std::size_t from = i, behind = std::min(i + kStep, size);
+    Unit together = 0;
+    for (std::size_t k = from; k < behind; ++k) together = static_cast<Unit>(together | units[k]);
+    i = behind;
+    if (together < 0x80 && marks.has_all_of_ascii()) continue;
+    bool are_all_marked = true;
+    for (std::size_t k = from; k < behind; ++k) are_all_marked &= marks.has(units[k]);
+    if (are_all_marked) continue;
+    for (std::size_t k = from; k < behind; ++k) {
+      if (!marks.has(units[k])) found.add(units[k]);
+    }
+  }
+}
+
+inline void add_unmarked(const Text& text, const Marks& marks, CodePoints& found) {
+  if (text.units == Units::Utf8 && marks.has_all_of_ascii()) return;  // of Python's strings, those of ASCII are UTF-8
+  if (text.units == Units::Ucs2) return add_unmarked(static_cast<const std::uint16_t*>(text.data), text.size, marks, found);
+  if (text.units == Units::Ucs4) return add_unmarked(static_cast<const std::uint32_t*>(text.data), text.size, marks, found);
+  add_unmarked(static_cast<const std::uint8_t*>(text.data), text.size, marks, found);
+}
+
+// The code points of texts, in units of one code point each, that have no mark: in order, each once.
+inline std::vector<std::uint32_t> unmarked(std::span<const Text> texts, const Marks& marks, unsigned threads) {
+  constexpr std::size_t kTexts = 8;  // that a thread takes at once
+  CodePoints all;
+  std::mutex mutex;  // guards them
+  Turns turns((texts.size() + kTexts - 1) / kTexts);
+  run_on(std::min(threads, static_cast<unsigned>(std::min<std::size_t>(turns.size(), 1024))), [&] {
+    CodePoints found;
+    for (std::size_t turn; turns.take(turn);) {
+      for (const Text& text : texts.subspan(turn * kTexts, std::min(kTexts, texts.size() - turn * kTexts))) {
+        add_unmarked(text, marks, found);
+      }
+    }
+    const std::lock_guard lock(mutex);
+    all.add(found);
+  });
+  return all.in_order();
+}
+
+// Whether, in each run of code points with marks of more than 1, these never fall: no mark of Unicode's would be reordered.
+inline bool marks_ascend(const Text& text, const Marks& marks) {
+  const auto among = [&](const auto* units) {
+    std::uint8_t before = 0;
+    bool is_falling = false;
+    for (std::size_t i = 0; i < text.size; ++i) {
+      const std::uint8_t mark = marks.of(units[i]);
+      is_falling |= (mark > 1) & (mark < before);
+      before = mark;
+    }
+    return !is_falling;
+  };
+  if (text.units == Units::Ucs2) return among(static_cast<const std::uint16_t*>(text.data));
+  if (text.units == Units::Ucs4) return among(static_cast<const std::uint32_t*>(text.data));
+  return among(static_cast<const std::uint8_t*>(text.data));
+}
+
+}  // namespace tokbench
