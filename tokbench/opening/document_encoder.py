@@ -65,7 +65,7 @@ class DocumentEncoder:
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
-        if not self._normalization:
+        if self._normalization.leaves(text):
             return self._encoder.encode(text, specials=self._specials)
         if self._is_found_first(text):
             return self._encode_parts(text)
@@ -73,33 +73,39 @@ class DocumentEncoder:
 
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of many texts, and int64[len(texts) + 1] offsets."""
-        if not any(map(self._is_found_first, texts)):
-            return self._encode_whole(texts, threads)
+        if not self._normalization:
+            return self._encoder.encode_batch(texts, threads, specials=self._specials)
         encoded = divided_ids(
             texts,
-            where=self._is_found_first,
-            then=self._encode_each,
-            otherwise=lambda plain: Encoded(*self._encode_whole(plain, threads)),
+            where=self._normalization.leaves,
+            then=lambda left: Encoded(
+                *self._encoder.encode_batch(list(left), threads, specials=self._specials)
+            ),
+            otherwise=lambda others: self._encode_changed(others, threads),
         )
         return encoded.ids, encoded.offsets
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
         """How many ids each text has."""
+        if all(map(self._normalization.leaves, texts)):
+            return self._encoder.count_batch(list(texts), threads, specials=self._specials)
         if any(map(self._is_found_first, texts)):
             return np.diff(self.encode_batch(texts, threads)[1])
         return self._encoder.count_batch(
-            self._normalized(texts), threads, specials=self._specials, normalized=bool(self._normalization)
+            list(map(self._normalization, texts)), threads, specials=self._specials, normalized=True
         )
 
-    def _encode_whole(
-        self, texts: Sequence[str], threads: int
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        return self._encoder.encode_batch(
-            self._normalized(texts), threads, specials=self._specials, normalized=bool(self._normalization)
+    def _encode_changed(self, texts: Sequence[str], threads: int) -> Encoded:
+        return divided_ids(
+            texts,
+            where=self._is_found_first,
+            then=self._encode_each,
+            otherwise=lambda others: Encoded(
+                *self._encoder.encode_batch(
+                    list(map(self._normalization, others)), threads, specials=self._specials, normalized=True
+                )
+            ),
         )
-
-    def _normalized(self, texts: Sequence[str]) -> list[str]:
-        return list(map(self._normalization, texts)) if self._normalization else list(texts)
 
     def _is_found_first(self, text: str) -> bool:
         """Whether an added token is found in a text before it is normalised."""

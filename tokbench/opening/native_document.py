@@ -47,9 +47,10 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse:
         if special is SpecialPolicy.ENCODE:
-            return KernelUse(self._covers, self._finds_specials)
-        covers = self._covers if special is SpecialPolicy.TEXT else self._covers_without_specials
-        return KernelUse(covers, self._finds_no_specials)
+            return KernelUse(self._covers, self._finds_specials, self._covers_all)
+        if special is SpecialPolicy.TEXT:
+            return KernelUse(self._covers, self._finds_no_specials, self._covers_all)
+        return KernelUse(self._covers_without_specials, self._finds_no_specials)
 
     @cached_property
     def _finds_no_specials(self) -> DocumentEncoder:
@@ -85,12 +86,20 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _covers(self, text: str) -> bool:
         """Whether the kernel is known to give the library's ids for a text."""
         covered = self._agreement.covers(text)
-        if covered and self._plan.normalization.is_normal_form and not text.isascii():
-            covered = self._agreement.covers(self._plan.normalization(text))  # it may hold others
+        normalization = self._plan.normalization
+        if covered and normalization.is_normal_form and not normalization.leaves(text):
+            covered = self._agreement.covers(normalization(text))  # it may hold others
         # The kernel knows of letters beyond ASCII only what split patterns need.
         return covered and (
             not self._single_words or text.isascii() or not any(map(text.__contains__, self._single_words))
         )
+
+    def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
+        """Whether all of some texts are covered, where nothing but their characters matters."""
+        if self._single_words or not self._agreement.covers_all(texts, threads):
+            return False
+        normalization = self._plan.normalization
+        return not normalization.is_normal_form or all(map(normalization.leaves, texts))
 
     def _covers_without_specials(self, text: str) -> bool:
         """The same of a text without special tokens. Raises `SpecialTokenError` for others."""

@@ -8,7 +8,7 @@ ordinary one.
 from __future__ import annotations
 
 import unicodedata
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.special_tokens import WHITE_SPACE
@@ -16,6 +16,8 @@ from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from tokbench.opening.still_characters import StillCharacters
 
     Step = Callable[[str], str]
 
@@ -62,6 +64,16 @@ class TextNormalization:
     def is_normal_form(self) -> bool:
         """Whether one of Unicode's normal forms is made, for which characters depend on their neighbours."""
         return not {"NFC", "NFD", "NFKC", "NFKD"}.isdisjoint(self.kinds)
+
+    def leaves(self, text: str) -> bool:
+        """Whether it certainly leaves a text, and every part of it, as it is; False also where that is not known."""
+        return not self._steps or (self._still is not None and self._still.leaves(text))
+
+    @cached_property
+    def _still(self) -> StillCharacters | None:
+        from tokbench.opening.still_characters import StillCharacters
+
+        return StillCharacters(self.kinds[0]) if len(self.kinds) == 1 and self.is_normal_form else None
 
     @property
     def keeps_parts(self) -> bool:

@@ -1,0 +1,50 @@
+"""A text that a normal form leaves as it is: what is said of it without normalising it is true."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("tokbench.native._bpe")
+
+from tokbench.opening.still_characters import StillCharacters
+
+FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+STILL = {form: StillCharacters(form) for form in FORMS}
+MARKS = "\u0301\u0323\u0334\u0e38\u0e48\u094d\u064b\u0651\u05b0\u09be\u0bbe\u1161\u11a8"
+TEXTS = st.text(
+    st.one_of(st.sampled_from("ae각가ক\u09c7ക\u1100\ufb01กA\u030a" + MARKS), st.characters(codec="utf-8"))
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(text=TEXTS)
+def test_what_is_left_as_it_is_is_in_normal_form_and_so_are_its_parts(form: str, text: str) -> None:
+    if STILL[form].leaves(text):
+        assert unicodedata.normalize(form, text) == text
+        assert all(unicodedata.is_normalized(form, text[start:]) for start in range(len(text)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_no_character_that_is_left_joins_or_is_moved(form: str) -> None:
+    still = STILL[form]
+    left = [
+        one for point in range(0x110000) if not 0xD800 <= point < 0xE000 and still.leaves(one := chr(point))
+    ]
+    assert len(left) > 100_000
+    for before in "a각ক\u1100\u0301":
+        for one in left if still.leaves(before) else ():
+            assert unicodedata.normalize(form, before + one) == before + one or not still.leaves(before + one)
+
+
+def test_ordinary_texts_of_many_scripts_are_left() -> None:
+    for text in ("žluťoučký kůň", "Việt Nam", "ภาษาไทย", "हिन्दी", "العَرَبِيَّة", "한국어", "日本語", "🙂👍🏽"):
+        assert STILL["NFC"].leaves(unicodedata.normalize("NFC", text))
+    assert not STILL["NFC"].leaves("e\u0301")
+    assert not STILL["NFC"].leaves("가\u11a8")
+    with pytest.raises(UnicodeEncodeError):
+        STILL["NFC"].leaves("é\ud800")
