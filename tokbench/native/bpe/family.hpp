@@ -37,7 +37,9 @@ class BpeFamily {
   std::size_t first_safe_cut(const Text& text, std::size_t from) const {
     return tokbench::first_safe_cut(pattern_, text, from);
   }
-  static Vocabulary completed(const Vocabulary& vocabulary) { return tokbench::completed(vocabulary); }
+  static std::shared_ptr<const Vocabulary> completed(std::shared_ptr<const Vocabulary> vocabulary) {
+    return tokbench::completed(std::move(vocabulary));
+  }
 
  private:
   Pattern pattern_;

@@ -1,19 +1,21 @@
-// What merging makes of the vocabulary's own entries, found out once there is enough text to encode.
+// The pairs of a vocabulary of ranks, found out once there is enough text to encode: until then two neighbours merge where
+// their bytes together are a token, which takes less to begin with and more for each word.
 //
-// An entry that merging makes of its own bytes needs no merging when it is met as a pre-token. And of all pairs
-// that could make an entry only one ever does: whatever stands around its bytes, no merge reaches
-// across them before the entry is made, so that they go through the same steps as by themselves, and the last
-// step is the same. (Vocabularies of ranks have four times as many pairs; the others are left out.) So what an entry takes
-// to be made tells all that merging needs, and nothing else is looked up by bytes any more.
+// Of all pairs that could make an entry only one ever does: whatever stands around its bytes, no merge reaches across
+// them before the entry is made, so that they go through the same steps as by themselves, and the last step is the
+// same. (Vocabularies of ranks have four times as many pairs; the others are left out.) So what an entry takes to be made
+// tells all that merging needs, and nothing but whole pre-tokens is looked up by bytes any more.
 #pragma once
+
+#include <memory>
 
 #include "merger.hpp"
 
 namespace tokbench {
 
-// The same of ranks, whose pairs are found token by token. With the pairs of smaller ranks alone, merging does to a
-// token what it does at first in any case; if two symbols are left, they are the last pair. Else merges of greater
-// ranks come before, and the token is merged by bytes, as the definition has it.
+// Pairs are found token by token. With those of smaller ranks alone, merging does to a token what it does at first in any
+// case; if two symbols are left, they are the last pair. Else merges of greater ranks come before, and the token is merged
+// by bytes, as the definition has it.
 inline Vocabulary completed_ranks(const Vocabulary& by_bytes) {
   Vocabulary by_pairs = by_bytes;
   by_pairs.begin_pairs();
@@ -36,30 +38,15 @@ inline Vocabulary completed_ranks(const Vocabulary& by_bytes) {
     pairs.push_back({pair[0], pair[1], id});
     by_pairs.add_pair(pairs.back());
   }
-  by_pairs.simplify(pairs, {}, {});
+  by_pairs.set_pairs(pairs);
   return by_pairs;
 }
 
-// A vocabulary of the same results, and faster.
-inline Vocabulary completed(Vocabulary vocabulary) {
-  if (vocabulary.merges_by_bytes()) return completed_ranks(vocabulary);
-  Merger merger(vocabulary);
-  std::vector<Id> made;
-  std::vector<PairRank> pairs;
-  std::vector<Id> tokens, ids;
-  for (Id id = 0; id < vocabulary.size(); ++id) {
-    const Bytes token = vocabulary.token(id);
-    if (token.empty()) continue;
-    made.resize(std::max(made.size(), token.size()));
-    if (merger.merge(token, made.data()) != 1) continue;
-    tokens.push_back(id);
-    ids.push_back(made.front());
-    if (token.size() == 1) continue;
-    const auto [left, right] = merger.last_pair();
-    pairs.push_back({left, right, vocabulary.rank(left, right)});
-  }
-  vocabulary.simplify(pairs, tokens, ids);
-  return vocabulary;
+// A vocabulary of the same results, and faster; where merges were given, there is none. (To find out which of its tokens
+// merging makes of their own bytes takes longer than to merge those that occur: each is, once.)
+inline std::shared_ptr<const Vocabulary> completed(std::shared_ptr<const Vocabulary> vocabulary) {
+  if (!vocabulary->merges_by_bytes()) return vocabulary;
+  return std::make_shared<const Vocabulary>(completed_ranks(*vocabulary));
 }
 
 }  // namespace tokbench

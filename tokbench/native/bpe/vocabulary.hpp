@@ -150,10 +150,10 @@ class Vocabulary {
   }
   void add_pair(const PairRank& pair) { pairs_.insert(pair); }
 
-  // Leaves out all pairs but these, and has the bytes of tokens[i] become ids[i] at once: both must change nothing.
-  void simplify(std::span<const PairRank> pairs, std::span<const Id> tokens, std::span<const Id> ids) {
-    set_pairs(pairs);
-    if (!whole_tokens_first_) set_whole_tokens(tokens, ids);
+  // Has these pairs merge, and no others: of one that has pairs, a choice that changes nothing.
+  void set_pairs(std::span<const PairRank> pairs) {
+    pairs_ = PairRanks(pairs);
+    byte_pairs_.fill(pairs, byte_ids_, size(), [this](Id id) { return token(id); }, [this](Rank rank) { return made(rank); });
   }
 
   // The entry that a whole pre-token becomes, where it is known to; `hash` is hash_of() it.
@@ -207,19 +207,6 @@ class Vocabulary {
     first_made_ = made_.empty() ? 0 : made_.front();
     for (Rank rank = 0; rank < made_.size(); ++rank) made_in_order_ &= made_[rank] == rank + first_made_;
     set_pairs(pairs);
-  }
-
-  void set_pairs(std::span<const PairRank> pairs) {
-    pairs_ = PairRanks(pairs);
-    byte_pairs_.fill(pairs, byte_ids_, size(), [this](Id id) { return token(id); }, [this](Rank rank) { return made(rank); });
-  }
-
-  // The bytes of tokens[i] become ids[i].
-  void set_whole_tokens(std::span<const Id> tokens, std::span<const Id> ids) {
-    whole_tokens_ = WholeTokens(tokens.size());
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      whole_tokens_.insert(token(tokens[i]), hash_of_padded(token(tokens[i])), ids[i], [this](Id id) { return token(id); });
-    }
   }
 
   // Has the bytes of each token become it; returns the first one whose bytes another one before it has.

@@ -174,8 +174,9 @@ class Encoder {
   void complete_locked() const {
     if (is_complete_) return;
     if constexpr (Completes<F>) {
-      model_ = std::make_shared<const Model>(F::completed(*model_));
-      idle_.clear();
+      const std::shared_ptr<const Model> made = F::completed(model_);
+      if (made != model_) idle_.clear();
+      model_ = made;
     }
     is_complete_ = true;
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <concepts>
+#include <memory>
 
 #include "common/texts.hpp"
 #include "text_words.hpp"
@@ -28,7 +29,7 @@ namespace tokbench {
 //   slot_of(hash)            what solve() reads first, to be fetched beforehand; may be nullptr
 //
 // A family that also has completed(model) is given a chance to make what large texts pay for: an encoder works with the
-// model as it was made until it has seen some text, and with completed(model), which is to give the same ids, from then on.
+// model as it was made until it has seen some text, and with completed(model), the same or one of the same ids, from then on.
 template <class F>
 concept Family = requires(const F& family, const typename F::Model& model, typename F::Solver& solver, const Text& text,
                           Bytes word, std::uint64_t hash, Id* out, std::size_t from) {
@@ -41,8 +42,8 @@ concept Family = requires(const F& family, const typename F::Model& model, typen
 };
 
 template <class F>
-concept Completes = requires(const typename F::Model& model) {
-  { F::completed(model) } -> std::same_as<typename F::Model>;
+concept Completes = requires(std::shared_ptr<const typename F::Model> model) {
+  { F::completed(model) } -> std::same_as<std::shared_ptr<const typename F::Model>>;
 };
 
 // A family that does more to a text than cut it into words has a Reading, which says how a text is read, and
