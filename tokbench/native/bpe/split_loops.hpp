@@ -60,7 +60,7 @@ const Byte* split_by_scanner(const Byte* p, const Byte* end, Sink& sink) {
 }
 
 // Block by block, and by the scanner where a block does not tell. `classify` is inlined where the tier allows. The sink
-// is a copy, which the compiler keeps in registers.
+// is a copy whose address nobody is given, so that the compiler keeps it in registers.
 template <class Scanner, Classify classify, class Sink>
 TOKBENCH_ALWAYS_INLINE inline const Byte* split_by_blocks(const Byte* p, const Byte* end, Sink& shared_sink) {
   constexpr std::size_t kPoor = 16;  // a block that tells less is followed by a block's worth of scanning
@@ -79,11 +79,14 @@ TOKBENCH_ALWAYS_INLINE inline const Byte* split_by_blocks(const Byte* p, const B
       sink(p, stop);
       p = stop;
     }
-    if (p < block + kPoor) [[unlikely]] p = scan_over<Scanner>(p, block + size, end, sink);
+    if (p < block + kPoor) [[unlikely]] {
+      shared_sink = sink;
+      p = scan_over<Scanner>(p, block + size, end, shared_sink);
+      sink = shared_sink;
+    }
   }
-  if (sink.has_room()) p = scan_over<Scanner>(p, end, end, sink);
   shared_sink = sink;
-  return p;
+  return shared_sink.has_room() ? scan_over<Scanner>(p, end, end, shared_sink) : p;
 }
 
 template <class Scanner, class Sink>

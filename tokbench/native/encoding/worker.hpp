@@ -115,9 +115,28 @@ class Worker {
     std::uint64_t hash;
   };
 
-  // Encodes words that stand side by side.
+  // Encodes words that stand side by side. Most of them are in their sets: those before the first that is not need no more
+  // than to be put out, by an output whose address nobody is given, so that it stays in registers.
   template <class Output>
   TOKBENCH_NEVER_INLINE void encode_words(std::span<const TextWord> words, Output& shared_output) {
+    Output output = shared_output;
+    const Bytes last = words.back().bytes();
+    output.begin(static_cast<std::size_t>(last.data() + last.size() - words.front().start));
+    std::size_t i = 0;
+    for (; i < words.size(); ++i) {
+      const WordEntry* const entry = WordStore::find(*words[i].set, words[i].key);
+      if (entry == nullptr || entry->count() == WordEntry::kElsewhere) [[unlikely]] break;
+      if constexpr (requires { output.begin_word(words[i]); }) output.begin_word(words[i]);
+      output.put(*entry);
+    }
+    shared_output = output;
+    if (i != words.size()) encode_rest(words.subspan(i), shared_output);
+    shared_output.end();
+  }
+
+  // The same of the words from one that is not in its set, or has its ids elsewhere, for which the output is ready.
+  template <class Output>
+  TOKBENCH_NEVER_INLINE void encode_rest(std::span<const TextWord> words, Output& output) {
     const WordEntry* entries[kMostPretokens];
     std::size_t num_misses = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -125,9 +144,6 @@ class Worker {
       if (entries[i] == nullptr) [[unlikely]] misses_[num_misses++] = {i, words[i].hash()};
     }
     if (num_misses != 0) find(words, {misses_, num_misses}, entries);
-    Output output = shared_output;
-    const Bytes last = words.back().bytes();
-    output.begin(static_cast<std::size_t>(last.data() + last.size() - words.front().start));
     for (std::size_t i = 0; i < words.size(); ++i) {
       const WordEntry* const entry = entries[i];
       if constexpr (requires { output.begin_word(words[i]); }) output.begin_word(words[i]);
@@ -139,8 +155,6 @@ class Worker {
         encode_new(words[i], output);
       }
     }
-    output.end();
-    shared_output = output;
     if (num_misses != 0) update_lease();
   }
 
