@@ -111,15 +111,23 @@ def is_settled(character: str, number: int) -> bool:
 def _is_settled_in_nfc(character: str) -> bool:
     """Whether every library of the last twenty years normalises a character in the same way.
 
-    By Unicode's stability policy that is so for what was assigned in 3.2. Later characters count
-    where NFC has nothing to do with them: ideographs and what is neither letter nor mark.
+    By Unicode's stability policy that is so for what was assigned in 3.2. Later characters count where NFC has nothing
+    to do with them, so that who does not know them leaves them alone, too: they are no part of others, and no marks
+    that are put into an order.
     """
     if unicodedata.ucd_3_2_0.category(character) != "Cn":
         return True
-    category = unicodedata.category(character)
-    if category == "Cn" or unicodedata.combining(character) or unicodedata.decomposition(character):
+    if unicodedata.category(character) == "Cn" or unicodedata.combining(character):
         return False
-    return category[0] in "NPSZ" or unicodedata.name(character, "").startswith("CJK UNIFIED")
+    return not unicodedata.decomposition(character) and character not in _parts_of_later_characters()
+
+
+@cache
+def _parts_of_later_characters() -> frozenset[str]:
+    """What characters that came after 3.2 are made of in NFD."""
+    later = (one for one in map(chr, range(0x110000)) if unicodedata.ucd_3_2_0.category(one) == "Cn")
+    parts = map(str.split, filter(None, map(unicodedata.decomposition, later)))
+    return frozenset(chr(int(part, 16)) for each in parts if each[0][0] != "<" for part in each)
 
 
 def tokenizers_members(each: str, text: str) -> str:
