@@ -50,13 +50,13 @@ class LongWords {
       if (!matches(position, left, right)) continue;
       Node& node = nodes_[position];
       const std::int64_t times = counts_[node.word];
-      if (node.previous != kNowhere) left_side.note(nodes_[node.previous].symbol, times, mark + node.previous);
+      if (node.previous != kNowhere) left_side.note(nodes_[node.previous].symbol, true, times, mark + node.previous);
       nodes_[node.next].is_gone = true;
       node.next = nodes_[node.next].next;
       node.symbol = made;
       if (node.next != kNowhere) {
         nodes_[node.next].previous = position;
-        if (!matches(node.next, left, right)) right_side.note(nodes_[node.next].symbol, times, posting);
+        if (!matches(node.next, left, right)) right_side.note(nodes_[node.next].symbol, true, times, posting);
       }
       merged += times;
     }

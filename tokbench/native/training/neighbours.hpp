@@ -1,6 +1,7 @@
 // What one merge changes on one side of the merged pair: per neighbouring symbol, and in order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -9,54 +10,85 @@
 namespace tokbench {
 
 // Indexed by symbol rather than hashed: the inner loop of training notes a neighbour of every
-// occurrence, and the table of pairs is asked once for each different one.
+// occurrence, and the table of pairs is asked once for each different one. Which occurrences have a neighbour, which
+// neighbour is new and which pair gets postings is hard to foresee: nothing branches on it.
 template <class Symbol>
 class Neighbours {
  public:
-  struct Change {
-    std::int64_t count = 0;       // occurrences that moved from the old pair to the new one
-    std::size_t postings = 0;     // where they are; 0 where the symbol is no neighbour
-    Posting* next = nullptr;      // where the new pair's next posting goes, if it gets any
-  };
+  // Nothing is noted any more; symbols below `num_symbols` may be, `most` times.
+  void reset(std::size_t num_symbols, std::size_t most) {
+    for (std::size_t i = 0; i < num_different_; ++i) changes_[places_[i]] = {};
+    changes_[kNone] = {};
+    num_different_ = num_noted_ = 0;
+    if (changes_.size() <= num_symbols) changes_.resize(num_symbols + 1);
+    if (places_.size() <= num_symbols + 1) places_.resize(num_symbols + 2);
+    if (noted_.size() <= most) noted_.resize(std::max(most + 1, noted_.size() * 2));
+  }
 
-  void note(Symbol symbol, std::int64_t count, Posting posting) {
-    Change& change = changes_[symbol];
-    if (change.postings++ == 0) symbols_.push_back(symbol);
+  // The neighbour of an occurrence, if it has one; else `symbol` may be anything.
+  void note(Symbol symbol, bool is_there, std::int64_t count, Posting posting) {
+    const Place place = (symbol + Place{1}) & -Place{is_there};  // a condition would become a branch
+    Change& change = changes_[place];
+    places_[num_different_] = place;
+    num_different_ += Place{is_there} & Place{change.postings == 0};
+    change.postings += 1;
     change.count += count;
-    noted_.push_back({symbol, posting});
+    noted_[num_noted_] = {place, posting};
+    num_noted_ += is_there;
   }
 
-  // Calls sink(symbol, change) for each different neighbour.
-  template <class Sink>
-  void for_each(Sink sink) {
-    for (const Symbol symbol : symbols_) sink(symbol, changes_[symbol]);
-  }
-
-  // Writes the postings of the new pairs that have been given room, in the order in which they were noted.
-  void write_postings() {
-    for (const Noted& noted : noted_) {
-      Posting*& next = changes_[noted.symbol].next;
-      if (next != nullptr) *next++ = noted.posting;
+  // Calls sink(symbol, count, postings) for each different neighbour: in how many occurrences it is one, and how many postings
+  // these have. It returns where to write them, or nullptr. ahead(symbol) is called for one that comes later.
+  template <class Sink, class Ahead>
+  void for_each(Sink sink, Ahead ahead) {
+    rooms_.assign(1, nullptr);
+    for (std::size_t i = 0; i < num_different_; ++i) {
+      if (i + kAhead < num_different_) ahead(symbol_at(places_[i + kAhead]));
+      Change& change = changes_[places_[i]];
+      Posting* const room = sink(symbol_at(places_[i]), change.count, change.postings);
+      if (room == nullptr) continue;
+      change.room = static_cast<std::uint32_t>(rooms_.size());
+      rooms_.push_back(room);
     }
   }
 
-  // Nothing is noted any more; symbols below `num_symbols` may be.
-  void reset(std::size_t num_symbols) {
-    for (const Symbol symbol : symbols_) changes_[symbol] = {};
-    symbols_.clear();
-    noted_.clear();
-    if (changes_.size() < num_symbols) changes_.resize(num_symbols);
+  // Writes the postings, in the order in which they were noted.
+  void write_postings() {
+    if (rooms_.size() == 1) return;
+    Posting nowhere;
+    rooms_[0] = &nowhere;
+    for (std::size_t i = 0; i < num_noted_; ++i) {
+      const std::uint32_t room = changes_[noted_[i].place].room;
+      *rooms_[room] = noted_[i].posting;
+      rooms_[room] += room != 0;
+    }
   }
 
  private:
+  using Place = std::uint32_t;  // behind kNone, one for each symbol
+
+  static constexpr Place kNone = 0;
+  static constexpr std::size_t kAhead = 8;
+
+  struct Change {
+    std::int64_t count = 0;
+    std::uint32_t postings = 0;  // 0 where the symbol is no neighbour
+    std::uint32_t room = 0;      // where in rooms_ its next posting goes; 0 for nowhere
+  };
+
   struct Noted {
-    Symbol symbol;
+    Place place;
     Posting posting;
   };
 
-  std::vector<Change> changes_;
-  std::vector<Symbol> symbols_;
-  std::vector<Noted> noted_;
+  static Symbol symbol_at(Place place) { return static_cast<Symbol>(place - 1); }
+
+  std::vector<Change> changes_{1};
+  std::vector<Place> places_;  // of the different neighbours
+  std::vector<Noted, BigPages<Noted>> noted_;
+  std::vector<Posting*> rooms_;
+  std::size_t num_different_ = 0;
+  std::size_t num_noted_ = 0;
 };
 
 }  // namespace tokbench

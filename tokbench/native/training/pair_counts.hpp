@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/big_pages.hpp"
+#include "common/compiler.hpp"
 #include "common/hashing.hpp"
 #include "encoding/id.hpp"
 
@@ -14,10 +15,15 @@ namespace tokbench {
 
 using Posting = std::uint32_t;
 
-// Lists of postings, each written once at the size asked for; all are given back together.
+// Lists of postings, each written once at the size asked for; all are given back together, or some before.
 class PostingArena {
  public:
   std::span<Posting> allocate(std::size_t size) {
+    if (size <= spare_.size()) {
+      const std::span<Posting> list = spare_.first(size);
+      spare_ = spare_.subspan(size);
+      return list;
+    }
     if (size > kBlockPostings / 8) return blocks_.emplace_back(size);
     if (size > left_) {
       next_ = blocks_.emplace_back(kBlockPostings).data();
@@ -27,8 +33,14 @@ class PostingArena {
     return {std::exchange(next_, next_ + size), size};
   }
 
+  // Gives one list back. The largest is used first: the others are small.
+  void reuse(std::span<Posting> list) {
+    if (list.size() > spare_.size()) spare_ = list;
+  }
+
   void clear() {
     blocks_.clear();
+    spare_ = {};
     left_ = 0;
   }
 
@@ -36,6 +48,7 @@ class PostingArena {
   static constexpr std::size_t kBlockPostings = 1 << 20;
 
   std::vector<std::vector<Posting, BigPages<Posting>>> blocks_;
+  std::span<Posting> spare_;
   Posting* next_ = nullptr;
   std::size_t left_ = 0;
 };
@@ -64,6 +77,9 @@ class PairCounts {
     }
     return kAbsent;
   }
+
+  // What find() looks at first.
+  void prefetch(Id left, Id right) const { tokbench::prefetch(&slots_[first_slot(hash_of(left, right))]); }
 
   // A pair that is not there yet.
   std::uint32_t insert(const Entry& entry) {

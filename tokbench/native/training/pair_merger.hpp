@@ -68,8 +68,8 @@ class PairMerger {
     const PairCounts::Entry pair = pairs_[entry];
     const auto left = static_cast<Symbol>(pair.left), right = static_cast<Symbol>(pair.right);
     num_symbols_ = std::max(num_symbols_, made + std::size_t{1});
-    left_side_.reset(num_symbols_);
-    right_side_.reset(num_symbols_);
+    left_side_.reset(num_symbols_, pair.postings.size());
+    right_side_.reset(num_symbols_, pair.postings.size());
 
     const auto first_long = std::find_if(pair.postings.rbegin(), pair.postings.rend(),
                                          [](Posting posting) { return posting < kLongMark; }).base();
@@ -79,15 +79,20 @@ class PairMerger {
         long_words_.merge(left, right, made, pair.postings.subspan(num_short), kLongMark, left_side_, right_side_);
     num_tokens_ -= merged;
 
-    left_side_.for_each([&](Symbol before, Change& change) {
-      // Two that were merged side by side were joined by (right, left).
-      lower(before == made ? right : before, left, change.count);
-      add_pair(before, made, change, threshold, follower);
-    });
-    right_side_.for_each([&](Symbol after, Change& change) {
-      lower(right, after, change.count);
-      add_pair(made, after, change, threshold, follower);
-    });
+    postings_.reuse(pair.postings);
+    left_side_.for_each(
+        [&](Symbol before, std::int64_t count, std::size_t postings) {
+          // Two that were merged side by side were joined by (right, left).
+          lower(before == made ? right : before, left, count);
+          return add_pair(before, made, count, postings, threshold, follower);
+        },
+        [&](Symbol before) { pairs_.prefetch(before, left); });
+    right_side_.for_each(
+        [&](Symbol after, std::int64_t count, std::size_t postings) {
+          lower(right, after, count);
+          return add_pair(made, after, count, postings, threshold, follower);
+        },
+        [&](Symbol after) { pairs_.prefetch(right, after); });
     left_side_.write_postings();
     right_side_.write_postings();
     pairs_[entry].count = 0;
@@ -106,8 +111,6 @@ class PairMerger {
   static constexpr Posting kLongMark = Short::kPostingsEnd;  // on postings of long words
   static constexpr std::size_t kLongestShortWord = 100;
   static constexpr std::size_t kMostInTable = 256;  // symbols, of which a table has all pairs
-
-  using Change = typename Neighbours<Symbol>::Change;
 
   // That the words of a source take together.
   template <class Source>
@@ -132,19 +135,25 @@ class PairMerger {
 
   template <class Follower>
   void post_by_table(std::int64_t threshold, Follower& follower) {
-    std::vector<Change> changes(kMostInTable * kMostInTable);
+    struct Found {
+      std::int64_t count = 0;
+      std::size_t postings = 0;
+      Posting* next = nullptr;
+    };
+    std::vector<Found> all(kMostInTable * kMostInTable);
     for_each_neighbours([&](Symbol left, Symbol right, std::int64_t count, Posting) {
-      Change& change = changes[left * kMostInTable + right];
-      change.count += count;
-      change.postings += 1;
+      Found& found = all[left * kMostInTable + right];
+      found.count += count;
+      found.postings += 1;
     });
     for (Id left = 0; left < num_symbols_; ++left) {
       for (Id right = 0; right < num_symbols_; ++right) {
-        add_pair(left, right, changes[left * kMostInTable + right], threshold, follower);
+        Found& found = all[left * kMostInTable + right];
+        found.next = add_pair(left, right, found.count, found.postings, threshold, follower);
       }
     }
     for_each_neighbours([&](Symbol left, Symbol right, std::int64_t, Posting posting) {
-      Posting*& next = changes[left * kMostInTable + right].next;
+      Posting*& next = all[left * kMostInTable + right].next;
       if (next != nullptr) *next++ = posting;
     });
   }
@@ -173,17 +182,19 @@ class PairMerger {
     for_each_neighbours([&](Symbol left, Symbol right, std::int64_t, Posting posting) {
       if (as_left[left] >= threshold && as_right[right] >= threshold) rights[ends[left]++] = {right, posting};
     });
-    right_side_.reset(num_symbols_);
     std::size_t start = 0;
     for (std::size_t left = 0; left < num_symbols_; ++left) {
       if (as_left[left] < threshold) continue;
+      right_side_.reset(num_symbols_, sizes[left]);
       for (std::size_t i = start; i < ends[left]; ++i) {
-        right_side_.note(rights[i].symbol, count_of(rights[i].posting), rights[i].posting);
+        right_side_.note(rights[i].symbol, true, count_of(rights[i].posting), rights[i].posting);
       }
       right_side_.for_each(
-          [&](Symbol right, Change& change) { add_pair(static_cast<Id>(left), right, change, threshold, follower); });
+          [&](Symbol right, std::int64_t count, std::size_t postings) {
+            return add_pair(static_cast<Id>(left), right, count, postings, threshold, follower);
+          },
+          [](Symbol) {});
       right_side_.write_postings();
-      right_side_.reset(num_symbols_);
       start += sizes[left];
     }
   }
@@ -192,12 +203,13 @@ class PairMerger {
     return posting < kLongMark ? short_words_.count_of(posting) : long_words_.count_of(posting - kLongMark);
   }
 
+  // Follows a pair that occurs often enough, and tells where its postings go; else nullptr.
   template <class Follower>
-  void add_pair(Id left, Id right, Change& change, std::int64_t threshold, Follower& follower) {
-    if (change.count < threshold || !follower.wants(left, right)) return;
-    const std::span<Posting> postings = postings_.allocate(change.postings);
-    change.next = postings.data();
-    follower.follow(pairs_.insert({left, right, change.count, postings}));
+  Posting* add_pair(Id left, Id right, std::int64_t count, std::size_t num_postings, std::int64_t threshold, Follower& follower) {
+    if (count < threshold || !follower.wants(left, right)) return nullptr;
+    const std::span<Posting> postings = postings_.allocate(num_postings);
+    follower.follow(pairs_.insert({left, right, count, postings}));
+    return postings.data();
   }
 
   void lower(Id left, Id right, std::int64_t lost) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/big_pages.hpp"
+#include "common/compiler.hpp"
 #include "neighbours.hpp"
 
 namespace tokbench {
@@ -80,7 +81,7 @@ class ShortWords {
                      Neighbours<Symbol>& left_side, Neighbours<Symbol>& right_side) {
     std::int64_t merged = 0;
     for (std::size_t i = 0; i < postings.size(); ++i) {
-      if (i + kAhead < postings.size()) prefetch(postings[i + kAhead]);
+      if (i + kAhead < postings.size()) prefetch_word(postings[i + kAhead]);
       merged += merge_word(left, right, made, postings[i], left_side, right_side);
     }
     return merged;
@@ -90,7 +91,8 @@ class ShortWords {
   static constexpr std::size_t kCountUnits = 4 / sizeof(Symbol);
   static constexpr std::size_t kHeaderUnits = kCountUnits + 1;
   static constexpr std::size_t kSlack = 16;
-  static constexpr std::size_t kAhead = 12;
+  static constexpr std::size_t kAhead = 16;
+  static constexpr std::size_t kUnitsOfLine = 64 / sizeof(Symbol);
   static constexpr std::uint32_t kLargeCount = 0x80000000u;  // the rest is a place in large_counts_
 
   static std::size_t start_of(Posting posting) { return std::size_t{posting} * kStep; }
@@ -114,11 +116,12 @@ class ShortWords {
         symbols[to++] = symbols[from++];
         continue;
       }
-      if (to > 0) left_side.note(symbols[to - 1], times, posting);
+      left_side.note(symbols[to - 1], to > 0, times, posting);
       symbols[to++] = made;
       from += 2;
-      // Of two that are merged side by side, the right one notes the left one.
-      if (from < size && !matches(from)) right_side.note(symbols[from], times, posting);
+      // Of two that are merged side by side, the right one notes the left one. What is read before the first symbol and
+      // behind the last is not noted.
+      right_side.note(symbols[from], from < size && !matches(from), times, posting);
       merged += times;
     }
     set_sizes(start, room(start), to);
@@ -132,12 +135,11 @@ class ShortWords {
     return two;
   }
 
-  void prefetch(Posting posting) const {
-#if defined(__GNUC__)
-    __builtin_prefetch(&units_[start_of(posting)]);
-#else
-    static_cast<void>(posting);
-#endif
+  // Most records reach into a second cache line.
+  void prefetch_word(Posting posting) const {
+    const Symbol* const record = &units_[start_of(posting)];
+    prefetch(record);
+    prefetch(record + kUnitsOfLine);
   }
 
   std::int64_t count(std::size_t start) const {
