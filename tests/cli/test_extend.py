@@ -45,7 +45,7 @@ def test_tokens_are_learned_behind_the_old_ones(
     assert (done.json["old_vocab_size"], done.json["new_vocab_size"], done.json["learned"]) == (259, 261, 2)
     assert [piece["bytes"] for piece in done.json["last_learned"]] == ["746865", "20746865"]
     assert done.json["new_tokens"] < done.json["old_tokens"]
-    assert done.json["proofs"]["texts"] == 1
+    assert done.json["proofs"]["segmentations"]["texts"] == 1
     found = written(tmp_path / "new", "id_map.json")
     assert found["old_to_new"] == list(range(259))
     assert found["new_to_old"][256:] == [256, 257, 258, -1, -1]
@@ -126,12 +126,20 @@ def test_what_cannot_be_is_refused(
     assert not (tmp_path / "new").exists()
 
 
-def test_others_than_byte_level_bpe_are_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_word_is_no_special_token_where_whole_tokens_come_first(
+    run: Callable[..., Done], tmp_path: Path
+) -> None:
+    document = byte_level(("t", "h"))
+    document["model"]["ignore_merges"] = True
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    done = run("extend", "tokenizer.json", "--special", "tool", "--out", "new").refused(1)
+    assert "could take the word 'tool'" in " ".join(done.stderr.split())
+
+
+def test_baselines_are_refused(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(TEXT * 40)
-    run("train", "text.txt", "--backend", "wordpiece", "--vocab-size", "40", "--out", "pieces").good()
-    done = run("extend", "pieces", "text.txt", "--tokens", "5", "--out", "new")
-    assert done.code == 1
-    assert "tokens are made of others in BPE" in done.stderr
+    run("train", "text.txt", "--backend", "word", "--vocab-size", "40", "--out", "words").good()
+    run("extend", "words", "text.txt", "--tokens", "5", "--out", "new").refused(1)
 
 
 def test_an_added_token_has_the_id_in_use_whatever_the_file_states(

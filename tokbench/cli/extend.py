@@ -121,7 +121,7 @@ def extend(
         typer.Argument(
             autocompletion=completion.tokenizers,
             metavar="TOKENIZER",
-            help="A byte-level BPE, named as for -t.",
+            help="What tokens are added to, named as for -t.",
         ),
     ],
     text: LearnedText,

@@ -14,7 +14,7 @@ from tokbench.opening.open import open_path
 from tokbench.opening.request import OpenRequest
 from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.configuration import files_beside
-from tokbench.surgery.documents import pruned_document
+from tokbench.surgery.documents import dumped, pruned_document
 from tokbench.surgery.leaves import choose_leaves
 from tokbench.surgery.library_proofs import WITH_RANKS, prove_in_libraries
 from tokbench.surgery.output_folder import DOCUMENT_NAME, RANKS_NAME
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.opening.request import Opened
     from tokbench.surgery.bpe_document import BpeDocument
+    from tokbench.surgery.contents import Algorithm
     from tokbench.surgery.id_map import IdMap
     from tokbench.surgery.leaves import Removal
-    from tokbench.surgery.proofs import Algorithm
 
 _PROVED_TEXTS = 256
 """Merging by definition is slow."""
@@ -85,12 +85,10 @@ class BpePruning:
         self, id_map: IdMap, *, name: str, texts: Iterable[str], seed: int, progress: Progress
     ) -> PrunedTokenizer:
         """Make the files, and prove them."""
-        import orjson
-
         opened = self.opened
         changed = pruned_document(self.document, id_map, path=opened.source.path)
         before, after = self.vocabulary, read_bpe(changed, path=opened.source.path)
-        files = {DOCUMENT_NAME: orjson.dumps(changed, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)}
+        files = {DOCUMENT_NAME: dumped(changed)}
         with tempfile.TemporaryDirectory(prefix="tokbench-") as folder:
             trial = Path(folder) / name
             write_folder(trial, files, replace=False)

@@ -75,23 +75,32 @@ def merges_of_document(document: Mapping[str, Any], *, path: Path | str) -> Char
         SurgeryError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merges.
         ModelFormatError: its merges are no list of pairs.
     """
-    model = document["model"]
-    for option in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
-        if model.get(option):
-            raise SurgeryError(f"its model has {option} = {model[option]!r}, and is not of plain characters")
+    texts = merged_texts(document)
     added = document.get("added_tokens") or []
-    others = {token["content"] for token in added} | {model.get("unk_token")}
-    if model.get("byte_fallback"):
-        others |= {f"<0x{byte:02X}>" for byte in range(256)}
-    vocab = model["vocab"]
-    ranks = {pair: rank for rank, pair in enumerate(merge_pairs(model, path=path))}
-    texts = {id: text for text, id in vocab.items() if text not in others}
+    ranks = {pair: rank for rank, pair in enumerate(merge_pairs(document["model"], path=path))}
     pairs = {}
     for id, text in texts.items():
         parts = last_parts(text, ranks)
         if len(parts) == 2 and (parts[0], parts[1]) in ranks:
             pairs[id] = parts[0], parts[1]
-    return _found(texts, pairs, ids=[*vocab.values(), *(token["id"] for token in added)])
+    ids = [*document["model"]["vocab"].values(), *(token["id"] for token in added)]
+    return _found(texts, pairs, ids=ids)
+
+
+def merged_texts(document: Mapping[str, Any]) -> dict[int, str]:
+    """The pieces of a `tokenizer.json` that its BPE merges, or begins with, by id.
+
+    Raises:
+        SurgeryError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merges.
+    """
+    model = document["model"]
+    for option in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
+        if model.get(option):
+            raise SurgeryError(f"its model has {option} = {model[option]!r}, and is not of plain characters")
+    others = {token["content"] for token in document.get("added_tokens") or []} | {model.get("unk_token")}
+    if model.get("byte_fallback"):
+        others |= {f"<0x{byte:02X}>" for byte in range(256)}
+    return {id: text for text, id in model["vocab"].items() if text not in others}
 
 
 def check_merges(old: CharacterMerges, new: CharacterMerges, id_map: IdMap) -> int:

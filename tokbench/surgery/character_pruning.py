@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from tokbench.surgery.character_merges import CharacterMerges
+    from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.id_map import IdMap
     from tokbench.surgery.leaves import Removal
-    from tokbench.surgery.piece_pruning import Content
-    from tokbench.surgery.proofs import Algorithm
     from tokbench.surgery.token_usage import TokenUsage
 
 

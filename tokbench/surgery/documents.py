@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from tokbench.surgery.id_map import IdMap
 
 
+def dumped(content: bytes | Mapping[str, Any]) -> bytes:
+    """A model as it is, or a `tokenizer.json` as it is written."""
+    import orjson
+
+    if isinstance(content, bytes):
+        return content
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
 def pruned_document(document: Mapping[str, Any], id_map: IdMap, *, path: Path | str) -> dict[str, Any]:
     """A `tokenizer.json` without the tokens that have no new id, and with the new ids everywhere.
 

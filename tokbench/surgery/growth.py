@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.core.progress import no_progress
 from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def grow(
     min_frequency: int,
     max_token_length: int | None = None,
     threads: int | None,
-    progress: Progress,
+    progress: Progress = no_progress,
 ) -> Growth:
     """Learn tokens behind those of a vocabulary: `tokbench.backends.bpe.reference.continue_training` of its words.
 
@@ -161,14 +162,24 @@ def made_of(new: Sequence[NewToken], *, first_id: int) -> dict[int, list[int]]:
     return made
 
 
-def is_coarsening(
+def unchanged_words(
     vocabulary: Vocabulary, grown: Vocabulary, words: list[str], *, threads: int | None
-) -> bool:
-    """Whether in every word each token boundary of a grown vocabulary is one of the first one's, too."""
-    before, after = (
-        np.cumsum(_lengths(each)[each.cut(words, threads=threads).ids]) for each in (vocabulary, grown)
+) -> int | None:
+    """How many words a grown vocabulary cuts as before; None where one has a boundary that it had not.
+
+    Args:
+        vocabulary: the tokens there were.
+        grown: those and others.
+        words: they.
+        threads: for cutting; None takes every processor.
+    """
+    before, after = (each.cut(words, threads=threads) for each in (vocabulary, grown))
+    ends, new_ends = (
+        np.cumsum(_lengths(each)[cut.ids]) for each, cut in ((vocabulary, before), (grown, after))
     )
-    return bool(np.isin(after, before, assume_unique=True).all())
+    if not np.isin(new_ends, ends, assume_unique=True).all():
+        return None
+    return int((np.diff(before.offsets) == np.diff(after.offsets)).sum())
 
 
 def _lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:

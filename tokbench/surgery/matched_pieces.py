@@ -6,12 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.plurals import counted
 from tokbench.surgery.proofs import wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.surgery.id_map import IdMap
+
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,18 @@ def characters_without_piece(pieces: MatchedPieces) -> Counter[str]:
         for id in pieces.needed
         for character in _characters(pieces.texts[id], pieces.prefix)
         if character not in known
+    )
+
+
+def notes_of_characters(pieces: MatchedPieces) -> tuple[str, ...]:
+    """That words can become unknown on other text, where some can."""
+    without = characters_without_piece(pieces)
+    if not without:
+        return ()
+    some = ", ".join(piece for piece, _ in without.most_common(_SHOWN))
+    return (
+        f"{counted(len(without), 'character')} of its pieces, as {some}, are no pieces by themselves: on other "
+        "text a word with one may become unknown",
     )
 
 

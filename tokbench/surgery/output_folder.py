@@ -9,6 +9,8 @@ from tokbench.errors import StoreError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tokbench.opening.request import Opened
+
 DOCUMENT_NAME = "tokenizer.json"
 RANKS_NAME = "ranks.tiktoken"
 MODEL_NAME = "tokenizer.model"
@@ -22,6 +24,12 @@ _NAMES = {
     *(DOCUMENT_NAME, RANKS_NAME, WORD_LIST_NAME, MAP_NAME, INIT_NAME, PATCH_NAME, SCRIPT_NAME),
     *("tokenizer_config.json", "generation_config.json", "chat_template.jinja"),
 }
+
+
+def model_name(opened: Opened) -> str:
+    """What the `.model` of a changed tokenizer is called: as that of the old one, where that was one."""
+    names = [path.name for path in opened.source.files if path.suffix == MODEL_SUFFIX]
+    return names[0] if names else MODEL_NAME
 
 
 def check_place(out: Path, *, overwrite: bool) -> None:

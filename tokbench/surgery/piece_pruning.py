@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokbench.files.atomic_folder import write_folder
 from tokbench.opening.open import open_path
 from tokbench.opening.request import OpenRequest
 from tokbench.surgery.configuration import files_beside
-from tokbench.surgery.documents import pruned_document
+from tokbench.surgery.documents import dumped, pruned_document
 from tokbench.surgery.library_proofs import prove_in_libraries, prove_model_in_libraries
-from tokbench.surgery.output_folder import DOCUMENT_NAME, MODEL_NAME, MODEL_SUFFIX, WORD_LIST_NAME
+from tokbench.surgery.output_folder import DOCUMENT_NAME, WORD_LIST_NAME, model_name
 from tokbench.surgery.proofs import check_tokens
 from tokbench.surgery.pruned_model import pruned_model
 from tokbench.surgery.pruned_tokenizer import PrunedTokenizer, PruningProofs
@@ -27,10 +26,9 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.opening.request import Opened
+    from tokbench.surgery.contents import Content
     from tokbench.surgery.id_map import IdMap
     from tokbench.surgery.library_proofs import LibraryProofs
-
-Content = bytes | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -91,15 +89,8 @@ class PiecePruning:
 
     def _changed(self, id_map: IdMap) -> tuple[Content, dict[str, bytes]]:
         """What holds the pieces that stay, and as a file."""
-        import orjson
-
         if isinstance(self.content, bytes):
             model = pruned_model(self.content, id_map)
-            return model, {self._model_name(): model}
+            return model, {model_name(self.opened): model}
         document = pruned_document(self.content, id_map, path=self.opened.source.path)
-        data = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-        return document, {DOCUMENT_NAME: data}
-
-    def _model_name(self) -> str:
-        names = [path.name for path in self.opened.source.files if path.suffix == MODEL_SUFFIX]
-        return names[0] if names else MODEL_NAME
+        return document, {DOCUMENT_NAME: dumped(document)}

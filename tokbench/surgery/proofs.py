@@ -7,7 +7,7 @@ before: fewer merges compete with those that make it. And so a pre-token of whic
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from tokbench.core.quoting import quoted
 from tokbench.errors import SurgeryError
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.surgery.bpe_document import BpeDocument
     from tokbench.surgery.id_map import IdMap
-
-Algorithm = Literal["bpe", "character_bpe", "unigram", "wordpiece"]
-"""What tokens are removed from: proofs of each are told in its words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from tokbench.core.descriptions import DescribesItself, SentencePieceModel
 from tokbench.errors import SurgeryError
-from tokbench.formats.sentencepiece.model import ModelType, parse_model
-from tokbench.libraries.huggingface.tokenizer_json import model_type
-from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.surgery.bpe_pruning import BpePruning
 from tokbench.surgery.character_pruning import CharacterPruning
-from tokbench.surgery.pruned_tokenizer import document_of
+from tokbench.surgery.contents import contents_of
 from tokbench.surgery.unigram_pruning import UnigramPruning
 from tokbench.surgery.wordpiece_pruning import WordPiecePruning
 
@@ -20,9 +16,9 @@ if TYPE_CHECKING:
 
     from tokbench.core.progress import Progress
     from tokbench.opening.request import Opened
+    from tokbench.surgery.contents import Algorithm, Contents
     from tokbench.surgery.id_map import IdMap
     from tokbench.surgery.leaves import Removal
-    from tokbench.surgery.proofs import Algorithm
     from tokbench.surgery.pruned_tokenizer import PrunedTokenizer
     from tokbench.surgery.token_usage import TokenUsage
 
@@ -31,7 +27,7 @@ class Pruning(Protocol):
     """A tokenizer from which tokens are to go.
 
     Attributes:
-        algorithm: what the tokenizer is, by a word of `proofs.Algorithm`.
+        algorithm: what the tokenizer is, by a word of `contents.Algorithm`.
     """
 
     algorithm: ClassVar[Algorithm]
@@ -79,32 +75,25 @@ class Pruning(Protocol):
         """
 
 
-def pruning_of(opened: Opened) -> Pruning:
+def pruning_of(opened: Opened, contents: Contents | None = None) -> Pruning:
     """What removes tokens from a tokenizer.
+
+    Args:
+        opened: the tokenizer.
+        contents: what it is, where that is known.
 
     Raises:
         SurgeryError: nothing does, or its file does not say what that needs.
     """
-    described = opened.tokenizer.description() if isinstance(opened.tokenizer, DescribesItself) else None
-    if isinstance(described, SentencePieceModel):
-        made = _OF_MODELS.get(parse_model(described.proto).model_type)
-        if made is not None:
-            return made(opened, described.proto)
-    document = document_of(opened)
-    kind = model_type(document)
-    if kind == "BPE":
-        is_of_bytes = DocumentSteps(document).is_byte_level
-        return BpePruning(opened, document) if is_of_bytes else CharacterPruning(opened, document)
-    if kind not in _OF_DOCUMENTS:
-        raise SurgeryError(f"a {kind} has no pieces that others could take the place of")
-    return _OF_DOCUMENTS[kind](opened, document)
+    found = contents or contents_of(opened)
+    if found.algorithm is None:
+        raise SurgeryError(f"a {found.kind} has no pieces that others could take the place of")
+    return _PRUNINGS[found.algorithm](opened, found.content)
 
 
-_OF_MODELS: dict[ModelType, Callable[[Opened, bytes], Pruning]] = {
-    ModelType.UNIGRAM: UnigramPruning,
-    ModelType.BPE: CharacterPruning,
-}
-_OF_DOCUMENTS: dict[str, Callable[[Opened, Mapping[str, Any]], Pruning]] = {
-    "Unigram": UnigramPruning,
-    "WordPiece": WordPiecePruning,
+_PRUNINGS: dict[Algorithm, Callable[[Opened, Any], Pruning]] = {
+    "bpe": BpePruning,
+    "character_bpe": CharacterPruning,
+    "unigram": UnigramPruning,
+    "wordpiece": WordPiecePruning,
 }

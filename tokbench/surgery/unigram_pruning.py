@@ -14,10 +14,9 @@ from tokbench.surgery.scored_pieces import check_scores, pieces_of_document, pie
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.id_map import IdMap
     from tokbench.surgery.leaves import Removal
-    from tokbench.surgery.piece_pruning import Content
-    from tokbench.surgery.proofs import Algorithm
     from tokbench.surgery.scored_pieces import ScoredPieces
     from tokbench.surgery.token_usage import TokenUsage
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from tokbench.core.plurals import counted
 from tokbench.lint.corpus_counts import batches
 from tokbench.opening.recognition import Format
 from tokbench.surgery.library_proofs import prove_word_list_in_libraries
 from tokbench.surgery.match_losses import choose_matches
-from tokbench.surgery.matched_pieces import characters_without_piece, check_pieces, pieces_of_document
+from tokbench.surgery.matched_pieces import check_pieces, notes_of_characters, pieces_of_document
 from tokbench.surgery.piece_pruning import PiecePruning
 from tokbench.surgery.token_usage import TokenUsage
 
@@ -22,15 +21,13 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
+    from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.id_map import IdMap
     from tokbench.surgery.leaves import Removal
     from tokbench.surgery.library_proofs import LibraryProofs
     from tokbench.surgery.matched_pieces import MatchedPieces
-    from tokbench.surgery.piece_pruning import Content
-    from tokbench.surgery.proofs import Algorithm
 
-_SHOWN = 3
-_WITH_WORD_LIST = (Format.WORDPIECE_VOCAB, Format.SAVED)
+WITH_WORD_LIST = (Format.WORDPIECE_VOCAB, Format.SAVED)
 """The formats with a `vocab.txt`: what is made of them gets one, too."""
 
 
@@ -58,18 +55,11 @@ class WordPiecePruning(PiecePruning):
     @property
     def notes(self) -> tuple[str, ...]:
         """That words can become unknown on other text, where some can."""
-        without = characters_without_piece(self.vocabulary)
-        if not without:
-            return ()
-        some = ", ".join(piece for piece, _ in without.most_common(_SHOWN))
-        return (
-            f"{counted(len(without), 'character')} of its pieces, as {some}, are no pieces by themselves: on other "
-            "text a word with one may become unknown",
-        )
+        return notes_of_characters(self.vocabulary)
 
     def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
         """Compare what is left with its files in libraries. Raises `ProofError`."""
-        if self.opened.source.format not in _WITH_WORD_LIST:
+        if self.opened.source.format not in WITH_WORD_LIST:
             return super().prove(new, path, seed=seed, progress=progress)
         return prove_word_list_in_libraries(new, path, seed=seed, progress=progress)
 

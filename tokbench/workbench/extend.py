@@ -1,40 +1,35 @@
-"""Add tokens to a byte-level BPE behind its own: learned from text, given as words, or special."""
+"""Add tokens to a vocabulary behind its own: learned from text, given as words, or special."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
 from tokbench.core.special_tokens import check_special_tokens
-from tokbench.errors import ConfigError, ConversionError
-from tokbench.files.atomic_folder import write_folder
-from tokbench.surgery.bpe_document import read_bpe
-from tokbench.surgery.counted_pretokens import CountedPretokens, count_pretokens, split_of
-from tokbench.surgery.extended_tokenizer import extend_tokenizer, extended_document
-from tokbench.surgery.growth import Vocabulary, grow, is_coarsening, made_of
-from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.initial_rows import InitialRows
-from tokbench.surgery.model_files import config_patch, model_files
+from tokbench.corpus import bundled_corpus
+from tokbench.errors import ConfigError
+from tokbench.surgery.extending import extension_of
 from tokbench.surgery.output_folder import check_place
-from tokbench.surgery.pruned_tokenizer import document_of
+from tokbench.surgery.token_usage import count_usage
+from tokbench.workbench.changed_vocabulary import MOST_PARTS, Clock, samples, write_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from tokbench.core.interfaces import TokenizerInfo
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.opening.request import OpenRequest
-    from tokbench.surgery.extended_tokenizer import ExtensionProofs
-    from tokbench.surgery.growth import Growth, NewToken
+    from tokbench.opening.request import Opened, OpenRequest
+    from tokbench.surgery.contents import Algorithm
+    from tokbench.surgery.extended_tokenizer import ExtendedTokenizer, ExtensionProofs
+    from tokbench.workbench.changed_vocabulary import ChangedVocabulary
 
-_PROVED_DOCUMENTS = 1024
-_PROVED_CHARACTERS = 8192
 _LEARNED_SHOWN = 12
 
 
@@ -45,9 +40,9 @@ class Additions:
     Attributes:
         num_tokens: tokens to be learned from text.
         size: the ids to have at last, words and special tokens included, instead of `num_tokens`.
-        words: pre-tokens that are to be one token each.
+        words: what is to be one token each, as it stands in text.
         special_tokens: texts that only their ids stand for.
-        min_frequency: learning stops when the most frequent pair is rarer than this.
+        min_frequency: learning stops when what would become a token is rarer than this.
         max_token_length: bytes that a learned token may have; None for any number.
 
     Raises:
@@ -81,58 +76,63 @@ class ExtendResult:
     """A vocabulary that was extended, proved and written.
 
     Attributes:
-        old: the tokenizer.
-        new: the one that was written.
-        out: its folder.
-        files: name → bytes.
-        rows: of the embedding that the patch of config.json asks for.
+        change: the tokenizer before and after, and what was written.
+        algorithm: what the tokenizer is, as `surgery.contents` calls it.
         words: tokens that the given words needed.
         learned: tokens that were learned from text.
         last_learned: the bytes of some of them.
-        growth: tokens of that text before and after; None where there was none.
         num_bytes: of that text; None where that was not counted.
-        pretokens: distinct ones of it that were compared.
-        proofs: what was checked besides before anything was written.
+        old_tokens: tokens of that text before; None where there was none.
+        new_tokens: the same now.
+        proofs: what was checked before anything was written.
+    """
+
+    change: ChangedVocabulary
+    algorithm: Algorithm
+    words: int
+    learned: int
+    last_learned: tuple[bytes, ...]
+    num_bytes: int | None
+    old_tokens: int | None
+    new_tokens: int | None
+    proofs: ExtensionProofs
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return self.change.to_json(
+            "tokbench.extend/1",
+            algorithm=self.algorithm,
+            words=self.words,
+            learned=self.learned,
+            last_learned=[token_fields(piece) for piece in self.last_learned],
+            bytes=self.num_bytes,
+            old_tokens=self.old_tokens,
+            new_tokens=self.new_tokens,
+            proofs=self.proofs.to_json(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A vocabulary that was extended and proved, and is not written yet.
+
+    Attributes:
+        made: the larger tokenizer, with its files and proofs.
+        algorithm: what it is.
+        words: tokens that the given words needed.
+        learned: the bytes of the tokens that were learned from text.
+        num_bytes: of that text; None where that was not counted.
         notes: what its user has to know, a sentence each.
         seconds: phase → wall seconds.
     """
 
-    old: TokenizerInfo
-    new: TokenizerInfo
-    out: Path
-    files: Mapping[str, int]
-    rows: int
+    made: ExtendedTokenizer
+    algorithm: Algorithm
     words: int
-    learned: int
-    last_learned: tuple[bytes, ...]
-    growth: Growth | None
+    learned: tuple[bytes, ...]
     num_bytes: int | None
-    pretokens: int
-    proofs: ExtensionProofs
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
-
-    def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
-        growth = self.growth
-        return {
-            "schema": "tokbench.extend/1",
-            "name": self.old.name,
-            "out": str(self.out),
-            "files": dict(self.files),
-            "old_vocab_size": self.old.vocab_size,
-            "new_vocab_size": self.new.vocab_size,
-            "embedding_rows": self.rows,
-            "words": self.words,
-            "learned": self.learned,
-            "last_learned": [token_fields(piece) for piece in self.last_learned],
-            "bytes": self.num_bytes,
-            "old_tokens": None if growth is None else growth.old_count,
-            "new_tokens": None if growth is None else growth.new_count,
-            "proofs": {"pretokens": self.pretokens, **self.proofs.to_json()},
-            "notes": list(self.notes),
-            "seconds": dict(self.seconds),
-        }
 
 
 def extend(
@@ -148,7 +148,7 @@ def extend(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> ExtendResult:
-    """Add tokens to a byte-level BPE behind its own, prove that it only became coarser, and write it.
+    """Add tokens to a vocabulary behind its own, prove what that changes, and write it.
 
     Args:
         name: what `-t` takes.
@@ -163,8 +163,8 @@ def extend(
         progress: told how far it is.
 
     Raises:
-        ConfigError: no text to learn from, a size that is too small, a word that is no pre-token.
-        ConversionError: it is no byte-level BPE, or a proof does not hold.
+        ConfigError: no text to learn from, a size that is too small, a word that is split.
+        ConversionError: nothing adds tokens to it, or a proof does not hold.
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
     """
@@ -176,138 +176,124 @@ def extend(
     check_place(out, overwrite=overwrite)
     started = time.perf_counter()
     opened = find_and_open(name, request or OpenRequest(), progress=progress)
-    old, document = opened.tokenizer, document_of(opened)
-    first_id = old.info.vocab_size
-    work = _Learning(
-        Vocabulary.of(read_bpe(document, path=opened.source.path), size=first_id), threads, progress
-    )
-    seconds = {"opening": time.perf_counter() - started}
-    notes: list[str] = []
-    texts: list[str] = []
-    counted = growth = None
-    if additions.words:
-        words = _checked_words(additions.words, split_of(old, document))
-        work.take_words(words, notes=notes)
-    num_words = len(work.new)
-    if additions.learns and corpus is not None:
-        wanted = _wanted(additions, first_id=first_id, taken=num_words)
-        with corpus.in_memory():
-            started = time.perf_counter()
-            counted = count_pretokens(old, document, corpus, threads=threads, progress=progress)
-            seconds["counting"], started = time.perf_counter() - started, time.perf_counter()
-            growth = work.learn(counted, wanted, additions, notes=notes)
-            seconds["merging"] = time.perf_counter() - started
-            texts = [text[:_PROVED_CHARACTERS] for text in islice(corpus, _PROVED_DOCUMENTS)]
-    started = time.perf_counter()
-    vocabulary, new = work.vocabulary, tuple(work.new)
-    specials = dict(zip(additions.special_tokens, range(first_id + len(new), 1 << 32), strict=False))
-    id_map = _id_map(opened.tokenizer.info, document, sizes=(first_id, first_id + len(new) + len(specials)))
-    made = extend_tokenizer(
+    opening = {"opening": time.perf_counter() - started}
+    old_tokens = new_tokens = None
+    with corpus.in_memory() if corpus else nullcontext():
+        grown = grow(
+            opened,
+            additions,
+            corpus=corpus,
+            name=out.name,
+            threads=threads,
+            seed=seed,
+            progress=progress,
+        )
+        made = grown.made
+        if corpus is not None:
+            old_tokens, new_tokens = count_tokens(
+                corpus, opened.tokenizer, made.opened.tokenizer, threads=threads
+            )
+    change = write_changed(
         opened,
-        extended_document(document, vocabulary.tokens, new, specials),
-        id_map,
-        name=out.name,
-        texts=texts,
+        made.opened.tokenizer,
+        made.files,
+        made.id_map,
+        made.rows,
+        out=out,
+        pad_multiple=pad_multiple,
+        overwrite=overwrite,
+        notes=(*grown.notes, *made.notes),
+        seconds={**opening, **grown.seconds},
+    )
+    return ExtendResult(
+        change=change,
+        algorithm=grown.algorithm,
+        words=grown.words,
+        learned=len(grown.learned),
+        last_learned=grown.learned[-_LEARNED_SHOWN:],
+        num_bytes=grown.num_bytes,
+        old_tokens=old_tokens,
+        new_tokens=new_tokens,
+        proofs=made.proofs,
+    )
+
+
+def grow(
+    opened: Opened,
+    additions: Additions,
+    *,
+    corpus: Corpus | None,
+    name: str,
+    threads: int | None,
+    seed: int,
+    progress: Progress,
+) -> Grown:
+    """Add tokens to a tokenizer, and prove what that changes; see `extend`.
+
+    Args:
+        opened: the tokenizer.
+        additions: which tokens come.
+        corpus: what tokens are learned from, and proofs are made on: in memory. None takes bundled texts for proofs.
+        name: how the new one calls itself.
+        threads: for counting and encoding.
+        seed: draws the generated texts of the proof.
+        progress: told how far it is.
+    """
+    clock = Clock()
+    extension = extension_of(opened)
+    notes = extension.take_words(additions.words, threads=threads) if additions.words else []
+    num_words = len(extension.tokens)
+    num_bytes = None
+    if additions.words:
+        clock.lap("words")
+    if additions.learns and corpus is not None:
+        wanted = _wanted(additions, first_id=opened.tokenizer.info.vocab_size, taken=num_words)
+        num_bytes = extension.count(corpus, threads=threads, progress=progress)
+        clock.lap("counting")
+        extension.learn(
+            wanted,
+            min_frequency=additions.min_frequency,
+            max_token_length=additions.max_token_length,
+            threads=threads,
+            progress=progress,
+        )
+        clock.lap("learning")
+        notes += _fewer(len(extension.tokens) - num_words, wanted, additions, extension.algorithm)
+    made = extension.extend(
+        additions.special_tokens,
+        name=name,
+        texts=list(islice(samples(corpus or bundled_corpus()), MOST_PARTS)),
         threads=threads,
         seed=seed,
         progress=progress,
     )
-    seconds["proving"] = time.perf_counter() - started
-    patch = config_patch(opened, made.tokenizer, id_map, pad_multiple=pad_multiple)
-    rows = InitialRows.of(id_map, made_of(new, first_id=first_id))
-    files = {**made.files, **model_files(id_map, rows, patch)}
-    write_folder(out, files, replace=overwrite)
-    learned = vocabulary.tokens[first_id + num_words :]
-    return ExtendResult(
-        old=old.info,
-        new=made.tokenizer.info,
-        out=out,
-        files={name: len(data) for name, data in files.items()},
-        rows=patch["vocab_size"],
+    clock.lap("proving")
+    return Grown(
+        made=made,
+        algorithm=extension.algorithm,
         words=num_words,
-        learned=len(learned),
-        last_learned=learned[-_LEARNED_SHOWN:],
-        growth=growth,
-        num_bytes=None if counted is None else counted.num_bytes,
-        pretokens=0 if counted is None else len(counted.words),
-        proofs=made.proofs,
-        notes=(*notes, *made.notes),
-        seconds=seconds,
+        learned=tuple(extension.tokens[num_words:]),
+        num_bytes=num_bytes,
+        notes=tuple(notes),
+        seconds=clock.laps,
     )
 
 
-@dataclass
-class _Learning:
-    """A vocabulary while it grows; each time it is checked that words only became coarser."""
-
-    vocabulary: Vocabulary
-    threads: int | None
-    progress: Progress
-    new: list[NewToken] = field(default_factory=list)
-
-    def take_words(self, words: CountedPretokens, *, notes: list[str]) -> None:
-        """Make each word one token, by as many merges as that needs."""
-        most = sum(len(word.encode()) for word in words.words)
-        self._grow(words, most, min_frequency=1, max_token_length=None)
-        cut = self.vocabulary.cut(words.words, threads=self.threads)
-        sizes = (cut.offsets[1:] - cut.offsets[:-1]).tolist()
-        for word, size in zip(words.words, sizes, strict=True):
-            if size > 1:
-                notes.append(f"{word!r} stays {size} tokens: a token of it is there already, by other merges")
-
-    def learn(
-        self, counted: CountedPretokens, wanted: int, additions: Additions, *, notes: list[str]
-    ) -> Growth:
-        """Learn tokens from counted pre-tokens."""
-        found = self._grow(
-            counted,
-            wanted,
-            min_frequency=additions.min_frequency,
-            max_token_length=additions.max_token_length,
-        )
-        if len(found.tokens) < wanted:
-            notes.append(
-                f"{len(found.tokens):,} of {wanted:,} tokens: no pair is left that occurs "
-                f"{additions.min_frequency} times or more"
-            )
-        return found
-
-    def _grow(
-        self, words: CountedPretokens, num_tokens: int, *, min_frequency: int, max_token_length: int | None
-    ) -> Growth:
-        found = grow(
-            self.vocabulary,
-            words,
-            num_tokens=num_tokens,
-            min_frequency=min_frequency,
-            max_token_length=max_token_length,
-            threads=self.threads,
-            progress=self.progress,
-        )
-        grown = self.vocabulary.grown(found.tokens)
-        if not is_coarsening(self.vocabulary, grown, words.words, threads=self.threads):
-            raise ConversionError(
-                "a word would get token boundaries that it had not",
-                hint="nothing was written; this is a fault of tokbench, please report it",
-            )
-        self.new.extend(found.tokens)
-        self.vocabulary = grown
-        return found
+def count_tokens(corpus: Corpus, *tokenizers: Tokenizer, threads: int | None) -> Iterator[int]:
+    """The tokens of a text under each of some tokenizers. Raises `TextError`, `CorpusError`."""
+    for tokenizer in tokenizers:
+        yield sum(count_usage(tokenizer, corpus, threads=threads).frequencies.values())
 
 
-def _checked_words(given: tuple[str, ...], split: Callable[[str], list[str]]) -> CountedPretokens:
-    """Words as pre-tokens. Raises `ConfigError` for one that is split."""
-    words = []
-    for word in given:
-        pretokens = split(word)
-        if len(pretokens) != 1:
-            parts = ", ".join(map(repr, pretokens)) or "nothing"
-            raise ConfigError(
-                f"the word {word!r} is no pre-token: it is split into {parts}, and merges never cross that",
-                hint="leave it out, or give its parts",
-            )
-        words.extend(pretokens)
-    return CountedPretokens.once(words)
+def _fewer(found: int, wanted: int, additions: Additions, algorithm: Algorithm) -> list[str]:
+    """Why fewer tokens were learned than were asked for, where they were."""
+    if found >= wanted:
+        return []
+    worth = {
+        "unigram": "no piece is left that raises the likelihood and occurs",
+        "wordpiece": "no piece is left that saves tokens and occurs",
+    }.get(algorithm, "no pair is left that occurs")
+    return [f"{found:,} of {wanted:,} tokens: {worth} {additions.min_frequency} times or more"]
 
 
 def _wanted(additions: Additions, *, first_id: int, taken: int) -> int:
@@ -321,11 +307,3 @@ def _wanted(additions: Additions, *, first_id: int, taken: int) -> int:
             hint="--tokens N says how many are learned",
         )
     return additions.size - there
-
-
-def _id_map(info: TokenizerInfo, document: Mapping[str, Any], *, sizes: tuple[int, int]) -> IdMap:
-    """Every old token keeps its id; gaps have none."""
-    vocab = document["model"]["vocab"]
-    there = {*vocab.values(), *info.special_tokens.values()}
-    there |= {token["id"] for token in document.get("added_tokens") or [] if token["content"] not in vocab}
-    return IdMap.of_pairs(((id, id) for id in sorted(there) if id < sizes[0]), sizes=sizes)

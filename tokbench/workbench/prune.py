@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
@@ -14,33 +12,29 @@ from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
-from tokbench.files.atomic_folder import write_folder
 from tokbench.surgery.id_map import IdMap
 from tokbench.surgery.initial_rows import InitialRows
-from tokbench.surgery.model_files import config_patch, model_files
 from tokbench.surgery.output_folder import check_place
 from tokbench.surgery.pruning import pruning_of
 from tokbench.surgery.selection import of_scripts
 from tokbench.surgery.token_usage import TokenUsage
+from tokbench.workbench.changed_vocabulary import Clock, samples, write_changed
 from tokbench.workbench.compare import alignment_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
     from tokbench.opening.request import OpenRequest
+    from tokbench.surgery.contents import Algorithm
     from tokbench.surgery.leaves import Removal
-    from tokbench.surgery.proofs import Algorithm
     from tokbench.surgery.pruned_tokenizer import PruningProofs
+    from tokbench.workbench.changed_vocabulary import ChangedVocabulary
 
 FIGURES = ("bytes_per_token", "tokens_per_word", "vocab_utilization", "renyi_efficiency")
-_PROVED_DOCUMENTS = 1024
-_PROVED_CHARACTERS = 1 << 13
-_PROVED_OF_EACH = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,56 +86,36 @@ class PruneResult:
     """A vocabulary that was pruned, proved and written.
 
     Attributes:
-        old: the tokenizer.
-        new: the one that was written.
-        out: its folder.
-        files: name → bytes.
-        rows: of the embedding that the model is to have.
-        algorithm: what the tokenizer is, as `surgery.proofs` calls it.
+        change: the tokenizer before and after, and what was written.
+        algorithm: what the tokenizer is, as `surgery.contents` calls it.
         kept: how many tokens always stay.
         removal: what went, and what was selected and stays.
         comparison: figures before and after.
         proofs: what was checked before anything was written.
-        notes: what its user has to know, a sentence each.
-        seconds: phase → wall seconds.
     """
 
-    old: TokenizerInfo
-    new: TokenizerInfo
-    out: Path
-    files: Mapping[str, int]
-    rows: int
+    change: ChangedVocabulary
     algorithm: Algorithm
     kept: int
     removal: Removal
     comparison: Comparison
     proofs: PruningProofs
-    notes: tuple[str, ...]
-    seconds: Mapping[str, float]
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         from tokbench.evaluation.comparison_json import comparison_document
         from tokbench.metrics.catalogue import metrics_named
 
-        return {
-            "schema": "tokbench.prune/1",
-            "name": self.old.name,
-            "out": str(self.out),
-            "files": dict(self.files),
-            "old_vocab_size": self.old.vocab_size,
-            "new_vocab_size": self.new.vocab_size,
-            "rows": self.rows,
-            "algorithm": self.algorithm,
-            "removed": len(self.removal.ids),
-            "kept": self.kept,
-            "needed": list(self.removal.needed),
-            "fixed": list(self.removal.fixed),
-            "comparison": comparison_document(self.comparison, metrics=metrics_named(FIGURES)),
-            "proofs": self.proofs.to_json(),
-            "notes": list(self.notes),
-            "seconds": dict(self.seconds),
-        }
+        return self.change.to_json(
+            "tokbench.prune/1",
+            algorithm=self.algorithm,
+            removed=len(self.removal.ids),
+            kept=self.kept,
+            needed=list(self.removal.needed),
+            fixed=list(self.removal.fixed),
+            comparison=comparison_document(self.comparison, metrics=metrics_named(FIGURES)),
+            proofs=self.proofs.to_json(),
+        )
 
 
 def prune(
@@ -187,7 +161,7 @@ def prune(
             hint="add --corpus PATH",
         )
     check_place(out, overwrite=overwrite)
-    clock = _Clock()
+    clock = Clock()
     opened = find_and_open(name, request or OpenRequest(), progress=progress)
     pruning = pruning_of(opened)
     selected = choice.selected(pruning.token_bytes)
@@ -204,7 +178,7 @@ def prune(
             raise ConfigError("no token would go", hint=_why_none(removal))
         id_map = IdMap.closing_up(removal.frequencies.keys(), size=opened.tokenizer.info.vocab_size)
         clock.lap("choosing")
-        pruned = pruning.prune(id_map, name=out.name, texts=_samples(text), seed=seed, progress=progress)
+        pruned = pruning.prune(id_map, name=out.name, texts=samples(text), seed=seed, progress=progress)
         clock.lap("proving")
         scan = CorpusScan(Documents(text))
         comparison = compare_candidates(
@@ -217,43 +191,25 @@ def prune(
             progress=progress,
         )
         clock.lap("evaluating")
-    patch = config_patch(opened, pruned.tokenizer, id_map, pad_multiple=pad_multiple)
-    files = {**pruned.files, **model_files(id_map, InitialRows.of(id_map), patch)}
-    write_folder(out, files, replace=overwrite)
     return PruneResult(
-        old=opened.tokenizer.info,
-        new=pruned.tokenizer.info,
-        out=out,
-        files={name: len(data) for name, data in files.items()},
-        rows=patch["vocab_size"],
+        change=write_changed(
+            opened,
+            pruned.tokenizer,
+            pruned.files,
+            id_map,
+            InitialRows.of(id_map),
+            out=out,
+            pad_multiple=pad_multiple,
+            overwrite=overwrite,
+            notes=(*_size_missed(removal, choice), *pruned.notes),
+            seconds=clock.laps,
+        ),
         algorithm=pruning.algorithm,
         kept=len(pruning.kept),
         removal=removal,
         comparison=comparison,
         proofs=pruned.proofs,
-        notes=(*_size_missed(removal, choice), *pruned.notes),
-        seconds=clock.laps,
     )
-
-
-class _Clock:
-    """Wall seconds by phase."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._since = time.perf_counter()
-
-    def lap(self, phase: str) -> None:
-        """End a phase."""
-        now = time.perf_counter()
-        self.laps[phase], self._since = now - self._since, now
-
-
-def _samples(corpus: Corpus) -> Iterator[str]:
-    """Parts of some documents, the beginnings of all before anything else."""
-    documents = [text[:_PROVED_OF_EACH] for text in islice(corpus, _PROVED_DOCUMENTS)]
-    for start in range(0, _PROVED_OF_EACH, _PROVED_CHARACTERS):
-        yield from filter(None, (text[start : start + _PROVED_CHARACTERS] for text in documents))
 
 
 def _size_missed(removal: Removal, choice: Choice) -> Iterator[str]:

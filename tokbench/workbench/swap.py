@@ -1,41 +1,33 @@
-"""Adapt a byte-level BPE to a text at the same size: frequent tokens come, and rare ones go for them."""
+"""Adapt a vocabulary to a text at the same size: useful tokens come, and rare ones go for them."""
 
 from __future__ import annotations
 
-import json
-import tempfile
 import time
 from dataclasses import dataclass, replace
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
 from tokbench.errors import ConfigError
-from tokbench.files.atomic_folder import write_folder
-from tokbench.surgery.bpe_pruning import BpePruning
 from tokbench.surgery.id_map import NONE, IdMap
 from tokbench.surgery.initial_rows import InitialRows
-from tokbench.surgery.model_files import config_patch, model_files
-from tokbench.surgery.output_folder import INIT_NAME, MAP_NAME, check_place
-from tokbench.surgery.pruned_tokenizer import document_of
-from tokbench.surgery.token_usage import count_usage
-from tokbench.workbench.extend import extend
+from tokbench.surgery.output_folder import check_place
+from tokbench.surgery.pruning import pruning_of
+from tokbench.workbench.changed_vocabulary import samples, write_changed
+from tokbench.workbench.extend import count_tokens, grow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-    from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.opening.request import OpenRequest
-    from tokbench.surgery.extended_tokenizer import ExtensionProofs
+    from tokbench.surgery.contents import Algorithm
+    from tokbench.surgery.extended_tokenizer import ExtendedTokenizer, ExtensionProofs
     from tokbench.surgery.pruned_tokenizer import PruningProofs
+    from tokbench.workbench.changed_vocabulary import ChangedVocabulary
     from tokbench.workbench.extend import Additions
 
-_PROVED_DOCUMENTS = 1024
-_PROVED_CHARACTERS = 8192
 _SHOWN = 12
 
 
@@ -44,54 +36,37 @@ class SwapResult:
     """A vocabulary whose rare tokens have made room for others, proved and written.
 
     Attributes:
-        old: the tokenizer.
-        new: the one that was written.
-        out: its folder.
-        files: name → bytes.
-        rows: of the embedding that the patch of config.json asks for.
+        change: the tokenizer before and after, and what was written.
+        algorithm: what the tokenizer is, as `surgery.contents` calls it.
         came: the bytes of the new tokens, in the order of their ids.
         went: those of the old tokens that are gone, the rarest first.
         old_tokens: of the text under the old tokenizer.
         new_tokens: of it under the new one.
         extension: what was proved while tokens came.
         pruning: what was proved while tokens went.
-        notes: what its user has to know, a sentence each.
-        seconds: phase → wall seconds.
     """
 
-    old: TokenizerInfo
-    new: TokenizerInfo
-    out: Path
-    files: Mapping[str, int]
-    rows: int
+    change: ChangedVocabulary
+    algorithm: Algorithm
     came: tuple[bytes, ...]
     went: tuple[bytes, ...]
     old_tokens: int
     new_tokens: int
     extension: ExtensionProofs
     pruning: PruningProofs
-    notes: tuple[str, ...]
-    seconds: Mapping[str, float]
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        return {
-            "schema": "tokbench.swap/1",
-            "name": self.old.name,
-            "out": str(self.out),
-            "files": dict(self.files),
-            "old_vocab_size": self.old.vocab_size,
-            "new_vocab_size": self.new.vocab_size,
-            "embedding_rows": self.rows,
-            "swapped": len(self.came),
-            "first_came": [token_fields(piece) for piece in self.came[:_SHOWN]],
-            "first_went": [token_fields(piece) for piece in self.went[:_SHOWN]],
-            "old_tokens": self.old_tokens,
-            "new_tokens": self.new_tokens,
-            "proofs": {"extension": self.extension.to_json(), "pruning": self.pruning.to_json()},
-            "notes": list(self.notes),
-            "seconds": dict(self.seconds),
-        }
+        return self.change.to_json(
+            "tokbench.swap/1",
+            algorithm=self.algorithm,
+            swapped=len(self.came),
+            first_came=[token_fields(piece) for piece in self.came[:_SHOWN]],
+            first_went=[token_fields(piece) for piece in self.went[:_SHOWN]],
+            old_tokens=self.old_tokens,
+            new_tokens=self.new_tokens,
+            proofs={"extension": self.extension.to_json(), "pruning": self.pruning.to_json()},
+        )
 
 
 def swap(
@@ -107,10 +82,10 @@ def swap(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> SwapResult:
-    """Let tokens come behind those of a byte-level BPE, and the rarest leaves go until the size is what it was.
+    """Let tokens come behind those of a vocabulary, and others go, as `prune` does, until the size is what it was.
 
-    A token that came and is among the rarest goes again: as many are swapped as are worth it, and at most as many as
-    were asked for.
+    A token that came and is among those that are worth least goes again: as many are swapped as are worth it, and at
+    most as many as were asked for.
 
     Args:
         name: what `-t` takes.
@@ -126,69 +101,68 @@ def swap(
 
     Raises:
         ConfigError: no token would come.
-        ConversionError: it is no byte-level BPE, or a proof does not hold.
+        ConversionError: nothing adds or removes its tokens, or a proof does not hold.
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
     """
-    from tokbench.opening.open import open_path
     from tokbench.opening.request import OpenRequest
     from tokbench.workbench.open import find_and_open
 
     check_place(out, overwrite=overwrite)
+    started = time.perf_counter()
     opened = find_and_open(name, request or OpenRequest(), progress=progress)
-    with tempfile.TemporaryDirectory(prefix="tokbench-") as folder, corpus.in_memory():
-        trial = Path(folder) / out.name
-        grown = extend(
-            name,
-            trial,
+    opening = {"opening": time.perf_counter() - started}
+    with corpus.in_memory():
+        grown = grow(
+            opened,
             additions,
             corpus=corpus,
-            request=request,
-            pad_multiple=pad_multiple,
+            name=out.name,
             threads=threads,
             seed=seed,
             progress=progress,
         )
-        larger = open_path(trial, OpenRequest())
-        came = _Grown.read(trial)
-        started = time.perf_counter()
-        # It is as good a rank file as the old one was, if that was one.
-        document = document_of(larger)
-        pruning = BpePruning(replace(larger, source=opened.source), document)
-        usage = pruning.count(corpus, threads=threads)
-        removal = pruning.choose(usage, selected=(), size=came.old_tokens, min_count=None)
-        closed = IdMap.closing_up(removal.frequencies.keys(), size=larger.tokenizer.info.vocab_size)
-        pruned = pruning.prune(closed, name=out.name, texts=_samples(corpus), seed=seed, progress=progress)
-        old_count, new_count = (
-            sum(count_usage(each, corpus, threads=threads).frequencies.values())
-            for each in (opened.tokenizer, pruned.tokenizer)
+        made, started = grown.made, time.perf_counter()
+        larger = made.opened.tokenizer
+        # It is as good a rank file, a model or a list of words as the old one was, if that was one.
+        pruning = pruning_of(replace(made.opened, source=opened.source), made.contents)
+        removal = pruning.choose(
+            pruning.count(corpus, threads=threads),
+            selected=(),
+            size=sum(old != NONE for old in made.id_map.new_to_old),
+            min_count=None,
         )
-        went = tuple(larger.tokenizer.token_bytes(id) for id in removal.ids if came.is_old(id))
-    id_map, rows = came.after(closed)
-    new_ids = [id for id, old in enumerate(id_map.new_to_old) if old == NONE]
-    arrived = tuple(pruned.tokenizer.token_bytes(id) for id in new_ids)
-    if not arrived:
+        closed = IdMap.closing_up(removal.frequencies.keys(), size=larger.info.vocab_size)
+        pruned = pruning.prune(closed, name=out.name, texts=samples(corpus), seed=seed, progress=progress)
+        old_tokens, new_tokens = count_tokens(corpus, opened.tokenizer, pruned.tokenizer, threads=threads)
+    id_map, rows = _after(made, closed)
+    came = tuple(pruned.tokenizer.token_bytes(id) for id, old in enumerate(id_map.new_to_old) if old == NONE)
+    if not came:
         raise ConfigError(
             "no token would come: each new one would be rarer on this text than those that it would replace",
             hint="the tokenizer suits the text; --tokens N adds tokens at a larger size",
         )
-    patch = config_patch(opened, pruned.tokenizer, id_map, pad_multiple=pad_multiple)
-    files = {**pruned.files, **model_files(id_map, rows, patch)}
-    write_folder(out, files, replace=overwrite)
-    return SwapResult(
-        old=opened.tokenizer.info,
-        new=pruned.tokenizer.info,
+    change = write_changed(
+        opened,
+        pruned.tokenizer,
+        pruned.files,
+        id_map,
+        rows,
         out=out,
-        files={name: len(data) for name, data in files.items()},
-        rows=patch["vocab_size"],
-        came=arrived,
-        went=went,
-        old_tokens=old_count,
-        new_tokens=new_count,
-        extension=grown.proofs,
+        pad_multiple=pad_multiple,
+        overwrite=overwrite,
+        notes=(*_fewer(len(came), additions), *pruned.notes),
+        seconds={**opening, **grown.seconds, "swapping": time.perf_counter() - started},
+    )
+    return SwapResult(
+        change=change,
+        algorithm=grown.algorithm,
+        came=came,
+        went=tuple(larger.token_bytes(id) for id in removal.ids if made.id_map.new_to_old[id] != NONE),
+        old_tokens=old_tokens,
+        new_tokens=new_tokens,
+        extension=made.proofs,
         pruning=pruned.proofs,
-        notes=(*_fewer(len(arrived), additions), *pruned.notes),
-        seconds={**grown.seconds, "swapping": time.perf_counter() - started},
     )
 
 
@@ -200,51 +174,14 @@ def _fewer(num_came: int, additions: Additions) -> tuple[str, ...]:
     return (f"{num_came:,} of {wanted:,} tokens: others are rarer on this text than what they would replace",)
 
 
-@dataclass(frozen=True, slots=True)
-class _Grown:
-    """What `extend` wrote for a model: ids of the larger vocabulary.
-
-    Attributes:
-        to_old: for each id the old one, or `NONE`.
-        old_size: how many old ids there are.
-        rows: what each row begins from.
-    """
-
-    to_old: tuple[int, ...]
-    old_size: int
-    rows: InitialRows
-
-    @classmethod
-    def read(cls, folder: Path) -> _Grown:
-        """The same of a folder that `extend` has just written."""
-        ids = json.loads((folder / MAP_NAME).read_bytes())
-        rows = json.loads((folder / INIT_NAME).read_bytes())
-        begun = InitialRows(
-            rows["old_size"], tuple(map(tuple, rows["ids"])), tuple(map(tuple, rows["weights"]))
-        )
-        return cls(tuple(ids["new_to_old"]), ids["old_size"], begun)
-
-    @property
-    def old_tokens(self) -> int:
-        """How many tokens there were, without gaps."""
-        return sum(old != NONE for old in self.to_old)
-
-    def is_old(self, id: int) -> bool:
-        """Whether an id was there before."""
-        return self.to_old[id] != NONE
-
-    def after(self, closed: IdMap) -> tuple[IdMap, InitialRows]:
-        """From the old ids to what is left, and what its rows begin from."""
-        kept = closed.new_to_old
-        pairs = ((self.to_old[id], new) for new, id in enumerate(kept) if self.is_old(id))
-        rows = InitialRows(
-            self.old_size,
-            tuple(self.rows.ids[id] for id in kept),
-            tuple(self.rows.weights[id] for id in kept),
-        )
-        return IdMap.of_pairs(pairs, sizes=(self.old_size, len(kept))), rows
-
-
-def _samples(corpus: Corpus) -> Iterator[str]:
-    """The beginnings of some documents."""
-    return (text[:_PROVED_CHARACTERS] for text in islice(corpus, _PROVED_DOCUMENTS))
+def _after(made: ExtendedTokenizer, closed: IdMap) -> tuple[IdMap, InitialRows]:
+    """From the old ids to what is left of the larger vocabulary, and what its rows begin from."""
+    kept, to_old = closed.new_to_old, made.id_map.new_to_old
+    old_size = len(made.id_map.old_to_new)
+    pairs = ((to_old[id], new) for new, id in enumerate(kept) if to_old[id] != NONE)
+    rows = InitialRows(
+        old_size,
+        tuple(made.rows.ids[id] for id in kept),
+        tuple(made.rows.weights[id] for id in kept),
+    )
+    return IdMap.of_pairs(pairs, sizes=(old_size, len(kept))), rows

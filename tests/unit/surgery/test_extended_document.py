@@ -10,9 +10,8 @@ import tokenizers
 from support.huggingface import added
 from support.lint import byte_level
 
-from tokbench.errors import ConfigError, ConversionError
-from tokbench.surgery.extended_tokenizer import extended_document
-from tokbench.surgery.growth import NewToken
+from tokbench.errors import ConfigError, SurgeryError
+from tokbench.surgery.extended_document import extended_document
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -21,15 +20,8 @@ def document(**changes: Any) -> dict[str, Any]:
     return found | changes
 
 
-def tokens(*new: bytes) -> list[bytes]:
-    return [*(bytes([value]) for value in range(256)), b"th", b"", *new]
-
-
-THE = NewToken(256, ord("e"), 9)
-
-
 def test_ids_stay_and_merges_come_last() -> None:
-    made = extended_document(document(), tokens(b"the"), [THE], {"<tool>": 259})
+    made = extended_document(document(), {"the": 258}, merges=[("th", "e")], special_tokens={"<tool>": 259})
     assert made["model"]["merges"][-1] in ("th e", ["th", "e"])
     assert len(made["model"]["merges"]) == len(document()["model"]["merges"]) + 1
     opened = tokenizers.Tokenizer.from_buffer(orjson.dumps(made))
@@ -38,20 +30,22 @@ def test_ids_stay_and_merges_come_last() -> None:
 
 
 def test_merges_are_written_as_the_file_writes_them() -> None:
-    old = document()
+    old, new = document(), {"pieces": {"the": 258}, "merges": [("th", "e")], "special_tokens": {}}
     old["model"]["merges"] = ["t h"]
-    assert extended_document(old, tokens(b"the"), [THE], {})["model"]["merges"] == ["t h", "th e"]
+    assert extended_document(old, **new)["model"]["merges"] == ["t h", "th e"]  # type: ignore[arg-type]
     old["model"]["merges"] = [["t", "h"]]
-    assert extended_document(old, tokens(b"the"), [THE], {})["model"]["merges"][1] == ["th", "e"]
+    assert extended_document(old, **new)["model"]["merges"][1] == ["th", "e"]  # type: ignore[arg-type]
 
 
 def test_a_special_token_that_is_there_is_refused() -> None:
     with pytest.raises(ConfigError, match="'<eos>' is a token already"):
-        extended_document(document(), tokens(), [], {"<eos>": 258})
+        extended_document(document(), {}, special_tokens={"<eos>": 258})
 
 
-def test_a_word_is_no_special_token_where_whole_tokens_come_first() -> None:
-    old = document()
-    old["model"]["ignore_merges"] = True
-    with pytest.raises(ConversionError, match="could take the word 'tool'"):
-        extended_document(old, tokens(), [], {"tool": 258})
+def test_pieces_of_a_unigram_have_their_places() -> None:
+    old = {"model": {"type": "Unigram", "vocab": [["a", -1.0], ["b", -2.0]]}}
+    made = extended_document(old, {"ab": 2}, scores={"ab": -2.5}, special_tokens={"<tool>": 3})
+    assert made["model"]["vocab"] == [["a", -1.0], ["b", -2.0], ["ab", -2.5]]
+    assert [(token["content"], token["id"]) for token in made["added_tokens"]] == [("<tool>", 3)]
+    with pytest.raises(SurgeryError, match="behind its 3 stands the added token '<tool>' with the id 3"):
+        extended_document(made, {"ba": 4}, scores={"ba": -3.0}, special_tokens={})

@@ -38,11 +38,17 @@ class DocumentSteps:
         """Whether the characters of a piece stand for bytes."""
         return any(step.get("type") == "ByteLevel" for step in (*self.normalizers, *self.pre_tokenizers))
 
+    def normalised(self, text: str) -> str:
+        """A text behind the normaliser."""
+        normal: str = self._library.normalizer.normalize_str(text) if self.normalizers else text
+        return normal
+
     def pretokens(self, text: str) -> list[str]:
-        """What the model is given of a text, piece by piece; there must be a pre-tokenizer."""
-        engine = self._library
-        prepared = engine.normalizer.normalize_str(text) if self.normalizers else text
-        return [part for part, _ in engine.pre_tokenizer.pre_tokenize_str(prepared)]
+        """What the model is given of a text, piece by piece."""
+        normal = self.normalised(text)
+        if not self.pre_tokenizers:
+            return [normal] if normal else []
+        return [part for part, _ in self._library.pre_tokenizer.pre_tokenize_str(normal)]
 
     def lost_characters(self, text: str) -> str:
         """Those characters of a text that no normalised text has; none where that cannot be told."""

@@ -1,0 +1,85 @@
+"""The pieces that a vocabulary learns are those of the textbook, whatever the algorithm."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.surgery import extension_reference as reference
+from tokbench.surgery.growing_pieces import MatchedGrowing, MergedPieces, ScoredGrowing, by_text
+from tokbench.surgery.piece_learning import UNKNOWN, PieceLearner
+
+LETTERS = "abc"
+WORDS = st.dictionaries(st.text(LETTERS + "x", min_size=1, max_size=7), st.integers(1, 5), max_size=7)
+TEXTS = st.lists(st.text(LETTERS, min_size=2, max_size=4), max_size=6, unique=True)
+QUARTERS = st.integers(-24, -1).map(lambda quarters: quarters / 4)
+"""Sums of them are exact, and often equal."""
+MOST = st.integers(0, 12)
+FREQUENCY = st.integers(1, 4)
+
+
+@given(TEXTS, WORDS, MOST, FREQUENCY)
+def test_merged_pieces(texts: list[str], words: dict[str, int], most: int, min_frequency: int) -> None:
+    ranks = {text: rank for rank, text in enumerate([*LETTERS, *texts])}
+    expected = reference.extend_merged(ranks, words, most=most, min_frequency=min_frequency)
+    pieces = MergedPieces(ranks, by_text(ranks))
+    assert PieceLearner(pieces, words, min_frequency=min_frequency).learn(most) == expected
+    grown = ranks | {text: rank for rank, text in enumerate(expected, len(ranks))}
+    for word in words:
+        parts = reference.merge(word, grown)
+        assert [part.strip(UNKNOWN) for part in pieces.cut(word)] == parts
+        before, after = (_ends(reference.merge(word, each)) for each in (ranks, grown))
+        assert after <= before
+    for text in expected:
+        assert reference.merge(text, grown) == [text]
+        assert len(text) == 1 or "".join(pieces.parts[text]) == text
+
+
+@given(TEXTS, st.data(), WORDS, MOST, FREQUENCY)
+def test_scored_pieces(
+    texts: list[str], data: st.DataObject, words: dict[str, int], most: int, min_frequency: int
+) -> None:
+    scores = {text: data.draw(QUARTERS) for text in [*LETTERS, *texts]}
+    unknown = min(scores.values()) - reference.UNKNOWN_PENALTY
+    expected = reference.extend_scored(scores, words, most=most, min_frequency=min_frequency)
+    pieces = ScoredGrowing(scores)
+    pieces.total = max(1, sum(count * len(pieces.cut(word)) for word, count in words.items()))
+    assert PieceLearner(pieces, words, min_frequency=min_frequency).learn(most) == list(expected)
+    assert pieces.new == expected
+    grown = scores | expected
+    for word in words:
+        old, new = (reference.best_cut(word, each, unknown) for each in (scores, grown))
+        assert new.score >= old.score
+        assert new.parts == old.parts or not expected.keys().isdisjoint(new.parts)
+    for text in expected:
+        assert reference.best_cut(text, grown, unknown).parts == [text]
+    assert (min(grown.values()), max(grown.values())) == (min(scores.values()), max(scores.values()))
+
+
+@given(TEXTS, TEXTS, st.data(), WORDS, st.tuples(MOST, FREQUENCY))
+def test_matched_pieces(
+    begin: list[str],
+    inside: list[str],
+    data: st.DataObject,
+    words: dict[str, int],
+    limits: tuple[int, int],
+) -> None:
+    most, min_frequency = limits
+    letters = [*LETTERS, *(f"##{letter}" for letter in LETTERS)]
+    missing = data.draw(st.sets(st.sampled_from(letters), max_size=2))
+    old = [*(each for each in letters if each not in missing), *begin, *(f"##{text}" for text in inside)]
+    expected = reference.extend_matched(old, words, most=most, min_frequency=min_frequency)
+    pieces = MatchedGrowing(old, prefix="##")
+    learner = PieceLearner(pieces, words, min_frequency=min_frequency, text_of=pieces.text_of)
+    assert learner.learn(most) == expected
+    saved = 0
+    for word, count in words.items():
+        (before, rest), (after, rest_after) = (reference.match(word, each) for each in (old, old + expected))
+        assert after == before or not set(expected).isdisjoint(after)
+        assert not (rest_after and not rest)
+        saved += 0 if rest else count * (len(before) - len(after))
+    assert saved >= 0
+
+
+def _ends(parts: list[str]) -> set[int]:
+    return {sum(map(len, parts[:number])) for number in range(len(parts) + 1)}

@@ -1,0 +1,172 @@
+"""Adding tokens to a byte-level BPE: more merges, as a `tokenizer.json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tokbench.errors import ConfigError
+from tokbench.formats.tokenizer_json import check_no_pretoken, to_byte_level
+from tokbench.surgery.bpe_document import read_bpe
+from tokbench.surgery.contents import Contents
+from tokbench.surgery.counted_pretokens import CountedPretokens, count_pretokens, split_of
+from tokbench.surgery.extended_document import added_outside, extended_document
+from tokbench.surgery.extended_tokenizer import extend_tokenizer
+from tokbench.surgery.extension_proofs import Coarser, check_texts
+from tokbench.surgery.growth import Vocabulary, grow, made_of, unchanged_words
+from tokbench.surgery.library_proofs import WITH_RANKS, prove_in_libraries
+from tokbench.surgery.output_folder import DOCUMENT_NAME
+from tokbench.surgery.proofs import SegmentationProof, wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+    from tokbench.corpus import Corpus
+    from tokbench.opening.request import Opened
+    from tokbench.surgery.contents import Algorithm
+    from tokbench.surgery.extended_tokenizer import ExtendedTokenizer
+    from tokbench.surgery.growth import NewToken
+    from tokbench.surgery.library_proofs import LibraryProofs
+
+
+@dataclass
+class BpeExtension:
+    """A byte-level BPE to which tokens are to come; see `extending.Extension`.
+
+    Attributes:
+        opened: the tokenizer.
+        document: it as a `tokenizer.json`.
+    """
+
+    opened: Opened
+    document: Mapping[str, Any]
+    _new: list[NewToken] = field(default_factory=list)
+    _counted: CountedPretokens = field(default_factory=lambda: CountedPretokens.once([]))
+
+    algorithm: ClassVar[Algorithm] = "bpe"
+
+    def __post_init__(self) -> None:
+        bpe = read_bpe(self.document, path=self.opened.source.path)
+        self._grown = self._vocabulary = Vocabulary.of(bpe, size=self._first_id)
+
+    @property
+    def tokens(self) -> Sequence[bytes]:
+        """The bytes of the tokens that have come."""
+        return self._grown.tokens[self._first_id :]
+
+    def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
+        """Make each word one token, by as many merges as that needs."""
+        pretokens = CountedPretokens.once(map(self._pretoken, words))
+        most = sum(len(word.encode()) for word in pretokens.words)
+        self._grow(pretokens, most, min_frequency=1, max_token_length=None, threads=threads)
+        cut = self._grown.cut(pretokens.words, threads=threads)
+        sizes = (cut.offsets[1:] - cut.offsets[:-1]).tolist()
+        return [
+            f"{word!r} stays {size} tokens: a token of it is there already, by other merges"
+            for word, size in zip(pretokens.words, sizes, strict=True)
+            if size > 1
+        ]
+
+    def count(self, corpus: Corpus, *, threads: int | None, progress: Progress) -> int | None:
+        """Count pre-tokens."""
+        self._counted = count_pretokens(
+            self.opened.tokenizer, self.document, corpus, threads=threads, progress=progress
+        )
+        return self._counted.num_bytes
+
+    def learn(
+        self,
+        num_tokens: int,
+        *,
+        min_frequency: int,
+        max_token_length: int | None,
+        threads: int | None,
+        progress: Progress,
+    ) -> None:
+        """Learn tokens from counted pre-tokens."""
+        self._grow(
+            self._counted,
+            num_tokens,
+            min_frequency=min_frequency,
+            max_token_length=max_token_length,
+            threads=threads,
+            progress=progress,
+        )
+
+    def extend(
+        self,
+        special_tokens: Sequence[str],
+        *,
+        name: str,
+        texts: Sequence[str],
+        threads: int | None,
+        seed: int,
+        progress: Progress,
+    ) -> ExtendedTokenizer:
+        """Make the files, and prove them."""
+        first, new = self._first_id, self._new
+        spelled = [to_byte_level(token) for token in self._grown.tokens]
+        specials = {text: id for id, text in enumerate(special_tokens, first + len(new))}
+        if self.document["model"].get("ignore_merges"):
+            check_no_pretoken([*added_outside(self.document), *specials])
+        document = extended_document(
+            self.document,
+            {spelled[id]: id for id in range(first, len(spelled))},
+            merges=[(spelled[left], spelled[right]) for left, right, _ in new],
+            special_tokens=specials,
+        )
+        return extend_tokenizer(
+            self.opened,
+            Contents(self.algorithm, document, "BPE"),
+            DOCUMENT_NAME,
+            size=first + len(new) + len(specials),
+            name=name,
+            made_of=made_of(new, first_id=first),
+            check=partial(self._check, texts=texts, threads=threads),
+            prove=partial(self._prove, seed=seed, progress=progress),
+        )
+
+    @property
+    def _first_id(self) -> int:
+        return self.opened.tokenizer.info.vocab_size
+
+    @cached_property
+    def _split(self) -> Any:
+        return split_of(self.opened.tokenizer, self.document)
+
+    def _pretoken(self, word: str) -> str:
+        """A word as a pre-token. Raises `ConfigError` for one that is split."""
+        pretokens = self._split(word)
+        if len(pretokens) != 1:
+            parts = ", ".join(map(repr, pretokens)) or "nothing"
+            raise ConfigError(
+                f"the word {word!r} is no pre-token: it is split into {parts}, and merges never cross that",
+                hint="leave it out, or give its parts",
+            )
+        [pretoken] = pretokens
+        return str(pretoken)
+
+    def _grow(self, words: CountedPretokens, num_tokens: int, **options: Any) -> None:
+        found = grow(self._grown, words, num_tokens=num_tokens, **options)
+        self._new.extend(found.tokens)
+        self._grown = self._grown.grown(found.tokens)
+
+    def _check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
+        """That texts and counted pre-tokens only became coarser."""
+        old = self.opened.tokenizer
+        proof = check_texts(texts, tokenizers=(old, new), judge=Coarser(old, new), threads=threads)
+        words = self._counted.words
+        if not words:
+            return proof
+        unchanged = unchanged_words(self._vocabulary, self._grown, words, threads=threads)
+        if unchanged is None:
+            raise wrong("a word would get token boundaries that it had not")
+        return SegmentationProof(len(texts), unchanged=unchanged, changed=len(words) - unchanged)
+
+    def _prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
+        with_ranks = self.opened.source.format in WITH_RANKS
+        return prove_in_libraries(new, path, with_ranks=with_ranks, seed=seed, progress=progress)

@@ -1,0 +1,114 @@
+"""Adding pieces to a BPE over characters, as SentencePiece's: more merges behind its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.opening.native_bpe import merge_pairs
+from tokbench.surgery.character_merges import merged_texts
+from tokbench.surgery.extended_document import extended_document
+from tokbench.surgery.extended_model import scores_below
+from tokbench.surgery.extension_proofs import Coarser, check_texts
+from tokbench.surgery.growing_pieces import MergedPieces, by_pair, by_text
+from tokbench.surgery.piece_extension import PieceExtension
+from tokbench.surgery.piece_learning import PieceLearner
+from tokbench.surgery.piece_words import normaliser_of, words_of_document, words_of_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.surgery.contents import Algorithm, Content
+    from tokbench.surgery.piece_words import PieceWords
+    from tokbench.surgery.proofs import SegmentationProof
+
+_MERGED = (PieceType.NORMAL, PieceType.UNUSED)
+
+
+@dataclass
+class CharacterExtension(PieceExtension):
+    """A BPE over characters to which pieces are to come."""
+
+    algorithm: ClassVar[Algorithm] = "character_bpe"
+
+    @cached_property
+    def pieces(self) -> MergedPieces:
+        """Its pieces, which grow."""
+        return self.new_pieces()
+
+    @cached_property
+    def words(self) -> PieceWords:
+        """How its text becomes words."""
+        if isinstance(self.content, bytes) and self.model is not None:
+            return words_of_model(self.model, normaliser_of(self.content))
+        return words_of_document(self.document, self._texts)
+
+    @cached_property
+    def ids(self) -> Mapping[str, int]:
+        """The ids of its pieces."""
+        if self.model is not None:
+            return {piece.text: id for id, piece in enumerate(self.model.pieces)}
+        return dict(self.document["model"]["vocab"])
+
+    def new_pieces(self) -> MergedPieces:
+        """Its pieces, before any more come."""
+        if self.model is not None:
+            scores = {piece.text: -piece.score for piece in self.model.pieces if piece.type in _MERGED}
+            return MergedPieces(scores, by_text(scores))
+        return MergedPieces(self._texts, by_pair({pair: rank for rank, pair in enumerate(self._pairs)}))
+
+    @property
+    def entries(self) -> Sequence[Any]:
+        """Pieces with their scores, or merges."""
+        return self._pairs if self.model is None else self.model.pieces
+
+    def words_of(self, line: str) -> list[str]:
+        """A line as words."""
+        return self.words.of_line(line)
+
+    def count_words(self, texts: Iterable[str]) -> Counter[str]:
+        """Words between which nothing merges."""
+        return self.words.count(texts)
+
+    def may_be_piece(self, text: str) -> bool:
+        """Whether its training would have allowed a piece."""
+        return self.words.allows(text)
+
+    def take(self, words: Sequence[str]) -> list[str]:
+        """The pieces that words need to be merged."""
+        learner = PieceLearner(
+            self.pieces,
+            Counter(words),
+            min_frequency=1,
+            may_be_piece=lambda text: text not in self.words.taken,
+        )
+        return learner.learn(None)
+
+    def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
+        """New pieces with scores below all others, or their merges behind all others."""
+        if self.model is not None:
+            scores = scores_below(self.model.pieces, number=len(pieces))
+            found = zip(pieces, scores, strict=True)
+            behind = [ModelPiece(text, score, PieceType.NORMAL) for text, score in found]
+            return self.extended_model(behind, special_tokens)
+        parts = self.pieces.parts
+        merges = [parts[text] for text in pieces if text in parts]
+        return extended_document(self.document, pieces, merges=merges, special_tokens=special_tokens)
+
+    def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
+        """Texts only became coarser."""
+        old = self.opened.tokenizer
+        judge = Coarser(old, new, unknown=self.unknown_id)
+        return check_texts(texts, tokenizers=(old, new), judge=judge, threads=threads)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return list(merged_texts(self.document).values())
+
+    @cached_property
+    def _pairs(self) -> list[tuple[str, str]]:
+        return list(merge_pairs(self.document["model"], path=self.opened.source.path))

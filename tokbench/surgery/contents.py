@@ -1,0 +1,51 @@
+"""What holds the tokens of a tokenizer, and by which algorithm text becomes them: what surgery works on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tokbench.core.descriptions import DescribesItself, SentencePieceModel
+from tokbench.formats.sentencepiece.model import ModelType, parse_model
+from tokbench.libraries.huggingface.tokenizer_json import model_type
+from tokbench.lint.reachability.steps import DocumentSteps
+from tokbench.surgery.pruned_tokenizer import document_of
+
+if TYPE_CHECKING:
+    from tokbench.opening.request import Opened
+
+Algorithm = Literal["bpe", "character_bpe", "unigram", "wordpiece"]
+"""What tokens are removed from, or added to: proofs of each are told in its words."""
+
+Content = bytes | Mapping[str, Any]
+"""A serialised `ModelProto`, or a parsed `tokenizer.json`."""
+
+_OF_MODELS: dict[ModelType, Algorithm] = {ModelType.UNIGRAM: "unigram", ModelType.BPE: "character_bpe"}
+_OF_DOCUMENTS: dict[str, Algorithm] = {"Unigram": "unigram", "WordPiece": "wordpiece"}
+
+
+class Contents(NamedTuple):
+    """What is changed: by its algorithm, None for one that is not known, and the library's name of that."""
+
+    algorithm: Algorithm | None
+    content: Content
+    kind: str
+
+
+def contents_of(opened: Opened) -> Contents:
+    """The model that a tokenizer is, where that is a SentencePiece model of a known kind, else its `tokenizer.json`.
+
+    Raises:
+        ConversionError: it has none that gives the same ids.
+    """
+    described = opened.tokenizer.description() if isinstance(opened.tokenizer, DescribesItself) else None
+    if isinstance(described, SentencePieceModel):
+        kind = parse_model(described.proto).model_type
+        if kind in _OF_MODELS:
+            return Contents(_OF_MODELS[kind], described.proto, kind.name)
+    document = document_of(opened)
+    name = model_type(document)
+    if name == "BPE":
+        is_of_bytes = DocumentSteps(document).is_byte_level
+        return Contents("bpe" if is_of_bytes else "character_bpe", document, name)
+    return Contents(_OF_DOCUMENTS.get(name), document, name)

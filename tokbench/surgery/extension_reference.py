@@ -1,0 +1,230 @@
+"""Extending lists of pieces as the textbook would say it: slow, and what every faster form is held to.
+
+Of a byte-level BPE the definition is `continue_training` in `backends/bpe/reference.py`. Here are those of vocabularies
+whose pieces are text. In all three a word *votes*: for each two neighbours that it is cut into, which could be one
+piece, and for each character that is no piece. What is chosen becomes a piece, words are cut anew, and so on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from math import inf, log
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+UNKNOWN_PENALTY = 10.0
+STEP = 1 / 32
+"""The scores of new pieces are multiples of it."""
+INSIDE = "##"
+
+
+def votes(parts: list[str], known: Collection[str]) -> list[str]:
+    """What could become a piece.
+
+    >>> votes(["a", "b", "☃"], {"a", "b"})
+    ['ab', '☃']
+    """
+    pairs = [left + right for left, right in pairwise(parts) if left in known and right in known]
+    return [text for text in pairs + parts if text not in known]
+
+
+# --- a BPE over characters --------------------------------------------------------------------
+
+
+def merge(word: str, ranks: Mapping[str, int]) -> list[str]:
+    """What merging makes of a word: two neighbours that are a piece, the lowest rank first, of equals the leftmost.
+
+    >>> merge("abab", {"ab": 0, "ba": 1}), merge("aab", {"ab": 0, "aab": 1})
+    (['ab', 'ab'], ['aab'])
+    """
+    parts = list(word)
+    while found := [
+        (ranks[left + right], place)
+        for place, (left, right) in enumerate(pairwise(parts))
+        if left + right in ranks
+    ]:
+        _, place = min(found)
+        parts[place : place + 2] = [parts[place] + parts[place + 1]]
+    return parts
+
+
+def extend_merged(
+    ranks: Mapping[str, int], words: Mapping[str, int], *, most: int, min_frequency: int = 2
+) -> list[str]:
+    """Learn pieces behind those of a BPE over characters: the one with most votes, of equals the first by its text.
+
+    Args:
+        ranks: piece → rank, single characters too.
+        words: text → count.
+        most: how many come; fewer when votes run out.
+        min_frequency: what has fewer votes never comes.
+
+    "ab" has 5 votes, "bb" has 3; then "abb" has 3, and "bb" none:
+
+    >>> extend_merged({"a": 0, "b": 1}, {"ab": 2, "abb": 3}, most=2)
+    ['ab', 'abb']
+    """
+    known, new = dict(ranks), list[str]()
+    while len(new) < most:
+        found: Counter[str] = Counter()
+        for word, count in words.items():
+            for text in votes(merge(word, known), known):
+                found[text] += count
+        taken = [(-count, text) for text, count in found.items() if count >= min_frequency]
+        if not taken:
+            break
+        new.append(min(taken)[1])
+        known[new[-1]] = max(known.values()) + 1
+    return new
+
+
+# --- a Unigram --------------------------------------------------------------------------------
+
+
+class BestCut(NamedTuple):
+    """A sum of scores, and the parts."""
+
+    score: float
+    parts: list[str]
+
+
+def best_cut(word: str, scores: Mapping[str, float], unknown: float) -> BestCut:
+    """The cut of the greatest sum; of equal ones that whose last parts are longer. A character may be unknown.
+
+    >>> best_cut("abx", {"a": -1.0, "b": -1.0, "ab": -1.5}, unknown=-11.0)
+    BestCut(score=-12.5, parts=['ab', 'x'])
+    """
+    best = [BestCut(0.0, [])]
+    for stop in range(1, len(word) + 1):
+        found = []
+        for start in range(stop):
+            piece, before = word[start:stop], best[start]
+            score = scores.get(piece, unknown if stop - start == 1 else -inf)
+            found.append(BestCut(before.score + score, [*before.parts, piece]))
+        best.append(max(found, key=lambda each: each.score))  # the first one begins at the lowest start
+    return best[-1]
+
+
+def extend_scored(
+    scores: Mapping[str, float], words: Mapping[str, int], *, most: int, min_frequency: int = 2
+) -> dict[str, float]:
+    """Learn pieces of a Unigram: the one that raises the likelihood most, of equals the first by its text.
+
+    A piece with c votes gets the logarithm of c / (all parts of the words to begin with) as its score, no lower and no
+    higher than the scores that there are. It raises the likelihood by c times what that is above its cut before. Pieces
+    that others have made useless, to all words or to their own text, go for good, but for characters, and others come.
+
+    Args:
+        scores: piece → score.
+        words: text → count.
+        most: how many come; fewer when no piece raises the likelihood by a step for each vote.
+        min_frequency: what has fewer votes never comes.
+
+    Of 8 parts 4 would be "ab", and log(4 / 8), rounded, is above -2.5:
+
+    >>> extend_scored({"a": -0.5, "b": -2.0}, {"ab": 4}, most=1)
+    {'ab': -0.6875}
+    """
+    known, lowest, highest = dict(scores), min(scores.values()), max(scores.values())
+    unknown = lowest - UNKNOWN_PENALTY
+    total = sum(count * len(best_cut(word, known, unknown).parts) for word, count in words.items())
+    refused: set[str] = set()
+
+    def chosen() -> tuple[str, float] | None:
+        found: Counter[str] = Counter()
+        for word, count in words.items():
+            for text in votes(best_cut(word, known, unknown).parts, known):
+                found[text] += count
+        gains = []
+        for text, count in found.items():
+            score = min(max(round(log(count / total) / STEP) * STEP, lowest), highest)
+            above = score - best_cut(text, known, unknown).score
+            if count >= min_frequency and above >= STEP and text not in refused:
+                gains.append((-count * above, text, score))
+        return min(gains)[1:] if gains else None
+
+    while True:
+        while len(known) < len(scores) + most and (found := chosen()):
+            known[found[0]] = found[1]
+        new = {text: score for text, score in known.items() if text not in scores}
+        used = {part for word in words for part in best_cut(word, known, unknown).parts}
+        lost = {text for text in new if best_cut(text, known, unknown).parts != [text]}
+        gone = lost | {text for text in new if text not in used and len(text) > 1}
+        if not gone:
+            return new
+        refused |= gone
+        known = {text: score for text, score in known.items() if text not in gone}
+
+
+# --- a WordPiece ------------------------------------------------------------------------------
+
+
+def match(word: str, pieces: Collection[str]) -> tuple[list[str], str]:
+    """The longest pieces that a word begins with, one after another; and the rest, at which none matches.
+
+    >>> match("abc", ["a", "ab", "##c"]), match("abd", ["a", "ab", "##c"])
+    ((['ab', '##c'], ''), (['ab'], 'd'))
+    """
+    parts: list[str] = []
+    rest, mark = word, ""
+    while fitting := [stop for stop in range(len(rest), 0, -1) if mark + rest[:stop] in pieces]:
+        parts.append(mark + rest[: fitting[0]])
+        rest, mark = rest[fitting[0] :], INSIDE
+    return parts, rest
+
+
+def extend_matched(
+    pieces: Collection[str], words: Mapping[str, int], *, most: int, min_frequency: int = 2
+) -> list[str]:
+    """Learn pieces of a WordPiece: the one with most votes, of equals the first by its text.
+
+    An unknown word votes for the character at which no piece matches, which then is a piece. Another piece is refused
+    for good where the words that are known do not get fewer tokens by it, or one becomes unknown. Those that no word
+    has in the end go for good, but for characters, and others come for them.
+
+    Args:
+        pieces: they; "##" marks those inside words.
+        words: text → count.
+        most: how many come; fewer when votes run out.
+        min_frequency: what has fewer votes never comes.
+
+    >>> extend_matched(["a", "##b"], {"ab": 2, "abb": 3, "ac": 4}, most=4)
+    ['ab', '##c', 'ac', 'abb']
+    """
+    known, refused = list(pieces), set[str]()
+
+    def chosen() -> str | None:
+        found: Counter[str] = Counter()
+        for word, count in words.items():
+            parts, rest = match(word, known)
+            pairs = [left + right.removeprefix(INSIDE) for left, right in pairwise(parts)]
+            for text in [INSIDE * bool(parts) + rest[0]] if rest else pairs:
+                found[text] += count
+        taken = [(-count, text) for text, count in found.items() if count >= min_frequency]
+        return min((each for each in taken if each[1] not in [*refused, *known]), default=(0, None))[1]
+
+    def saves(text: str) -> bool:
+        fewer = 0
+        for word, count in words.items():
+            (parts, rest), (after, rest_after) = match(word, known), match(word, [*known, text])
+            if rest_after and not rest:
+                return False
+            fewer += 0 if rest else count * (len(parts) - len(after))
+        return fewer > 0
+
+    while True:
+        while len(known) < len(pieces) + most and (text := chosen()) is not None:
+            if len(text.removeprefix(INSIDE)) == 1 or saves(text):
+                known.append(text)
+            else:
+                refused.add(text)
+        used = {part for word in words for part in match(word, known)[0]}
+        new = known[len(pieces) :]
+        gone = {text for text in new if text not in used and len(text.removeprefix(INSIDE)) > 1}
+        if not gone:
+            return new
+        refused |= gone
+        known = [text for text in known if text not in gone]

@@ -1,0 +1,261 @@
+"""Adding pieces to a SentencePiece model or a `tokenizer.json`: its files, and proofs whatever the algorithm."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tokbench.errors import ConfigError
+from tokbench.formats.sentencepiece.model import SPACE, ModelPiece, PieceType, parse_model
+from tokbench.surgery.contents import Contents
+from tokbench.surgery.extended_model import extended_model
+from tokbench.surgery.extended_tokenizer import extend_tokenizer
+from tokbench.surgery.library_proofs import prove_in_libraries, prove_model_in_libraries
+from tokbench.surgery.output_folder import DOCUMENT_NAME, model_name
+from tokbench.surgery.piece_learning import UNKNOWN, PieceLearner
+from tokbench.surgery.proofs import wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+    from tokbench.corpus import Corpus
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.opening.request import Opened
+    from tokbench.surgery.contents import Algorithm, Content
+    from tokbench.surgery.extended_tokenizer import ExtendedTokenizer
+    from tokbench.surgery.library_proofs import LibraryProofs
+    from tokbench.surgery.piece_learning import GrowingPieces, Parts
+    from tokbench.surgery.proofs import SegmentationProof
+
+
+@dataclass
+class PieceExtension:
+    """What is the same for all tokenizers that are lists of pieces; see `extending.Extension`.
+
+    Attributes:
+        opened: the tokenizer.
+        content: what holds its pieces.
+    """
+
+    opened: Opened
+    content: Content
+    _new: list[str] = field(default_factory=list)
+    _counted: Counter[str] = field(default_factory=Counter)
+
+    algorithm: ClassVar[Algorithm]
+
+    # --- what the algorithms say --------------------------------------------------------------
+
+    def new_pieces(self) -> GrowingPieces:
+        """Its pieces, before any more come."""
+        raise NotImplementedError
+
+    @property
+    def ids(self) -> Mapping[str, int]:
+        """The ids of its pieces, those of bytes among them."""
+        raise NotImplementedError
+
+    @property
+    def entries(self) -> Sequence[Any]:
+        """All that decides of its segmentations, new entries behind old ones."""
+        raise NotImplementedError
+
+    def words_of(self, line: str) -> list[str]:
+        """A line as the words that pieces can be."""
+        raise NotImplementedError
+
+    def count_words(self, texts: Iterable[str]) -> Counter[str]:
+        """The words of a text with their counts."""
+        raise NotImplementedError
+
+    def take(self, words: Sequence[str]) -> list[str]:
+        """Make each word one token; the pieces that came."""
+        raise NotImplementedError
+
+    def may_be_piece(self, text: str) -> bool:
+        """Whether a text may be learned as a piece."""
+        raise NotImplementedError
+
+    def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
+        """What holds the larger vocabulary. Raises `ConfigError`, `SurgeryError`."""
+        raise NotImplementedError
+
+    def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
+        """What holds of texts. Raises `SurgeryError`."""
+        raise NotImplementedError
+
+    def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
+        """Compare it with its file in libraries. Raises `ProofError`."""
+        if isinstance(self.content, bytes):
+            return prove_model_in_libraries(new, path, seed=seed, progress=progress)
+        return prove_in_libraries(new, path, with_ranks=False, seed=seed, progress=progress)
+
+    def bytes_of(self, piece: str) -> bytes:
+        """What a piece stands for."""
+        return piece.replace(SPACE, " ").encode()
+
+    def text_of(self, piece: str) -> str:
+        """What words hold where a piece may be used."""
+        return piece
+
+    def old_parts(self, pieces: GrowingPieces, piece: str) -> Parts:
+        """What a new piece was cut into by the old ones."""
+        return pieces.cut(piece)
+
+    # --- what is the same for all -------------------------------------------------------------
+
+    @cached_property
+    def pieces(self) -> GrowingPieces:
+        """Its pieces, which grow."""
+        return self.new_pieces()
+
+    @property
+    def tokens(self) -> Sequence[bytes]:
+        """The bytes of the pieces that have come."""
+        return [self.bytes_of(piece) for piece in self._new]
+
+    @cached_property
+    def model(self) -> SentencePieceFile | None:
+        """It as a SentencePiece model; None where it is a document."""
+        return parse_model(self.content) if isinstance(self.content, bytes) else None
+
+    @property
+    def first_id(self) -> int:
+        """The id of the first token that comes."""
+        return self.opened.tokenizer.info.vocab_size
+
+    def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
+        """Make each word one token."""
+        del threads
+        single = list(dict.fromkeys(map(self._word, words)))
+        self._new += self.take(single)
+        cuts = {word: self.pieces.cut(word) for word in single}
+        return [
+            f"{word.replace(SPACE, ' ')!r} stays {len(parts)} tokens: its piece is there already, and is not what it "
+            "is cut into"
+            for word, parts in cuts.items()
+            if len(parts) > 1
+        ]
+
+    def count(self, corpus: Corpus, *, threads: int | None, progress: Progress) -> int | None:
+        """Count words."""
+        del threads
+        progress("counting", 0, None, "words")
+        self._counted = self.count_words(corpus)
+        return None
+
+    def learn(
+        self,
+        num_tokens: int,
+        *,
+        min_frequency: int,
+        max_token_length: int | None,
+        threads: int | None,
+        progress: Progress,
+    ) -> None:
+        """Learn pieces from counted words."""
+        del threads
+
+        def may_be(text: str) -> bool:
+            fits = max_token_length is None or len(self.bytes_of(text)) <= max_token_length
+            return fits and self.may_be_piece(text)
+
+        learner = PieceLearner(
+            self.pieces,
+            self._counted,
+            min_frequency=min_frequency,
+            may_be_piece=may_be,
+            text_of=self.text_of,
+        )
+        self._new += learner.learn(num_tokens, progress=progress)
+
+    def extend(
+        self,
+        special_tokens: Sequence[str],
+        *,
+        name: str,
+        texts: Sequence[str],
+        threads: int | None,
+        seed: int,
+        progress: Progress,
+    ) -> ExtendedTokenizer:
+        """Make the files, and prove them."""
+        ids = {piece: id for id, piece in enumerate(self._new, self.first_id)}
+        behind = self.first_id + len(ids)
+        specials = {text: id for id, text in enumerate(special_tokens, behind)}
+        content = self.changed(ids, specials)
+        old = self.new_pieces()
+        self._check_content(content)
+        return extend_tokenizer(
+            self.opened,
+            Contents(self.algorithm, content, self.algorithm),
+            DOCUMENT_NAME if self.model is None else model_name(self.opened),
+            size=behind + len(specials),
+            name=name,
+            made_of={id: self._old_ids(self.old_parts(old, piece)) for piece, id in ids.items()},
+            check=partial(self.check, texts=texts, threads=threads),
+            prove=partial(self.prove, seed=seed, progress=progress),
+        )
+
+    def extended_model(self, pieces: Sequence[ModelPiece], special_tokens: Iterable[str]) -> bytes:
+        """The SentencePiece model with more pieces, special tokens last. Raises `ConfigError`."""
+        assert isinstance(self.content, bytes)
+        assert self.model is not None
+        known = {piece.text for piece in self.model.pieces}
+        for text in special_tokens:
+            if text in known:
+                raise ConfigError(f"{text!r} is a token already", hint="leave it out")
+        controls = [ModelPiece(text, 0.0, PieceType.CONTROL) for text in special_tokens]
+        return extended_model(self.content, [*pieces, *controls])
+
+    @property
+    def unknown_id(self) -> int | None:
+        """The id of what is no piece; None where there is none."""
+        if self.model is not None:
+            return next(id for id, piece in enumerate(self.model.pieces) if piece.type is PieceType.UNKNOWN)
+        model = self.document["model"]
+        found = model.get("unk_id", self.ids.get(model.get("unk_token") or ""))
+        return None if found is None else int(found)
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """It as a `tokenizer.json`, where it is one."""
+        assert not isinstance(self.content, bytes)
+        return self.content
+
+    def _check_content(self, content: Content) -> None:
+        """That old pieces are as they were, and that each new one is what its own text is cut into."""
+        larger = type(self)(self.opened, content)
+        if self.entries != larger.entries[: len(self.entries)]:
+            raise wrong("an old piece would have another score, or other merges")
+        pieces = larger.new_pieces()
+        for piece in self._new:
+            if pieces.cut(piece) != (piece,):
+                raise wrong(f"no text would become the new piece {piece!r}")
+
+    def _word(self, line: str) -> str:
+        """A line as one word. Raises `ConfigError`."""
+        words = self.words_of(line)
+        if len(words) == 1:
+            return words[0]
+        parts = ", ".join(repr(word.replace(SPACE, " ")) for word in words) or "nothing"
+        raise ConfigError(
+            f"{line!r} is no word: it is split into {parts}, and no piece reaches across",
+            hint="leave it out, or give its parts",
+        )
+
+    def _old_ids(self, parts: Parts) -> list[int]:
+        """The old ids of what a new piece was cut into; of an unknown character those of its bytes, or none."""
+        found: list[int] = []
+        for part in parts:
+            if part[0] != UNKNOWN:
+                found.append(self.ids[part])
+            else:
+                spelled = [f"<0x{byte:02X}>" for byte in part[1:].encode()]
+                found += [self.ids[byte] for byte in spelled if byte in self.ids]
+        return found

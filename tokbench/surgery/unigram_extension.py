@@ -1,0 +1,106 @@
+"""Adding pieces to a Unigram, by what the likelihood of a text rises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.surgery.extended_document import extended_document
+from tokbench.surgery.extension_proofs import LikelierByNewPieces, OnlyByNewPieces, check_texts
+from tokbench.surgery.growing_pieces import ScoredGrowing
+from tokbench.surgery.piece_extension import PieceExtension
+from tokbench.surgery.piece_words import normaliser_of, words_of_document, words_of_model
+from tokbench.surgery.scored_pieces import pieces_of_document, pieces_of_model
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.surgery.contents import Algorithm, Content
+    from tokbench.surgery.piece_words import PieceWords
+    from tokbench.surgery.proofs import SegmentationProof
+    from tokbench.surgery.scored_pieces import ScoredPieces
+
+
+@dataclass
+class UnigramExtension(PieceExtension):
+    """A Unigram to which pieces are to come."""
+
+    algorithm: ClassVar[Algorithm] = "unigram"
+
+    @cached_property
+    def scored(self) -> ScoredPieces:
+        """Its pieces with their scores."""
+        return pieces_of_document(self.document) if self.model is None else pieces_of_model(self.model)
+
+    @cached_property
+    def pieces(self) -> ScoredGrowing:
+        """Its pieces, which grow."""
+        return self.new_pieces()
+
+    @cached_property
+    def words(self) -> PieceWords:
+        """How its text becomes words."""
+        if isinstance(self.content, bytes) and self.model is not None:
+            return words_of_model(self.model, normaliser_of(self.content))
+        return words_of_document(self.document, self.scored.texts.values())
+
+    @cached_property
+    def ids(self) -> Mapping[str, int]:
+        """The ids of its pieces."""
+        if self.model is not None:
+            return {piece.text: id for id, piece in enumerate(self.model.pieces)}
+        return {text: id for id, (text, _) in enumerate(self.document["model"]["vocab"])}
+
+    def new_pieces(self) -> ScoredGrowing:
+        """Its pieces, before any more come."""
+        scored = self.scored
+        return ScoredGrowing({text: scored.scores[id] for id, text in scored.texts.items()})
+
+    @property
+    def entries(self) -> Sequence[Any]:
+        """Pieces with their scores."""
+        return self.document["model"]["vocab"] if self.model is None else self.model.pieces
+
+    def words_of(self, line: str) -> list[str]:
+        """A line as words."""
+        return self.words.of_line(line)
+
+    def count_words(self, texts: Iterable[str]) -> Counter[str]:
+        """Words, of which a new piece has its votes as a share of all parts."""
+        words = self.words.count(texts)
+        cut = self.pieces.cut
+        self.pieces.total = max(1, sum(count * len(cut(word)) for word, count in words.items()))
+        return words
+
+    def may_be_piece(self, text: str) -> bool:
+        """Whether its training would have allowed a piece."""
+        return self.words.allows(text)
+
+    def take(self, words: Sequence[str]) -> list[str]:
+        """The words that became pieces, the shorter ones first: they may be parts of others."""
+        for word in sorted(words, key=len):
+            if word not in self.words.taken:
+                self.pieces.add_word(word)
+        return list(self.pieces.new)
+
+    def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
+        """New pieces with their scores."""
+        scores = self.pieces.new
+        if self.model is None:
+            return extended_document(self.document, pieces, scores=scores, special_tokens=special_tokens)
+        made = [ModelPiece(text, scores[text], PieceType.NORMAL) for text in pieces]
+        return self.extended_model(made, special_tokens)
+
+    def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
+        """Texts have other tokens only by new pieces, and no smaller sum of scores."""
+        old = self.opened.tokenizer
+        changes = OnlyByNewPieces(old, new, first_id=self.first_id, unknown=self.unknown_id)
+        learned = {id: self.pieces.new[piece] for id, piece in enumerate(self._new, self.first_id)}
+        known = {**self.scored.scores, **learned}
+        scores = [known.get(id) for id in range(new.info.vocab_size)]
+        judge = LikelierByNewPieces(changes, scores)
+        return check_texts(texts, tokenizers=(old, new), judge=judge, threads=threads)
