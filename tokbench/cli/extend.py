@@ -62,7 +62,7 @@ class AdditionChoices:
         list[str] | None, typer.Option(metavar="TEXT", help="Add a special token; repeatable.")
     ] = None
     min_frequency: Annotated[
-        int, typer.Option(metavar="N", min=1, help="The minimum frequency of a merged pair.")
+        int, typer.Option(metavar="N", min=1, help="The minimum frequency of what becomes a token.")
     ] = 2
     max_token_length: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="The maximum length of a token, in bytes.")
@@ -143,8 +143,9 @@ def extend(
 ) -> None:
     """Add tokens to a vocabulary, behind its own: learned from text, given words, special tokens.
 
-    Old ids and merges stay as they are, and new merges come last: a text keeps its tokens, or some are joined. With
-    --budget the rarest tokens go for them, and ids close up.
+    Old ids, merges and scores stay as they are. Of a BPE new merges come last, so that a text keeps its tokens, or
+    some are joined; of a Unigram and a WordPiece a text without a new piece keeps its tokens. With --budget the tokens
+    that are worth least go for them, and ids close up.
     """
     from tokbench.render.extend import render_extend
     from tokbench.render.swap import render_swap

@@ -39,9 +39,7 @@ def segmentations_row(proof: SegmentationProof, *, algorithm: Algorithm, changed
     unchanged = counted(proof.unchanged, f"distinct {unit_of(algorithm)}")
     return (
         "proved",
-        Text(
-            f"{counted(proof.texts, 'part')} of the corpus: {unchanged} as before, {proof.changed:,} {changed}"
-        ),
+        Text(f"{counted(proof.texts, 'part')} of text: {unchanged} as before, {proof.changed:,} {changed}"),
     )
 
 

@@ -112,7 +112,7 @@ def words_of_model(model: SentencePieceFile, normalise: Callable[[str], str]) ->
         split_digits=options["split_digits"],
         whitespace_only=options["allow_whitespace_only_pieces"],
     )
-    taken = frozenset(piece.text for piece in model.pieces) | _inside(unused)
+    taken = frozenset(piece.text for piece in model.pieces) | parts_of(unused)
     return PieceWords(normal, rules, space_behind=options["treat_whitespace_as_suffix"], taken=taken)
 
 
@@ -190,7 +190,7 @@ def _normal_parts(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
     return lambda text: list(parts(text))
 
 
-def _inside(texts: Iterable[str]) -> frozenset[str]:
+def parts_of(texts: Iterable[str]) -> frozenset[str]:
     """All texts within texts.
 
     A piece that is not used is taken apart into the two that it was merged of: it must stay clear which these are.

@@ -34,8 +34,12 @@ def main(old: str, new: str, *, beside: Path) -> None:
     ]
     model.resize_token_embeddings(patch["vocab_size"], mean_resizing=False)
     for layer, before in zip(embeddings, rows, strict=False):
-        for name, parameter in layer().named_parameters():
+        for name, parameter in list(layer().named_parameters()):
             parameter.data[:] = resized(before[name], init, patch["vocab_size"])
+            if not getattr(
+                model.config, "tie_word_embeddings", True
+            ):  # resizing ties what reading does not, as biases
+                setattr(layer(), name, type(parameter)(parameter.data.clone()))
     model.config.update(patch)
     if getattr(model, "generation_config", None) is not None:
         model.generation_config.update(**{name: id for name, id in patch.items() if name != "vocab_size"})

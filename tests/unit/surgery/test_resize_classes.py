@@ -34,6 +34,19 @@ def rows_of(shape: tuple[int, ...]) -> Rows:
 
 
 @dataclass
+class Parameter:
+    """What a layer learns."""
+
+    data: Any
+
+
+class Untied(dict[str, Any]):
+    """The configuration of a model whose head has rows of its own."""
+
+    tie_word_embeddings = False
+
+
+@dataclass
 class Layer:
     """An embedding or a head: parameters by name."""
 
@@ -41,7 +54,7 @@ class Layer:
 
     @classmethod
     def of(cls, **arrays: Rows) -> Layer:
-        return cls({name: SimpleNamespace(data=rows) for name, rows in arrays.items()})
+        return cls({name: Parameter(rows) for name, rows in arrays.items()})
 
     def named_parameters(self) -> Iterator[tuple[str, Any]]:
         yield from self.parameters.items()
@@ -67,7 +80,7 @@ class Model:
         assert not mean_resizing
         for layer in filter(None, (self.embedding, self.head)):
             for parameter in layer.parameters.values():
-                parameter.data = np.zeros((size, *parameter.data.shape[1:]))
+                parameter.data = np.zeros((size, *parameter.data.shape[1:])).view(Rows)
 
     def save_pretrained(self, path: str) -> None:
         self.saved = path
@@ -116,3 +129,14 @@ def test_a_model_that_does_not_say_is_a_decoder(monkeypatch: pytest.MonkeyPatch,
     model = Model(generation_config={})
     resized(monkeypatch, tmp_path, model, opened_as="AutoModelForCausalLM", architectures=None)
     assert model.generation_config == {"pad_token_id": 2}
+
+
+def test_what_resizing_ties_is_untied_where_reading_would_not_tie_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """transformers makes one parameter of two biases of BERT, and writes one: an untied model would miss the other."""
+    model = Model(config=Untied())
+    resized(monkeypatch, tmp_path, model, opened_as="BertForMaskedLM", architectures=["BertForMaskedLM"])
+    head: Any = model.head
+    assert head.bias is not head.parameters["bias"]
+    assert head.bias.data.tolist() == head.parameters["bias"].data.tolist() == [0, 2, 3, 1.5]
