@@ -59,7 +59,7 @@ def test_the_rarest_leaves_go_and_the_ids_close_up(
 
 def test_scripts_go_without_a_corpus(run: Callable[..., Done], tokenizer: Path, tmp_path: Path) -> None:
     done = run("prune", tokenizer, "--script", "cyrillic", "--out", "new").good()
-    assert any(line.startswith("to       262 tokens: 3 went") for line in done.lines)
+    assert any(line.startswith("to       262 ids: 3 went") for line in done.lines)
     assert any("bytes/token" in line for line in done.lines)
     inspected = run("inspect", "new", "--json").good().json
     assert inspected["vocab_size"] == 262

@@ -34,6 +34,11 @@ class CharacterMerges:
     parts: MergeParts
 
     @property
+    def kept(self) -> frozenset[int]:
+        """The ids that never go."""
+        return self.parts.kept
+
+    @property
     def token_bytes(self) -> dict[int, bytes]:
         """The bytes of each piece that is merged, by id."""
         return {id: text.replace(SPACE, " ").encode() for id, text in self.texts.items()}

@@ -12,7 +12,7 @@ from tokbench.surgery.leaves import choose_leaves
 from tokbench.surgery.piece_pruning import PiecePruning
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from tokbench.surgery.character_merges import CharacterMerges
     from tokbench.surgery.contents import Algorithm, Content
@@ -31,16 +31,6 @@ class CharacterPruning(PiecePruning):
     def vocabulary(self) -> CharacterMerges:
         """Its pieces. Raises `ConversionError`."""
         return self._merges(self.content)
-
-    @cached_property
-    def token_bytes(self) -> Mapping[int, bytes]:
-        """The bytes of each piece that is merged."""
-        return self.vocabulary.token_bytes
-
-    @property
-    def kept(self) -> Collection[int]:
-        """The ids that always stay."""
-        return self.vocabulary.parts.kept
 
     def choose(
         self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None

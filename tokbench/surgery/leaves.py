@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from tokbench.surgery.merge_parts import MergeParts
 
@@ -64,21 +64,40 @@ def choose_leaves(
     >>> choose_leaves(tokens, frequencies={2: 1, 3: 2, 4: 3, 5: 4}, size=4).ids
     (4, 5)
     """
-    if size is not None and size < len(tokens.kept):
-        raise ConfigError(
-            f"the bytes or characters and the special tokens alone are {len(tokens.kept):,} tokens, more than {size:,}",
-            hint=f"--size takes {len(tokens.kept)} or more here",
-        )
+    check_size(size, kept=tokens.kept, what="the bytes or characters and the special tokens")
     leaves = _Leaves(tokens, frequencies)
     leaves.remove_selected(set(selected))
     if size is not None or min_count is not None:
         leaves.remove_rarest(size=size, min_count=min_count)
-    left = sorted(set(selected) & leaves.left)
+    return removal_of(
+        leaves.removed, leaves.left, frequency=leaves.frequency, selected=selected, kept=tokens.kept
+    )
+
+
+def check_size(size: int | None, *, kept: Collection[int], what: str) -> None:
+    """Raise `ConfigError` where the tokens that always stay are more than are to stay."""
+    if size is not None and size < len(kept):
+        raise ConfigError(
+            f"{what} alone are {len(kept):,} tokens, more than {size:,}",
+            hint=f"--size takes {len(kept)} or more here",
+        )
+
+
+def removal_of(
+    removed: Collection[int],
+    left: Collection[int],
+    *,
+    frequency: Callable[[int], int],
+    selected: Collection[int],
+    kept: Collection[int],
+) -> Removal:
+    """What went and what is left, with those that were selected and stay."""
+    still = sorted(set(selected) & set(left))
     return Removal(
-        ids=tuple(leaves.removed),
-        frequencies={id: leaves.frequency(id) for id in sorted(leaves.left)},
-        needed=tuple(id for id in left if id not in tokens.kept),
-        fixed=tuple(id for id in left if id in tokens.kept),
+        ids=tuple(removed),
+        frequencies={id: frequency(id) for id in sorted(left)},
+        needed=tuple(id for id in still if id not in kept),
+        fixed=tuple(id for id in still if id in kept),
     )
 
 

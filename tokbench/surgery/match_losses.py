@@ -11,8 +11,7 @@ from collections import Counter, defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.errors import ConfigError
-from tokbench.surgery.leaves import Removal
+from tokbench.surgery.leaves import Removal, check_size, removal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -56,11 +55,7 @@ def choose_matches(
     Raises:
         ConfigError: the tokens that always stay are more than `size`.
     """
-    if size is not None and size < len(vocabulary.kept):
-        raise ConfigError(
-            f"single characters and special tokens alone are {len(vocabulary.kept):,} tokens, more than {size:,}",
-            hint=f"--size takes {len(vocabulary.kept)} or more here",
-        )
+    check_size(size, kept=vocabulary.kept, what="single characters and special tokens")
     left = _Left(vocabulary, words)
     named = set(selected)
     left.remove(lambda piece: piece in named)
@@ -68,12 +63,12 @@ def choose_matches(
         left.remove(lambda piece: left.frequencies[piece] < min_count)
     if size is not None:
         left.remove(lambda _: True, most=size)
-    still = sorted(named & left.ids)
-    return Removal(
-        ids=tuple(left.removed),
-        frequencies={id: left.frequencies[id] for id in sorted(left.ids)},
-        needed=tuple(id for id in still if id not in vocabulary.kept),
-        fixed=tuple(id for id in still if id in vocabulary.kept),
+    return removal_of(
+        left.removed,
+        left.ids,
+        frequency=left.frequencies.__getitem__,
+        selected=named,
+        kept=vocabulary.kept,
     )
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.errors import ConfigError
-from tokbench.surgery.leaves import NO_FREQUENCIES, Removal
+from tokbench.surgery.leaves import NO_FREQUENCIES, Removal, check_size, removal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -82,11 +81,7 @@ def choose_pieces(
     Raises:
         ConfigError: the tokens that always stay are more than `size`.
     """
-    if size is not None and size < len(vocabulary.kept):
-        raise ConfigError(
-            f"single characters and special tokens alone are {len(vocabulary.kept):,} tokens, more than {size:,}",
-            hint=f"--size takes {len(vocabulary.kept)} or more here",
-        )
+    check_size(size, kept=vocabulary.kept, what="single characters and special tokens")
     left = _Left(vocabulary, frequencies)
     left.remove(set(selected))
     if min_count is not None:
@@ -96,12 +91,8 @@ def choose_pieces(
         )
     if size is not None:
         left.remove(set(left.ids), most=size)
-    still = sorted(set(selected) & left.ids)
-    return Removal(
-        ids=tuple(left.removed),
-        frequencies={id: left.frequency(id) for id in sorted(left.ids)},
-        needed=tuple(id for id in still if id not in vocabulary.kept),
-        fixed=tuple(id for id in still if id in vocabulary.kept),
+    return removal_of(
+        left.removed, left.ids, frequency=left.frequency, selected=selected, kept=vocabulary.kept
     )
 
 

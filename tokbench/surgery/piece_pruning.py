@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tokbench.files.atomic_folder import write_folder
 from tokbench.opening.open import open_path
@@ -21,7 +22,7 @@ from tokbench.surgery.token_usage import TokenUsage, count_usage
 from tokbench.surgery.word_proofs import check_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
@@ -29,6 +30,20 @@ if TYPE_CHECKING:
     from tokbench.surgery.contents import Content
     from tokbench.surgery.id_map import IdMap
     from tokbench.surgery.library_proofs import LibraryProofs
+
+
+class Vocabulary(Protocol):
+    """The pieces of a tokenizer, whatever its algorithm.
+
+    Attributes:
+        kept: the ids that never go.
+        token_bytes: the bytes of the pieces that text becomes, by id.
+    """
+
+    @property
+    def kept(self) -> frozenset[int]: ...  # noqa: D102
+    @property
+    def token_bytes(self) -> dict[int, bytes]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -42,6 +57,21 @@ class PiecePruning:
 
     opened: Opened
     content: Content
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Its pieces. Raises `SurgeryError`."""
+        raise NotImplementedError
+
+    @cached_property
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """The bytes of each piece that text becomes."""
+        return self.vocabulary.token_bytes
+
+    @property
+    def kept(self) -> Collection[int]:
+        """The ids that always stay."""
+        return self.vocabulary.kept
 
     def check(self, changed: Content, id_map: IdMap) -> int:
         """How many pieces stay as good as they were, of what the file will hold. Raises `ConversionError`."""

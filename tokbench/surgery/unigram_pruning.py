@@ -12,7 +12,7 @@ from tokbench.surgery.piece_pruning import PiecePruning
 from tokbench.surgery.scored_pieces import check_scores, pieces_of_document, pieces_of_model
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.id_map import IdMap
@@ -31,16 +31,6 @@ class UnigramPruning(PiecePruning):
     def vocabulary(self) -> ScoredPieces:
         """Its pieces."""
         return _pieces(self.content)
-
-    @cached_property
-    def token_bytes(self) -> Mapping[int, bytes]:
-        """The bytes of each piece that text is cut into."""
-        return self.vocabulary.token_bytes
-
-    @property
-    def kept(self) -> Collection[int]:
-        """The ids that always stay."""
-        return self.vocabulary.kept
 
     def choose(
         self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None

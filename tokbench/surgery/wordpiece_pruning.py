@@ -16,7 +16,7 @@ from tokbench.surgery.piece_pruning import PiecePruning
 from tokbench.surgery.token_usage import TokenUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer
@@ -41,16 +41,6 @@ class WordPiecePruning(PiecePruning):
     def vocabulary(self) -> MatchedPieces:
         """Its pieces."""
         return _pieces(self.content)
-
-    @cached_property
-    def token_bytes(self) -> Mapping[int, bytes]:
-        """The bytes of each piece that words are matched with."""
-        return self.vocabulary.token_bytes
-
-    @property
-    def kept(self) -> Collection[int]:
-        """The ids that always stay."""
-        return self.vocabulary.kept
 
     @property
     def notes(self) -> tuple[str, ...]:
