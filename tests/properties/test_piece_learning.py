@@ -81,5 +81,18 @@ def test_matched_pieces(
     assert saved >= 0
 
 
+@given(TEXTS, st.data(), WORDS, st.sets(st.text(LETTERS, min_size=2, max_size=6), max_size=4))
+def test_words_of_a_unigram_stay_one_piece(
+    texts: list[str], data: st.DataObject, words: dict[str, int], given_words: set[str]
+) -> None:
+    pieces = ScoredGrowing({text: data.draw(QUARTERS) for text in [*LETTERS, *texts]})
+    single = [
+        word for word in sorted(given_words, key=lambda word: (len(word), word)) if pieces.add_word(word)
+    ]
+    pieces.total = max(1, sum(count * len(pieces.cut(word)) for word, count in words.items()))
+    PieceLearner(pieces, words, min_frequency=1).learn(8)
+    assert all(pieces.cut(word) == (word,) for word in single)
+
+
 def _ends(parts: list[str]) -> set[int]:
     return {sum(map(len, parts[:number])) for number in range(len(parts) + 1)}

@@ -48,6 +48,18 @@ class MergedPieces:
                 found[place] = self._rank_of(parts[place], parts[place + 1])
         return tuple(part if part in self._known else UNKNOWN + part for part in parts)
 
+    def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
+        """The parts with two neighbours joined that make the new piece, which is merged last."""
+        left, right = self.parts.get(text, ("", UNKNOWN + text))
+        joined: list[str] = []
+        for part in parts:
+            if part == right and (not left or joined[-1:] == [left]):
+                joined[len(joined) - bool(left) :] = [text]
+            else:
+                joined.append(part)
+        around = (pair for pair in pairwise(joined) if text in pair)
+        return self.cut(word) if any(self._rank_of(*pair) != inf for pair in around) else tuple(joined)
+
     def votes(self, parts: Parts) -> Iterator[str]:
         """What could become a piece."""
         return _votes(parts)
@@ -144,6 +156,11 @@ class ScoredGrowing:
             stop = starts[stop]
         return tuple(reversed(parts))
 
+    def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
+        """The parts from the beginning, as another sum may be the greatest anywhere."""
+        del parts, text
+        return self.cut(word)
+
     def sum(self, parts: Parts) -> float:
         """The sum of the scores of parts."""
         return sum(self.scores.get(part, self._unknown) for part in parts)
@@ -232,6 +249,11 @@ class MatchedGrowing:
         if word.startswith(self._prefix) and word != self._prefix:
             return self._cut(word.removeprefix(self._prefix), self._prefix)
         return self._cut(word, "")
+
+    def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
+        """The parts from the beginning."""
+        del parts, text
+        return self.cut(word)
 
     def text_of(self, piece: str) -> str:
         """A piece without its prefix."""

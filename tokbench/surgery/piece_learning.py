@@ -38,6 +38,9 @@ class GrowingPieces(Protocol):
     def cut(self, word: str) -> Parts:
         """The parts of a word; a character that is no piece has `UNKNOWN` before it."""
 
+    def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
+        """The parts of a word that is cut into some, when one more piece was made."""
+
     def votes(self, parts: Parts) -> Iterator[str]:
         """What could become a piece by these parts, or is one already."""
 
@@ -150,9 +153,10 @@ class PieceLearner:
         pieces = self._pieces
         pieces.add(text, self._votes[text])
         numbers = self._index.holding(self._text_of(text))
-        changed = [
-            (number, parts) for number in numbers if (parts := self._cut_anew(number)) != self._cuts[number]
-        ]
+        cuts = (
+            (number, pieces.cut_anew(self._words[number], self._cuts[number], text)) for number in numbers
+        )
+        changed = [(number, parts) for number, parts in cuts if parts != self._cuts[number]]
         changes = [Change(self._counts[number], self._cuts[number], parts) for number, parts in changed]
         if not pieces.accepts(text, changes):
             pieces.drop(text)
@@ -170,9 +174,6 @@ class PieceLearner:
             self._cuts[number] = parts
         self._wait(touched)
         return True
-
-    def _cut_anew(self, number: int) -> Parts:
-        return self._pieces.cut(self._words[number])
 
     def _wait(self, texts: Iterable[str]) -> None:
         for text in texts:
