@@ -16,7 +16,7 @@ from tokbench.surgery.extension_proofs import Coarser, check_texts
 from tokbench.surgery.growing_pieces import MergedPieces, by_pair, by_text
 from tokbench.surgery.piece_extension import PieceExtension
 from tokbench.surgery.piece_learning import PieceLearner
-from tokbench.surgery.piece_words import normaliser_of, parts_of, words_of_document, words_of_model
+from tokbench.surgery.piece_words import normaliser_of, words_of_document, words_of_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -74,13 +74,15 @@ class CharacterExtension(PieceExtension):
 
     def may_be_piece(self, text: str) -> bool:
         """Whether its training would have allowed a piece."""
-        return self.words.allows(text) and text not in self._parts_of_unmade
+        return self.words.allows(text)
 
     def take(self, words: Sequence[str]) -> list[str]:
         """The pieces that words need to be merged."""
-        fixed = self.words.taken | self._parts_of_unmade
         learner = PieceLearner(
-            self.pieces, Counter(words), min_frequency=1, may_be_piece=lambda text: text not in fixed
+            self.pieces,
+            Counter(words),
+            min_frequency=1,
+            may_be_piece=lambda text: text not in self.words.taken,
         )
         return learner.learn(None)
 
@@ -100,13 +102,6 @@ class CharacterExtension(PieceExtension):
         old = self.opened.tokenizer
         judge = Coarser(old, new, unknown=self.unknown_id)
         return check_texts(texts, tokenizers=(old, new), judge=judge, threads=threads)
-
-    @cached_property
-    def _parts_of_unmade(self) -> frozenset[str]:
-        """The parts of pieces that no text becomes: with one of these as a piece some text might."""
-        pieces = self.new_pieces()
-        known = self._texts if self.model is None else [piece.text for piece in self._merged]
-        return parts_of(text for text in known if pieces.cut(text) != (text,))
 
     @property
     def _merged(self) -> list[ModelPiece]:

@@ -56,6 +56,8 @@ def extend_merged(
 ) -> list[str]:
     """Learn pieces behind those of a BPE over characters: the one with most votes, of equals the first by its text.
 
+    None is a part of an old piece that no text becomes, as some text might then.
+
     Args:
         ranks: piece → rank, single characters too.
         words: text → count.
@@ -68,15 +70,17 @@ def extend_merged(
     ['ab', 'abb']
     """
     known, new = dict(ranks), list[str]()
+    unmade = [text for text in ranks if merge(text, ranks) != [text]]
     while len(new) < most:
         found: Counter[str] = Counter()
         for word, count in words.items():
             for text in votes(merge(word, known), known):
                 found[text] += count
         taken = [(-count, text) for text, count in found.items() if count >= min_frequency]
-        if not taken:
+        possible = [each for each in taken if not any(each[1] in text for text in unmade)]
+        if not possible:
             break
-        new.append(min(taken)[1])
+        new.append(min(possible)[1])
         known[new[-1]] = max(known.values()) + 1
     return new
 

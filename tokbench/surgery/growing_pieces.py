@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from math import inf, log
 from typing import TYPE_CHECKING
@@ -65,8 +66,8 @@ class MergedPieces:
         return _votes(parts)
 
     def value(self, text: str, votes: int) -> float:
-        """The votes."""
-        return 0 if text in self._known else votes
+        """The votes; none for a part of a piece that no text becomes, as some text might then."""
+        return 0 if text in self._fixed else votes
 
     def add(self, text: str, votes: int) -> None:
         """Make a piece behind all others."""
@@ -75,6 +76,7 @@ class MergedPieces:
             left, right = self.cut(text)
             self.parts[text] = left, right
         self._known.add(text)
+        self._fixed.add(text)
         self._made[text] = len(self._made)
 
     def drop(self, text: str) -> None:
@@ -91,12 +93,31 @@ class MergedPieces:
         del used
         return []
 
+    @cached_property
+    def _fixed(self) -> set[str]:
+        """What never becomes a piece; asked for before anything does."""
+        return self._known | parts_of(text for text in self._known if self.cut(text) != (text,))
+
     def _rank_of(self, left: str, right: str) -> float:
         rank = self._rank(left, right)
         if rank != inf or not self._made:
             return rank
         made = self._made.get(left + right)
         return inf if made is None else _BEHIND_ALL + made
+
+
+def parts_of(texts: Iterable[str]) -> set[str]:
+    """All texts within texts.
+
+    >>> sorted(parts_of(["abc"]))
+    ['a', 'ab', 'abc', 'b', 'bc', 'c']
+    """
+    return {
+        text[start:stop]
+        for text in texts
+        for start in range(len(text))
+        for stop in range(start + 1, len(text) + 1)
+    }
 
 
 _BEHIND_ALL = 1e12

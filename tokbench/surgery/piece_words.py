@@ -12,6 +12,7 @@ from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.sentencepiece.model import SPACE, PieceType, iter_user_defined
 from tokbench.lint.reachability.steps import DocumentSteps
+from tokbench.surgery.growing_pieces import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -103,6 +104,7 @@ def words_of_model(model: SentencePieceFile, normalise: Callable[[str], str]) ->
         normalised = normalise(text)
         return [normalised] if cut is None else cut(normalised)
 
+    # A piece that is not used is taken apart into the two that it was merged of: it must stay clear which these are.
     unused = frozenset(piece.text for piece in model.pieces if piece.type is PieceType.UNUSED)
     rules = PieceRules(
         longest=options["max_sentencepiece_length"],
@@ -188,16 +190,3 @@ def _normal_parts(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
                 yield from steps.pretokens(piece.text)
 
     return lambda text: list(parts(text))
-
-
-def parts_of(texts: Iterable[str]) -> frozenset[str]:
-    """All texts within texts.
-
-    A piece that is not used is taken apart into the two that it was merged of: it must stay clear which these are.
-    """
-    return frozenset(
-        text[start:stop]
-        for text in texts
-        for start in range(len(text))
-        for stop in range(start + 1, len(text) + 1)
-    )
