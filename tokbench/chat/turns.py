@@ -122,7 +122,7 @@ def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, b
     """
     text = rendered.text
     start = _stretch_before(rendered, first)
-    if start == 0 and bos and text.startswith(bos) and text.count(bos) == 1:
+    if start == 0 and bos and text.startswith(bos) and _times_written(rendered, bos) == 1:
         start = len(bos)
     ends = {end for turn in rendered.turns if (end := specials.at_end(text[turn.start : turn.stop]))}
     behind = max(
@@ -151,6 +151,13 @@ def _owned(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Itera
             owner = Origin(edges[place][1]) if origin == TEMPLATE else origin
             yield Run(position, end, owner)
             position = end
+
+
+def _times_written(rendered: Rendered, token: str) -> int:
+    """How often the template itself writes a token."""
+    return sum(
+        rendered.text.count(token, run.start, run.stop) for run in rendered.runs if run.origin.field is None
+    )
 
 
 def _turns(

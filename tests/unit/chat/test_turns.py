@@ -179,3 +179,9 @@ def test_a_token_that_begins_texts_and_messages_is_of_the_message() -> None:
     parts = [header, QUESTION, end, header, second, end]
     turns = [(0, "Q<|im_end|>"), (1, "R<|im_end|>")]
     assert shown(parts, turns, "<|im_start|>")[0] == "0:<|im_start|>user\nQ<|im_end|>\n"
+
+
+def test_the_first_token_typed_by_somebody_changes_no_owner() -> None:
+    header, end = ("<|im_start|>user\n", TEMPLATE), ("<|im_end|>\n", TEMPLATE)
+    typed = ("<s>Q", Origin(0, "content"))
+    assert shown([("<s>", TEMPLATE), header, typed, end], [(0, "<s>Q<|im_end|>")], "<s>")[0] == "-:<s>"
