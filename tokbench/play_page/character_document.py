@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import PageError
-from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.formats.sentencepiece.model import crosses_words
 from tokbench.opening.character_bpe import character_bpe
 from tokbench.opening.native_bpe import NotNativeError
 from tokbench.play_page.added_tokens import added_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
 
 
 def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> dict[str, Any]:
@@ -54,7 +51,7 @@ def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, in
         "found": [id for id, text in texts.items() if "\0\0" not in text],
         "unused": [],
         "cuts_words": described.spaces.are_marked
-        and not any(_CROSSES.search(texts[made]) for _, _, made in described.merges),
+        and not any(crosses_words(texts[made]) for _, _, made in described.merges),
         "unknown": described.unknown,
         "surface": pieces[described.unknown],
         "joins_unknown": described.joins_unknown,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokbench.errors import PageError
-from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType, iter_user_defined
+from tokbench.formats.sentencepiece.model import ModelType, PieceType, crosses_words, iter_user_defined
 from tokbench.libraries.sentencepiece import bpe, unigram
 from tokbench.play_page.added_tokens import special_fields
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
-_CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
 _MOST_PIECE_BYTES = 1 << 23
 """What the encoder has room for in a number, of all pieces together."""
 
@@ -103,5 +101,5 @@ def _bpe_fields(model: SentencePieceFile) -> dict[str, Any]:
         "merged": [[id, rank_of[model.pieces[id].score]] for id in merged],
         "found": ids_of(PieceType.NORMAL, PieceType.USER_DEFINED),
         "unused": ids_of(PieceType.UNUSED),
-        "cuts_words": model.normalizer["escape_whitespaces"] and not any(map(_CROSSES.search, texts)),
+        "cuts_words": model.normalizer["escape_whitespaces"] and not any(map(crosses_words, texts)),
     }

@@ -9,6 +9,7 @@ Source: the schema `sentencepiece_model.proto` of SentencePiece.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SPACE = "\u2581"
 """What stands for a space in the pieces, ▁: a text that holds it itself is read as if it had a space."""
+_SPACE_INSIDE = re.compile(f"[^{SPACE}]{SPACE}")
 
 
 class PieceType(IntEnum):
@@ -365,6 +367,15 @@ def roles_of_model(model: SentencePieceFile) -> dict[str, str]:
         if 0 <= ids[role] < len(pieces)
         and (pieces[ids[role]].text, pieces[ids[role]].type) == (name, special[role])
     }
+
+
+def crosses_words(piece: str) -> bool:
+    """Whether a space stands behind another character of a piece, so that the piece is not of one word.
+
+    >>> [crosses_words(piece) for piece in ("▁▁the", "▁", "of▁the")]
+    [False, False, True]
+    """
+    return _SPACE_INSIDE.search(piece) is not None
 
 
 def iter_user_defined(model: SentencePieceFile) -> Iterator[str]:

@@ -14,7 +14,7 @@ from tokbench.explain.pretokens import PreToken
 from tokbench.explain.symbols import Symbol
 from tokbench.explain.traces import Edge, LatticeTrace, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_parts
-from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType, crosses_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _Between = TypeVar("_Between")
 
 _WORDS = re.compile(f"{SPACE}*[^{SPACE}]+|{SPACE}+")
-_CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
 _ALGORITHMS = {
     ModelType.UNIGRAM: "Unigram",
     ModelType.BPE: "BPE by scores",
@@ -59,7 +58,7 @@ class ModelExplainer:
             model.model_type is ModelType.BPE
             and SPACE in lexicon.scores
             and lexicon.user_defined is None
-            and not any(_CROSSES.search(piece) for piece in lexicon.scores)
+            and not any(map(crosses_words, lexicon.scores))
         )
 
     def derivation(self, text: str) -> Derivation:
