@@ -1,18 +1,22 @@
 """What BERT's normaliser and words make of each character, as the installed `tokenizers` has it.
 
-Each character is normalised by itself: what becomes of a text is what becomes of its characters. Marks that stay where
-accents are stripped change places with others next to them; they are listed, so that the encoder can order them.
+Each character is normalised by itself: what becomes of a text is what becomes of its characters. So a block of which
+all stays, or nothing, is asked about as a whole, as most of Unicode's are. Marks that stay where accents are stripped
+change places with others next to them; they are listed, so that the encoder can order them.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokbench.play_page.code_points import code_points, ranges
 
-_AT_ONCE = 1 << 13
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_BLOCK = 1 << 8
 _BETWEEN = "zxz"
 """No character becomes that."""
 
@@ -29,68 +33,71 @@ def bert_characters(
         strip_accents: whether texts are decomposed, and marks go.
         lowercase: whether capitals go.
     """
-    options = (clean_text, handle_chinese_chars, strip_accents, lowercase)
-    made = _normalized(*options)
-    spaces, alone = _bounds("".join(sorted(set("".join(made)))))
+    changed = _changed(clean_text, handle_chinese_chars, strip_accents, lowercase)
+    kept = [chr(code) for code in code_points() if code not in changed]
+    spaces, alone = _bounds([*kept, *sorted({each for inside in changed.values() for each in inside})])
     found: dict[str, list[int]] = {"gone": [], "spaces": [], "alone": []}
     others: dict[str, str] = {}
-    for code, inside in zip(code_points(), made, strict=True):
-        character = chr(code)
-        if inside == character and character not in spaces and character not in alone:
-            continue
+    for character in (spaces | alone).difference(map(chr, changed)):
+        found["spaces" if character in spaces else "alone"].append(ord(character))
+    for code, inside in changed.items():
         written = "".join(
             f" {each} " if each in alone else " " if each in spaces else each for each in inside
         )
         match written.split():
             case []:
                 found["spaces" if written else "gone"].append(code)
-            case [each] if each == character and written == f" {each} ":
+            case [each] if each == chr(code) and written == f" {each} ":
                 found["alone"].append(code)
             case _:
-                others[character] = written
-    moving = [
-        code
-        for code, inside in zip(code_points(), made, strict=True)
-        if any(map(unicodedata.combining, inside))
-    ]
-    cleaned = [
-        code
-        for code, inside in zip(code_points(), _normalized(clean_text, False, False, False), strict=True)  # noqa: FBT003
-        if not inside
-    ]
+                others[chr(code)] = written
+    moving = [ord(each) for each in kept if unicodedata.combining(each)]
+    moving += [code for code, inside in changed.items() if any(map(unicodedata.combining, inside))]
+    cleaned = _changed(clean_text, False, False, False)  # noqa: FBT003
     return {
-        **{name: ranges(codes) for name, codes in found.items()},
+        **{name: ranges(sorted(codes)) for name, codes in found.items()},
         "others": others,
-        "moving": ranges(moving) if strip_accents else [],
-        "cleaned": ranges(cleaned),
+        "moving": ranges(sorted(moving)) if strip_accents else [],
+        "cleaned": ranges(code for code, inside in cleaned.items() if not inside),
     }
 
 
 @cache
-def _normalized(*options: bool) -> list[str]:
-    """What the normaliser makes of each character inside a word."""
+def _changed(*options: bool) -> dict[int, str]:
+    """What the normaliser makes of each character inside a word that does not stay as it is, in order."""
     from tokenizers.normalizers import BertNormalizer
 
     names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
     normalize = BertNormalizer(**dict(zip(names, options, strict=True))).normalize_str
-    codes = list(code_points())
-    made: list[str] = []
-    for start in range(0, len(codes), _AT_ONCE):
-        text = _BETWEEN.join(f"a{chr(code)}b" for code in codes[start : start + _AT_ONCE])
-        made += [each[1:-1] for each in normalize(text).split(_BETWEEN)]
-    return made
+    changed: dict[int, str] = {}
+    for block in _blocks([chr(code) for code in code_points()]):
+        made = normalize(f"a{block}b")[1:-1]
+        if made == block:
+            continue
+        if made == "":
+            changed |= dict.fromkeys(map(ord, block), "")
+            continue
+        each = normalize(_BETWEEN.join(f"a{character}b" for character in block)).split(_BETWEEN)
+        pairs = zip(block, each, strict=True)
+        changed |= {ord(one): inside[1:-1] for one, inside in pairs if inside[1:-1] != one}
+    return changed
 
 
-def _bounds(characters: str) -> tuple[set[str], set[str]]:
+def _bounds(characters: Sequence[str]) -> tuple[set[str], set[str]]:
     """Of some characters those that are between words, and those that are words by themselves."""
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
     split = BertPreTokenizer().pre_tokenize_str
-    kept: set[str] = set()
+    spaces: set[str] = set()
     alone: set[str] = set()
-    for start in range(0, len(characters), _AT_ONCE):
-        part = characters[start : start + _AT_ONCE]
-        words = [word for word, _ in split(f"aa{'aa'.join(part)}aa")]
-        kept.update(*words)
+    for block in _blocks(characters):
+        if len(split(f"a{block}a")) == 1:
+            continue
+        words = [word for word, _ in split(f"aa{'aa'.join(block)}aa")]
         alone.update(word for word in words if len(word) == 1)
-    return set(characters) - kept, alone
+        spaces.update(set(block).difference(*words))
+    return spaces, alone
+
+
+def _blocks(characters: Sequence[str]) -> Iterator[str]:
+    return ("".join(characters[start : start + _BLOCK]) for start in range(0, len(characters), _BLOCK))
