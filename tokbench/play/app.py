@@ -159,9 +159,10 @@ class PlayApp(App[None], inherit_bindings=False):
         self._encode()
 
     def on_descendant_focus(self) -> None:
-        """Remember which column is the current one."""
-        if isinstance(self.focused, TokenPane):
+        """Remember which column is the current one, and tell of its token."""
+        if isinstance(self.focused, TokenPane) and self.focused is not self._last:
             self._last = self.focused
+            self._ask(self._last)
 
     # --- tokens -------------------------------------------------------------------------------
 
@@ -233,6 +234,10 @@ class PlayApp(App[None], inherit_bindings=False):
         for pane in self.panes:
             if pane.column is not None and not (keep and pane is of):
                 pane.select(pane.column.index_at(offset - pane.column.part.byte))
+        self._ask(of)
+
+    def _ask(self, of: TokenPane) -> None:
+        """Mark the selected token of a column in the text, and ask about it."""
         column, index = of.column, of.selected
         if column is None or not len(column):
             self.editor.mark(range(0))

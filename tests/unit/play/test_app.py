@@ -49,7 +49,10 @@ def test_arrows_go_from_token_to_token_and_tell_of_each(lower: OpenTokenizer, le
         assert first.selected == 2
         await pilot.press("p")
         assert first.selected == 1
-        await pilot.press("tab", "n")
+        await pilot.press("tab")
+        await settled(app, pilot)
+        assert "of letters" in screen_of(app)  # the column in focus is the one that is told of, and copied
+        await pilot.press("n")
         assert (first.selected, second.selected) == (1, 4)
 
     session(drive, lower, letters, text="low lower")
