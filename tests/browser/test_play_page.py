@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.page_checks import CONTRAST, IDS, NAMELESS
 from support.page_tokenizers import ranks, trained
 
 from tokbench.convert.proof_texts import generated_texts
@@ -104,7 +105,7 @@ def test_what_is_typed_is_encoded_and_special_tokens_as_asked(page: Browser, ope
     assert ids(page, 1) == opened[1].tokenizer.encode(TEXT)
     enter(page, "special", "encode")
     assert ids(page, 0) == opened[0].tokenizer.encode(TEXT, special=SpecialPolicy.ENCODE)
-    assert page.ask("document.querySelectorAll('.special').length") == 2
+    assert page.ask("document.querySelectorAll('.tokens .special').length") == 2
     enter(page, "special", "raise")
     assert "the text has the special token <|end|> at byte" in page.ask(
         "document.getElementById('problem').textContent"
@@ -178,13 +179,6 @@ def test_every_control_has_a_name_and_no_id_occurs_twice(page: Browser) -> None:
     assert page.ask(NAMELESS) == ["budget"]
 
 
-IDS = "[...document.querySelectorAll('[id]')].map((e) => e.id)"
-NAMELESS = """[...document.querySelectorAll('button, select, input, textarea, [role=listbox], [role=option]')]
-  .filter((e) => !(e.getAttribute('aria-label') || [...(e.labels ?? [])].some((l) => l.textContent.trim())
-    || (e.tagName === 'BUTTON' && e.textContent.trim())))
-  .map((e) => e.id || e.tagName)"""
-
-
 @pytest.mark.parametrize(("width", "dark"), [(360, False), (390, True), (1400, True)])
 def test_every_window_holds_it_and_ink_stands_out(
     browser: Browser, path: Path, width: int, dark: bool
@@ -195,27 +189,3 @@ def test_every_window_holds_it_and_ink_stands_out(
     assert page.ask("document.documentElement.scrollWidth") <= width
     assert page.ask(CONTRAST) >= 4.5
     browser.prefer()
-
-
-CONTRAST = """(() => {
-  const light = (color) => {
-    const [r, g, b] = color.match(/[\\d.]+/g).slice(0, 3).map((v) => {
-      v /= 255;
-      return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = (e) => {
-    for (; e; e = e.parentElement) {
-      const color = getComputedStyle(e).backgroundColor;
-      if (!/rgba\\(.*, 0\\)/.test(color)) return color;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  const written = "p, h1, h2, label, select, button, .token, .token i, dt, dd, .below, .count";
-  const seen = [...document.querySelectorAll(written)];
-  return Math.min(...seen.filter((e) => e.offsetParent !== null && e.textContent.trim()).map((e) => {
-    const [one, other] = [light(getComputedStyle(e).color), light(ground(e))].sort((a, b) => b - a);
-    return (one + 0.05) / (other + 0.05);
-  }));
-})()"""

@@ -222,7 +222,9 @@ def _encode_some(
     return EncodedChats(
         rendered=rendered,
         spans=guarded.spans,
-        loss_mask=places.overlapping(_learned(rendered, roles, wanted)).astype(np.uint8),
+        loss_mask=places.overlapping(
+            [learned_ranges(each, own, wanted) for each, own in zip(rendered, roles, strict=True)]
+        ).astype(np.uint8),
         message_index=places.messages(),
         findings=_findings(rendered, guarded.refused),
     )
@@ -286,16 +288,19 @@ def _segments(rendered: Rendered) -> Iterator[tuple[int, int, bool]]:
     yield from ((start, stop, start in trusted) for start, stop in pairwise(edges) if start < stop)
 
 
-def _learned(
-    rendered: Sequence[Rendered], roles: Sequence[Sequence[str]], wanted: frozenset[str]
-) -> list[list[tuple[int, int]]]:
-    """The ranges of characters of each text that are learned."""
-    return [
-        list(each.generated)
-        if each.generated is not None and wanted == ASSISTANT
-        else [(start, stop) for message, start, stop in each.turns if speakers[message] in wanted]
-        for each, speakers in zip(rendered, roles, strict=True)
-    ]
+def learned_ranges(
+    rendered: Rendered, roles: Sequence[str], wanted: frozenset[str] = ASSISTANT
+) -> list[tuple[int, int]]:
+    """The ranges of characters of a text that are learned.
+
+    Args:
+        rendered: the text, with turns.
+        roles: of each message.
+        wanted: the roles whose turns are learned.
+    """
+    if rendered.generated is not None and wanted == ASSISTANT:
+        return list(rendered.generated)
+    return [(start, stop) for message, start, stop in rendered.turns if roles[message] in wanted]
 
 
 class _Places:
@@ -340,7 +345,7 @@ class _Places:
         starts: list[int] = []
         owners: list[int] = []
         for base, each in zip(self._bases, self._rendered, strict=True):
-            firsts, speakers = _owners(each)
+            firsts, speakers = owners_of(each)
             starts += [base + first for first in firsts]
             owners += speakers
         if not starts:
@@ -349,8 +354,8 @@ class _Places:
         return np.repeat(np.array(owners, np.int32), np.diff(edges, append=len(self._starts)))
 
 
-def _owners(rendered: Rendered) -> tuple[Sequence[int], Sequence[int]]:
-    """Where in a text another message begins or none, and which: -1 for none."""
+def owners_of(rendered: Rendered) -> tuple[Sequence[int], Sequence[int]]:
+    """Where in a text another message begins or none, and which: `NO_MESSAGE` for none."""
     messages = [message for message, _ in rendered.runs.origins]
     if None not in messages:
         return rendered.runs.starts, cast("list[int]", messages)

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from tokbench.cli import completion
+from tokbench.cli.chat import TemplateOption
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, ProgressOption
 from tokbench.cli.text_options import STDIN, TextChoices
@@ -40,6 +41,7 @@ def play(
     opening: OpeningChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     reading: TextChoices,
+    template: TemplateOption = "auto",
     theme: Annotated[
         Theme, typer.Option(help="The background; auto: that of the terminal, else dark. F8 changes it.")
     ] = "auto",
@@ -55,13 +57,22 @@ def play(
     """Try tokenizers in a full-screen session: tokens appear as you type, F1 lists the keys."""
     names = tokenizer or [DEFAULT]
     if html is not None:
-        _write_page(html, names, begin, opening=opening, reading=reading, color=color, progress=progress)
+        text = _one_text(begin, reading)
+        _write_page(html, names, text, opening=opening, template=template, color=color, progress=progress)
         return
     _check_terminal()
     _check_columns(names)
     begun = _first_text(begin, reading)
     dark = _is_dark(theme)
-    _open_session(names, begun, opening=opening, special=special_policy, dark=dark, progress=progress)
+    _open_session(
+        names,
+        begun,
+        opening=opening,
+        special=special_policy,
+        template=template,
+        dark=dark,
+        progress=progress,
+    )
 
 
 def _open_session(
@@ -70,6 +81,7 @@ def _open_session(
     *,
     opening: OpeningChoices,
     special: SpecialPolicy,
+    template: str,
     dark: bool,
     progress: ProgressChoice,
 ) -> None:
@@ -92,16 +104,16 @@ def _open_session(
 
     named = Names(open_named, completion.tokenizers)
     with characters_in_place(sys.stdout):
-        PlayApp(opened, begun, special=special, dark=dark, names=named).run()
+        PlayApp(opened, begun, special=special, template=template, dark=dark, names=named).run()
 
 
 def _write_page(
     out: Path,
     names: list[str],
-    begin: str | None,
+    text: str,
     *,
     opening: OpeningChoices,
-    reading: TextChoices,
+    template: str,
     color: ColorChoice,
     progress: ProgressChoice,
 ) -> None:
@@ -109,12 +121,12 @@ def _write_page(
     from tokbench.workbench.open import find_and_open
     from tokbench.workbench.play_page import write_play_page
 
-    text = _one_text(begin, reading)
     request = opening.request()
     with showing_progress(progress) as report:
         opened = [find_and_open(name, request, progress=report) for name in names]
-        result = write_play_page(opened, out, text=text, progress=report)
-    render_play_page(result, console=make_console(color=color))
+        result = write_play_page(opened, out, text=text, template=template, progress=report)
+    messages = make_console(color=color, stderr=True)
+    render_play_page(result, console=make_console(color=color), messages=messages)
 
 
 def _check_terminal() -> None:

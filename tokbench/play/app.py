@@ -12,6 +12,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import Footer
 
+from tokbench.chat.template import AUTO
 from tokbench.core.plurals import counted
 from tokbench.errors import TokbenchError
 from tokbench.play.background import Background
@@ -72,6 +73,7 @@ class PlayApp(App[None], inherit_bindings=False):
         tokenizers: one to three, in the order of their columns.
         text: what the session begins with.
         special: what the text of a special token becomes.
+        template: the name of the chat template of conversations.
         dark: whether the screen begins dark.
         names: how tokenizers are opened and completed by name.
     """
@@ -100,6 +102,7 @@ class PlayApp(App[None], inherit_bindings=False):
         text: str,
         *,
         special: SpecialPolicy,
+        template: str = AUTO,
         dark: bool,
         names: Names,
     ) -> None:
@@ -109,6 +112,7 @@ class PlayApp(App[None], inherit_bindings=False):
         self._tokenizers = list(tokenizers)
         self._first_text = text
         self._special = special
+        self._template = template
         self._dark = dark
         self._names = names
         self._last: TokenPane | None = None
@@ -289,7 +293,8 @@ class PlayApp(App[None], inherit_bindings=False):
 
     def action_chat(self) -> None:
         """Show the text as a conversation."""
-        self.push_screen(ChatScreen(self._current_tokenizer, self.editor.buffer.text))
+        text = self.editor.buffer.text
+        self.push_screen(ChatScreen(self._current_tokenizer, text, template=self._template))
 
     def action_copy(self) -> None:
         """Copy the ids of the current column, by the terminal."""

@@ -33,14 +33,16 @@ class ChatScreen(Screen[None]):
     Args:
         source: the tokenizer.
         text: the text of the session.
+        template: the name of the template.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f4", "app.pop_screen", "Back to the text"),
     ]
 
-    def __init__(self, source: OpenTokenizer, text: str) -> None:
+    def __init__(self, source: OpenTokenizer, text: str, *, template: str) -> None:
         super().__init__()
+        self._template = template
         self._source = source
         self._text = text
         self._result: ChatResult | None = None
@@ -57,7 +59,9 @@ class ChatScreen(Screen[None]):
         """Encode it."""
         self.query_one("#chat").focus()
         self._encoding = Background(self.app, tell=self._tell)
-        self._encoding.ask(lambda: encode_chat(self._source.tokenizer, self._text), self._show)
+        self._encoding.ask(
+            lambda: encode_chat(self._source.tokenizer, self._text, template=self._template), self._show
+        )
 
     def on_resize(self) -> None:
         """Draw it anew."""

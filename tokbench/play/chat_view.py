@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.conversation_files import read_conversations
 from tokbench.chat.formats.catalogue import recognised
-from tokbench.chat.template import ChatTemplate
+from tokbench.chat.template import AUTO, ChatTemplate
 from tokbench.core.guarded import control_tokens
 from tokbench.errors import TemplateError
 from tokbench.formats.tokenizer_config.fields import config_of
@@ -24,12 +24,13 @@ LONGEST = 200_000
 _ROLE = re.compile(r"^(system|developer|user|assistant|tool):[ \t]?", re.MULTILINE)
 
 
-def encode_chat(tokenizer: Tokenizer, text: str) -> ChatResult:
+def encode_chat(tokenizer: Tokenizer, text: str, *, template: str = AUTO) -> ChatResult:
     """Encode a text as a conversation.
 
     Args:
         tokenizer: whose chat template writes it.
         text: JSON as `tokbench chat` reads it, of several conversations the first; else messages in lines.
+        template: the name of a template, as `tokbench chat --template` takes it.
 
     Raises:
         TemplateError: the text is longer than `LONGEST`, there is no template, or it refuses the conversation.
@@ -40,7 +41,9 @@ def encode_chat(tokenizer: Tokenizer, text: str) -> ChatResult:
             f"a conversation of {len(text):,} characters is not shown here",
             hint="`tokbench chat FILE` shows it",
         )
-    return encode_conversation(tokenizer, _template(tokenizer), conversation_of_text(text), place="the text")
+    return encode_conversation(
+        tokenizer, _template(tokenizer, template), conversation_of_text(text), place="the text"
+    )
 
 
 def conversation_of_text(text: str) -> Conversation:
@@ -70,9 +73,9 @@ def conversation_of_text(text: str) -> Conversation:
     )
 
 
-def _template(tokenizer: Tokenizer) -> ChatTemplate:
-    if config_of(tokenizer).chat_templates or recognised(control_tokens(tokenizer)):
-        return ChatTemplate.of(tokenizer)
+def _template(tokenizer: Tokenizer, name: str) -> ChatTemplate:
+    if name != AUTO or config_of(tokenizer).chat_templates or recognised(control_tokens(tokenizer)):
+        return ChatTemplate.of(tokenizer, name)
     raise TemplateError(
         f"{tokenizer.info.name} has no chat template, and its special tokens are those of no built-in one",
         hint="open the folder of a chat model; to ranks and other bare vocabularies --special-preset adds the tokens",

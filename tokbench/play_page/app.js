@@ -4,8 +4,10 @@ const LONGEST_LINK = 8000;
 const $ = (id) => document.getElementById(id);
 const packed = [...document.querySelectorAll("script[data-name]")];
 const unpacked = new Map();
+const FIRST_TALK = [{ role: "user", content: "What does a tokenizer do?" }, { role: "assistant", content: "It cuts text into tokens." }];
 let lists = [];
 let results = [];
+let editor = null;
 
 // A tokenizer by its number, unpacked once.
 function tokenizerOf(number) {
@@ -30,12 +32,16 @@ async function choose() {
 }
 
 function encode() {
-  const text = wellFormed($("text").value);
   const budget = Math.floor(Number($("budget").value));
   const options = { ids: $("ids").checked, bytes: $("bytes").checked, budget: budget >= 1 ? budget : 0 };
+  $("problem").textContent = "";
+  if (isChat()) encodeChat(options);
+  else encodeText(wellFormed($("text").value), options);
+}
+
+function encodeText(text, options) {
   try {
     results = lists.map((list) => list.tokenizer.encode(text, $("special").value));
-    $("problem").textContent = "";
   } catch (error) {
     if (!(error instanceof SpecialTokenFound)) throw error;
     results = lists.map(() => new Tokens());
@@ -47,6 +53,35 @@ function encode() {
     const differing = comparable ? cutOtherwise(results[number], results[1 - number]) : null;
     list.show(results[number], size, options, differing);
   });
+}
+
+// Each tokenizer writes the conversation by its own template: places are not those of the other one.
+function encodeChat(options) {
+  results = lists.map((list) => {
+    const { chat, data } = list.tokenizer;
+    if (chat === null) {
+      list.showNone(`No conversations: ${data.chat.reason}.`);
+      return new Tokens();
+    }
+    try {
+      const encoded = chat.encode(editor.messages, $("prompt").checked);
+      list.show(encoded.tokens, sizeOf(encoded.text), options, null, new ChatNotes(encoded, editor.messages));
+      return encoded.tokens;
+    } catch (error) {
+      if (!(error instanceof NotWritten)) throw error;
+      list.showNone(`Not shown: ${error.message}.`);
+      return new Tokens();
+    }
+  });
+}
+
+function isChat() {
+  return $("as-chat").checked;
+}
+
+function showKind() {
+  $("plain").hidden = $("policy").hidden = isChat();
+  $("chat").hidden = !isChat();
 }
 
 // The tokens of one tokenizer that the other one does not cut at the same places.
@@ -61,7 +96,7 @@ function cutOtherwise(tokens, others) {
 }
 
 function showDetails(list, at) {
-  $("details").replaceChildren(...detailsOf(list.tokenizer, list.tokens, at));
+  $("details").replaceChildren(...detailsOf(list, at));
 }
 
 // --- the address ---
@@ -69,7 +104,8 @@ function showDetails(list, at) {
 const KEPT = ["first", "second", "special", "budget"];
 
 function fragment() {
-  const fields = new URLSearchParams({ text: $("text").value });
+  const fields = new URLSearchParams(isChat() ? { chat: packedMessages(editor.messages) } : { text: $("text").value });
+  if (isChat() && $("prompt").checked) fields.set("prompt", "1");
   for (const name of KEPT) if ($(name).value !== $(name).dataset.usual) fields.set(name, $(name).value);
   return `#${fields}`;
 }
@@ -77,6 +113,13 @@ function fragment() {
 function readFragment() {
   const fields = new URLSearchParams(location.hash.slice(1));
   if (fields.has("text")) $("text").value = fields.get("text");
+  const messages = fields.has("chat") ? unpackedMessages(fields.get("chat")) : null;
+  if (messages !== null && !$("kind").hidden) {
+    editor.set(messages);
+    $("prompt").checked = fields.get("prompt") === "1";
+    $("as-chat").checked = true;
+  } else if (fields.has("text")) $("as-text").checked = true;
+  showKind();
   for (const name of KEPT) {
     const before = $(name).value;
     if (fields.has(name)) $(name).value = fields.get(name);
@@ -87,7 +130,7 @@ function readFragment() {
 async function copyLink() {
   const link = fragment();
   if (link.length > LONGEST_LINK) {
-    $("told").textContent = "The text is too long for a link.";
+    $("told").textContent = "This is too long for a link.";
     return;
   }
   history.replaceState(null, "", link);
@@ -106,15 +149,21 @@ function begin() {
     $("first").append(make("option", { value: number, text: element.dataset.name }));
     $("second").append(make("option", { value: number, text: element.dataset.name }));
     const files = JSON.parse(element.dataset.files).map(([name, sha256]) => make("dd", { text: `${name} sha256 ${sha256}` }));
-    $("sources").append(make("dt", { text: `${element.dataset.name}: ${element.dataset.algorithm}` }), ...files);
+    const chat = make("dd", { text: element.dataset.chat });
+    $("sources").append(make("dt", { text: `${element.dataset.name}: ${element.dataset.algorithm}` }), ...files, chat);
   });
   $("second").prepend(make("option", { value: "", text: "none" }));
   $("second").value = packed.length > 1 ? "1" : "";
   $("beside").hidden = packed.length < 2;
   for (const name of KEPT) $(name).dataset.usual = $(name).value;
+  $("kind").hidden = !packed.some((element) => "hasChat" in element.dataset);
+  editor = new ChatEditor($("messages"), encode);
+  editor.set(FIRST_TALK);
   readFragment();
   for (const name of ["text", "budget"]) $(name).addEventListener("input", encode);
-  for (const name of ["special", "ids", "bytes"]) $(name).addEventListener("change", encode);
+  for (const name of ["as-text", "as-chat"]) $(name).addEventListener("change", () => { showKind(); encode(); });
+  $("add").addEventListener("click", () => editor.add());
+  for (const name of ["special", "ids", "bytes", "prompt"]) $(name).addEventListener("change", encode);
   for (const name of ["first", "second"]) $(name).addEventListener("change", choose);
   $("link").addEventListener("click", copyLink);
   addEventListener("hashchange", () => {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 ENCODER_FILES = (
     "bytes.js",
@@ -23,6 +23,7 @@ ENCODER_FILES = (
     "character_document.js",
     "unigram.js",
     "unigram_document.js",
+    "chat.js",
     "tokenizer.js",
 )
 """The encoders, which need nothing of a browser."""
@@ -76,6 +77,10 @@ class PageEncoder:
             found += json.loads(self._run(f"encodeAll({json.dumps(batch)}, {json.dumps(special)})"))
         return found
 
+    def encode_chats(self, talks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """What the page makes of conversations, each with `messages` and `prompt`; `refused` where it shows none."""
+        return json.loads(self._run(f"encodeChats({json.dumps(talks)})"))  # type: ignore[no-any-return]
+
     def _run(self, source: str) -> Any:
         return self._engine.eval(source, timeout_sec=_MOST_SECONDS)
 
@@ -83,6 +88,17 @@ class PageEncoder:
 _ENCODE_ALL = """
 function encodeAll(texts, policy) {
   return JSON.stringify(texts.map((text) => tokenizer.encode(text, policy).ids));
+}
+function encodeChats(talks) {
+  return JSON.stringify(talks.map(({ messages, prompt }) => {
+    try {
+      const { text, tokens, refused, isLearned, owners } = tokenizer.chat.encode(messages, prompt);
+      return { text, ids: tokens.ids, learned: isLearned, owners, found: refused };
+    } catch (error) {
+      if (!(error instanceof NotWritten)) throw error;
+      return { refused: error.message };
+    }
+  }));
 }
 """
 

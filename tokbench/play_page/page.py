@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tokbench import __version__
+from tokbench.play_page.chat_data import ChatData
 from tokbench.play_page.engine import encoder_source, packaged
 
 if TYPE_CHECKING:
@@ -18,17 +19,22 @@ if TYPE_CHECKING:
     from tokbench.play_page.check import Check
     from tokbench.play_page.tokenizer_data import TokenizerData
 
-_VIEW_FILES = ("glyphs.js", "view.js", "app.js")
+_VIEW_FILES = ("glyphs.js", "view.js", "chat_view.js", "app.js")
 
 
 def play_page(
-    tokenizers: Sequence[tuple[TokenizerData, Check]], *, text: str = "", made: datetime | None = None
+    tokenizers: Sequence[tuple[TokenizerData, Check]],
+    *,
+    text: str = "",
+    conversations: int = 0,
+    made: datetime | None = None,
 ) -> bytes:
     """Write the page.
 
     Args:
         tokenizers: those that can be chosen, the first two shown; each with the check that it has passed.
         text: what stands in the text box at first.
+        conversations: on how many of them the page was tried as well.
         made: the date on the page; by default today.
 
     Returns:
@@ -45,6 +51,7 @@ def play_page(
         "date": f"{made or datetime.now(UTC):%Y-%m-%d}",
         "texts": f"{sum(check.texts for _, check in tokenizers):,}",
         "characters": f"{max(check.characters for _, check in tokenizers):,}",
+        "conversations": f", and their masks for {conversations:,} conversations" if conversations else "",
         "data": "\n".join(_packed(data) for data, _ in tokenizers),
         "script": script,
     }
@@ -68,7 +75,10 @@ def _packed(data: TokenizerData) -> str:
         "data-name": data.name,
         "data-algorithm": f"{data.algorithm}, {data.opened.tokenizer.info.vocab_size:,} tokens",
         "data-files": files,
+        "data-chat": data.chat.told if data.chat is not None else "",
     }
+    if isinstance(data.chat, ChatData):
+        attributes["data-has-chat"] = ""
     written = " ".join(f'{name}="{escape(value)}"' for name, value in attributes.items())
     packed = b64encode(gzip.compress(data.to_json().encode(), compresslevel=9, mtime=0)).decode()
     return f'<script type="application/gzip" {written}>{packed}</script>'

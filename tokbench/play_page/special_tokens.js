@@ -15,14 +15,20 @@ class SpecialTokens {
   // The parts of a text, each with its token or null. Throws `SpecialTokenFound` under the policy "raise".
   cut(text, policy) {
     const pattern = policy === "text" ? this.everywhere : this.all;
-    if (pattern === null) return text ? [{ text, token: null }] : [];
+    const found = pattern === null ? [] : Array.from(text.matchAll(pattern), (match) => [match.index, match[0]]);
+    const refused = policy === "raise" ? found.find((each) => this.byText.get(each[1])[4]) : undefined;
+    if (refused !== undefined) throw new SpecialTokenFound(refused[1], sizeOf(text.slice(0, refused[0])));
+    return this.cutAt(text, found);
+  }
+
+  // The parts of a text in which tokens were found, each at [where it begins, its text].
+  cutAt(text, found) {
     const parts = [];
     let reached = 0;
-    for (const match of text.matchAll(pattern)) {
-      const token = this.byText.get(match[0]);
-      if (policy === "raise" && token[4]) throw new SpecialTokenFound(match[0], sizeOf(text.slice(0, match.index)));
-      let start = match.index;
-      let stop = start + match[0].length;
+    for (const [place, spelled] of found) {
+      const token = this.byText.get(spelled);
+      let start = place;
+      let stop = start + spelled.length;
       while (token[2] && start > reached && WHITE_SPACE.test(text[start - 1])) start--;
       while (token[3] && stop < text.length && WHITE_SPACE.test(text[stop])) stop++;
       if (reached < start) parts.push({ text: text.slice(reached, start), token: null });

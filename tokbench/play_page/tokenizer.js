@@ -31,6 +31,12 @@ class Tokens {
     this.reached += size;
   }
 
+  // A token that is found before anything else, which is of no word.
+  addSpecial(id, size) {
+    this.words.push(null);
+    this.add(id, size);
+  }
+
   addAt(id, start, stop) {
     this.ids.push(id);
     this.starts.push(start);
@@ -46,20 +52,20 @@ class PageTokenizer {
     this.special = new SpecialTokens(data.special);
     this.specialIds = new Map(data.special.map((each) => [each[1], each[0]]));
     this.model = MODELS[data.model](data);
+    this.chat = data.chat?.gaps === undefined ? null : new ChatEncoder(this, data.chat);
   }
 
   // The tokens of a text; `policy` says what the text of a special token becomes: "text", "encode" or "raise".
   encode(text, policy = "text") {
     const out = new Tokens();
-    for (const part of this.special.cut(text, policy)) {
-      if (part.token === null) {
-        this.model.encode(part.text, out);
-      } else {
-        out.words.push(null);
-        out.add(part.token[1], sizeOf(part.text));
-      }
-    }
+    for (const part of this.special.cut(text, policy)) this.encodePart(part, out);
     return out;
+  }
+
+  // Appends the tokens of a part of a text, which may be a token itself.
+  encodePart({ text, token }, out) {
+    if (token === null) this.model.encode(text, out);
+    else out.addSpecial(token[1], sizeOf(text));
   }
 
   isSpecial(id) {

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokbench.opening.request import Opened
+    from tokbench.play_page.chat_data import ChatData, NoChat
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class TokenizerData:
         algorithm: in words.
         files: what it was read from.
         fields: of its encoder.
+        chat: its conversations, or why there are none.
     """
 
     name: str
@@ -55,6 +57,7 @@ class TokenizerData:
     algorithm: str
     files: tuple[SourceFile, ...]
     fields: dict[str, Any]
+    chat: ChatData | NoChat | None = None
 
     def to_json(self) -> str:
         """As the page holds it."""
@@ -66,6 +69,7 @@ class TokenizerData:
             "algorithm": self.algorithm,
             "size": info.vocab_size,
             "files": [[file.name, file.sha256] for file in self.files],
+            "chat": None if self.chat is None else self.chat.to_json(),
         }
         return orjson.dumps({**head, **self.fields}).decode()
 

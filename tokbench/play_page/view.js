@@ -41,12 +41,25 @@ class TokenList {
     });
   }
 
-  show(tokens, size, options, differing) {
-    Object.assign(this, { tokens, options, differing, chosen: -1 });
+  // `notes` is what is told of a conversation, or null for a text.
+  show(tokens, size, options, differing, notes = null) {
+    Object.assign(this, { tokens, options, differing, notes, chosen: -1 });
     const parts = options.budget ? `, ${plural(Math.ceil(tokens.ids.length / options.budget), "part")}` : "";
     const ratio = tokens.ids.length ? ` · ${(size / tokens.ids.length).toFixed(2)} bytes/token` : "";
     const others = differing === null ? "" : ` · ${plural(differing.size, "token")} cut otherwise`;
-    this.count.textContent = `${plural(tokens.ids.length, "token")}${parts} · ${plural(size, "byte")}${ratio}${others}`;
+    const told = notes === null ? "" : notes.summary;
+    this.count.textContent = `${plural(tokens.ids.length, "token")}${parts} · ${plural(size, "byte")}${ratio}${others}${told}`;
+    this.drawAnew();
+  }
+
+  // Shows why there are no tokens.
+  showNone(why) {
+    Object.assign(this, { tokens: new Tokens(), differing: null, notes: null, chosen: -1 });
+    this.count.textContent = why;
+    this.drawAnew();
+  }
+
+  drawAnew() {
     this.drawn = 0;
     this.list.replaceChildren();
     this.list.removeAttribute("aria-activedescendant");
@@ -61,6 +74,8 @@ class TokenList {
       if (this.options.budget && at % this.options.budget === 0) {
         items.append(make("li", { class: "part", role: "presentation", text: `part ${at / this.options.budget + 1}, from token ${at}` }));
       }
+      const heading = this.notes === null ? null : this.notes.headingAt(at);
+      if (heading !== null) items.append(make("li", { class: "part", role: "presentation", text: heading }));
       items.append(this.item(at));
       if (this.bytesAt(at).endsWith("\n")) items.append(make("li", { class: "break", role: "presentation" }));
     }
@@ -76,11 +91,12 @@ class TokenList {
   item(at) {
     const id = this.tokens.ids[at];
     const bytes = this.bytesAt(at);
-    const isSpecial = this.tokenizer.isSpecial(id);
+    const isSpecial = this.notes === null ? this.tokenizer.isSpecial(id) : this.notes.isControl[at];
     const differs = this.differing !== null && this.differing.has(at);
-    const label = `${shownText(bytes)}, id ${id}, ${isSpecial ? "special, " : ""}bytes ${hex(bytes)}${differs ? ", cut otherwise beside it" : ""}`;
+    const kind = this.notes !== null ? `${this.notes.labelAt(at)}, ` : isSpecial ? "special, " : "";
+    const label = `${shownText(bytes)}, id ${id}, ${kind}bytes ${hex(bytes)}${differs ? ", cut otherwise beside it" : ""}`;
     const item = make("li", { role: "option", id: `token-${this.number}-${at}`, "data-at": at, "aria-selected": "false", "aria-label": label, title: label });
-    item.className = `${isSpecial ? "special" : ""} ${differs ? "differs" : ""}`;
+    item.className = this.notes !== null ? this.notes.classesAt(at) : `${isSpecial ? "special" : ""} ${differs ? "differs" : ""}`;
     item.append(tokenCell(bytes, at));
     if (this.options.ids) item.append(make("span", { class: "below", text: id }));
     if (this.options.bytes) item.append(make("span", { class: "below", text: hex(bytes) }));
@@ -134,7 +150,7 @@ class TokenList {
 }
 
 // What is told of one token: its bytes, its characters, and how its word was made.
-function detailsOf(tokenizer, tokens, at) {
+function detailsOf({ tokenizer, tokens, notes }, at) {
   const id = tokens.ids[at];
   const bytes = tokenizer.bytesOf(id);
   const text = toText(bytes);
@@ -142,15 +158,17 @@ function detailsOf(tokenizer, tokens, at) {
   const rows = [
     ["token", shownText(bytes)],
     ["id", String(id)],
+    ...(notes === null ? [] : [["what", notes.labelAt(at)]]),
     ...(spelling === shownText(bytes) ? [] : [["piece", spelling]]),
     ["bytes", hex(bytes)],
     ["characters", text === null ? "no whole characters" : Array.from(text, (each) => `U+${codePoint(each)}`).join(" ")],
-    ["place", `bytes ${tokens.starts[at]} to ${tokens.stops[at]}${tokens.isNormalized ? " of the normalised text" : ""}`],
+    ["place", `bytes ${tokens.starts[at]} to ${tokens.stops[at]}${tokens.isNormalized ? " of the normalised text" : notes !== null ? " of the conversation as it is written" : ""}`],
   ];
   const table = make("table", {}, ...rows.map(([head, value]) => make("tr", {}, make("th", { scope: "row", text: head }), make("td", { text: value }))));
   const word = tokens.words[tokens.wordOf[at]];
   const steps = word === null ? [] : tokenizer.model.steps(word, tokens.ids.filter((_, other) => tokens.wordOf[other] === tokens.wordOf[at]));
-  const rule = word === null ? [make("p", { text: "A special token is found before anything else." })] : [];
+  const found = notes === null ? "A special token is found before anything else." : "The template wrote it: nothing that is said becomes a control token.";
+  const rule = word === null ? [make("p", { text: found })] : [];
   return [make("h2", { text: `Token ${at} of ${tokenizer.name}` }), table, ...rule, ...(steps.length ? [stepTable(word, steps)] : [])];
 }
 

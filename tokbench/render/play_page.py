@@ -14,9 +14,21 @@ if TYPE_CHECKING:
     from tokbench.workbench.play_page import PlayPageResult
 
 
-def render_play_page(result: PlayPageResult, *, console: Console) -> None:
-    """Print where the page is, how large, and what its encoders were tried on."""
+def render_play_page(result: PlayPageResult, *, console: Console, messages: Console) -> None:
+    """Print where the page is, how large, and what its encoders were tried on.
+
+    Args:
+        result: the page.
+        console: stdout.
+        messages: stderr, which is told of tokenizers without conversations.
+    """
     console.print(Text(f"{visible(str(result.out))}  {result.num_bytes / 1e6:.2f} MB"), soft_wrap=True)
-    for name, check in result.checks:
-        told = f"{visible(name)}: the same ids on {check.texts:,} texts, {check.characters:,} characters"
+    for check in result.checks:
+        name = visible(check.name)
+        told = f"{name}: the same ids on {check.texts:,} texts, {check.characters:,} characters"
+        if check.conversations is not None:
+            told += f"; the same tokens and masks on {check.conversations:,} conversations"
         console.print(Text(told), soft_wrap=True)
+        if check.without_chat is not None:
+            note = f"note: the page shows no conversations for {name}: {visible(check.without_chat)}"
+            messages.print(Text(note), soft_wrap=True)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from tokbench.chat.template import AUTO
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
+from tokbench.play_page.chat_check import check_chat
+from tokbench.play_page.chat_data import ChatData, NoChat, chat_data
 from tokbench.play_page.check import Check, check_page
 from tokbench.play_page.engine import require_engine
 from tokbench.play_page.page import play_page
-from tokbench.play_page.tokenizer_data import tokenizer_data
+from tokbench.play_page.tokenizer_data import TokenizerData, tokenizer_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,22 +27,46 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class PageCheck:
+    """What a tokenizer of a page was tried on.
+
+    Attributes:
+        name: of the tokenizer on the page.
+        texts: how many.
+        characters: how many characters occur in them.
+        conversations: how many; None where the page shows none.
+        without_chat: why it shows none.
+    """
+
+    name: str
+    texts: int
+    characters: int
+    conversations: int | None
+    without_chat: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class PlayPageResult:
     """A page that was written.
 
     Attributes:
         out: the file.
         num_bytes: its size.
-        checks: the name of each tokenizer, with what its encoder was tried on.
+        checks: of each tokenizer.
     """
 
     out: Path
     num_bytes: int
-    checks: tuple[tuple[str, Check], ...]
+    checks: tuple[PageCheck, ...]
 
 
 def write_play_page(
-    tokenizers: Sequence[Opened], out: Path, *, text: str = "", progress: Progress = no_progress
+    tokenizers: Sequence[Opened],
+    out: Path,
+    *,
+    text: str = "",
+    template: str = AUTO,
+    progress: Progress = no_progress,
 ) -> PlayPageResult:
     """Write a page on which text is encoded by these tokenizers.
 
@@ -46,25 +74,45 @@ def write_play_page(
         tokenizers: those that can be chosen; the first two are shown at first.
         out: the file; it is replaced whole, or left as it is.
         text: what stands in the text box at first.
+        template: the chat template of conversations, as `tokbench chat --template` takes it.
         progress: told how many tokenizers have been checked.
 
     Raises:
         BackendUnavailableError: there is nothing here to run the page's encoders.
         ConfigError: the file cannot be written.
         PageError: the page would give other ids than a tokenizer, or has no encoder for it.
+        TemplateError: there is no such template, or it needs tokens that a tokenizer does not have.
     """
     if out.is_dir():
         raise ConfigError(f"{out} is a folder", hint="name the file to write")
     require_engine()
-    checked = []
+    checked: list[tuple[TokenizerData, Check]] = []
+    checks: list[PageCheck] = []
+    now = datetime.now().astimezone()
     for number, (name, opened) in enumerate(zip(_names_of(tokenizers), tokenizers, strict=True)):
         progress("checking", number, len(tokenizers), "tokenizers")
         data = tokenizer_data(opened, name=name)
-        checked.append((data, check_page(data)))
-    page = play_page(checked, text=text)
+        check = check_page(data)
+        chat, conversations = _checked_chat(data, template, date=now)
+        checked.append((replace(data, chat=chat), check))
+        why = chat.reason if isinstance(chat, NoChat) else None
+        checks.append(PageCheck(name, check.texts, check.characters, conversations, why))
+    conversations = sum(each.conversations or 0 for each in checks)
+    page = play_page(checked, text=text, conversations=conversations, made=now)
     write_file(out, page)
-    checks = tuple((data.name, check) for data, check in checked)
-    return PlayPageResult(out, len(page), checks)
+    return PlayPageResult(out, len(page), tuple(checks))
+
+
+def _checked_chat(
+    data: TokenizerData, template: str, *, date: datetime
+) -> tuple[ChatData | NoChat, int | None]:
+    """The conversations of a tokenizer and on how many they were tried, or why the page shows none."""
+    found = [each[0] for each in data.fields["special"]]
+    chat = chat_data(data.opened.tokenizer, found, template=template, date=date)
+    if isinstance(chat, NoChat):
+        return chat, None
+    told = check_chat(replace(data, chat=chat))
+    return (told, None) if isinstance(told, NoChat) else (chat, told.conversations)
 
 
 def _names_of(tokenizers: Sequence[Opened]) -> Iterator[str]:

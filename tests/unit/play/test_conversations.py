@@ -50,6 +50,12 @@ def test_the_ids_and_the_mask_are_those_of_chat(chatty: OpenTokenizer) -> None:
     assert chatty.tokenizer.decode(learned).startswith("lower")
 
 
+def test_a_template_may_be_named(chatty: OpenTokenizer) -> None:
+    assert encode_chat(chatty.tokenizer, "user: low", template="chatml").template == "chatml"
+    with pytest.raises(TemplateError, match="no chat template 'chatmll'"):
+        encode_chat(chatty.tokenizer, "user: low", template="chatmll")
+
+
 def test_a_text_that_is_too_long_is_refused(chatty: OpenTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_view, "LONGEST", 5)
     with pytest.raises(TemplateError, match="6 characters"):

@@ -74,7 +74,7 @@ def test_names_that_are_there_twice_are_told_apart(
     monkeypatch.setattr(workbench, "check_page", lambda _: Check(texts=1, num_bytes=1, characters=1))
     result = write_play_page([mine, mine], tmp_path / "page.html")
     name = mine.tokenizer.info.name
-    assert [checked for checked, _ in result.checks] == [name, f"{name} (2)"]
+    assert [checked.name for checked in result.checks] == [name, f"{name} (2)"]
     assert result.num_bytes == (tmp_path / "page.html").stat().st_size
 
 

@@ -1,0 +1,201 @@
+// Conversations: a chat template's table writes them, and control tokens are found in what the template wrote alone.
+
+const ROLE_LETTERS = { system: "s", user: "u", assistant: "a" };
+const TRIMMED = { " ": " ", "\n": "\n", "*": "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000" };
+const BLANK = new RegExp(`^[${TRIMMED["*"]}]*$`);
+
+const DOMAINS = {
+  ANY: () => true,
+  SYSTEM_FIRST: (roles) => !behindSystem(roles).includes("system"),
+  USER_FIRST: (roles) => !behindSystem(roles).includes("system") && behindSystem(roles)[0] === "user",
+  BY_TURNS: (roles) => behindSystem(roles).length > 0 && behindSystem(roles).every((role, place) => role === ["user", "assistant"][place % 2]),
+};
+const DOMAINS_TOLD = {
+  SYSTEM_FIRST: "a system message comes first or not at all",
+  USER_FIRST: "the user speaks first, behind a system message at most",
+  BY_TURNS: "user and assistant speak by turns, behind a system message at most",
+};
+
+function behindSystem(roles) {
+  return roles[0] === "system" ? roles.slice(1) : roles;
+}
+
+// What the table has no place for, or the template may do in a way that the table does not know.
+class NotWritten extends Error {}
+
+class ChatForm {
+  constructor({ gaps, contents, system_last, domain, limits }) {
+    Object.assign(this, { gaps, contents, domain, limits, isSystemLast: system_last });
+  }
+
+  // The parts of a conversation: text, the message that each belongs to or null, whether it is trusted, and learned.
+  write(messages, isPrompt) {
+    this.check(messages);
+    const order = this.orderOf(messages);
+    const end = isPrompt ? ">" : "$";
+    const letters = ["^", ...order.map((message) => ROLE_LETTERS[messages[message].role]), end];
+    const parts = [];
+    const addContent = (place) => {
+      const [left, right, isLearned] = this.found(this.contents, letters.slice(place, place + 3).join(""));
+      const text = trimmed(messages[order[place]].content, left, right);
+      parts.push({ text, owner: order[place], isTrusted: false, isLearned });
+    };
+    const addGap = (first, stop, behind) => {
+      const inside = order.slice(first + 1, stop).map((message) => ROLE_LETTERS[messages[message].role] + silence(messages[message].content));
+      const key = [letters[first + 1], ...inside, ...(stop < order.length ? [letters[stop + 1]] : []), behind].join("");
+      for (const [text, owner, isTrusted, isLearned] of this.found(this.gaps, key)) {
+        if (text === null) addContent(first + owner);
+        else parts.push({ text, owner: owner === null ? null : order[first + owner], isTrusted, isLearned });
+      }
+    };
+    let first = -1;
+    order.forEach((message, place) => {
+      if (BLANK.test(messages[message].content)) return;
+      addGap(first, place, place + 1 < order.length ? "+" : end);
+      addContent(place);
+      first = place;
+    });
+    addGap(first, order.length, end);
+    return parts.filter((part) => part.text !== "");
+  }
+
+  check(messages) {
+    if (!DOMAINS[this.domain](messages.map((message) => message.role))) {
+      throw new NotWritten(`on this page the template is known where ${DOMAINS_TOLD[this.domain]}; tokbench chat takes others`);
+    }
+    messages.forEach(({ role, content }, number) => {
+      const limit = this.limits.find(([whose, text]) => whose === role && content.includes(text));
+      if (limit !== undefined) {
+        throw new NotWritten(`message ${number} has the text ${limit[1]}, which the template reads and this page does not; tokbench chat does`);
+      }
+    });
+  }
+
+  orderOf(messages) {
+    const order = messages.map((_, message) => message);
+    const last = messages.map((message) => message.role).lastIndexOf("user");
+    if (!this.isSystemLast || order.length === 0 || messages[0].role !== "system" || last < 0) return order;
+    return [...order.slice(1, last), 0, ...order.slice(last)];
+  }
+
+  found(table, key) {
+    if (!Object.hasOwn(table, key)) throw new NotWritten(whyNot(key));
+    return table[key];
+  }
+}
+
+// A key of the table in words, where the table does not have it.
+function whyNot(key) {
+  if (key === "^$" || key === "^>") return "there are no messages";
+  const names = { s: "system", u: "user", a: "assistant", "^": "the beginning", $: "the end", ">": "the header of an answer" };
+  const spelled = Array.from(key).filter((letter) => letter in names).map((letter) => names[letter]).join(" → ");
+  if (/[012]/.test(key)) return `a message says nothing (${spelled}); write something into it`;
+  return `the template does not take this: ${spelled}`;
+}
+
+// How keys spell that a message says nothing: empty, spaces, other white space.
+function silence(text) {
+  return text === "" ? "0" : /^ +$/.test(text) ? "1" : "2";
+}
+
+function trimmed(text, left, right) {
+  const before = left === "" ? text : text.replace(new RegExp(`^[${TRIMMED[left]}]+`), "");
+  return right === "" ? before : before.replace(new RegExp(`[${TRIMMED[right]}]+$`), "");
+}
+
+// Encodes conversations for one tokenizer.
+class ChatEncoder {
+  constructor(tokenizer, data) {
+    this.tokenizer = tokenizer;
+    this.form = new ChatForm(data);
+    this.isComposed = tokenizer.data.nfc === true;
+    const own = new Set(data.controls);
+    const found = tokenizer.data.special;
+    this.controls = new SpecialTokens(found.filter((each) => own.has(each[0])));
+    this.others = new SpecialTokens(found.filter((each) => !own.has(each[0]) && !each[4]));
+  }
+
+  // The tokens of a conversation; of each whether it is a control token, is learned, is text that looks like a control
+  // token, and of which message it is.
+  encode(messages, isPrompt) {
+    const said = messages.map(({ role, content }) => ({ role, content: this.isComposed ? content.normalize("NFC") : content }));
+    const parts = this.form.write(said, isPrompt);
+    const text = parts.map((part) => part.text).join("");
+    const trusted = trustedRanges(parts);
+    const found = this.foundIn(text, trusted);
+    const out = new Tokens();
+    const isControl = [];
+    for (const part of this.controls.cutAt(text, found)) {
+      if (part.token !== null) {
+        isControl[out.ids.length] = true;
+        out.addSpecial(part.token[1], sizeOf(part.text));
+        continue;
+      }
+      for (const inner of this.others.cut(part.text, "text")) this.tokenizer.encodePart(inner, out);
+    }
+    if (out.isNormalized) throw new NotWritten("the marks of a character stand in another order than Unicode's; tokbench chat takes that");
+    const refused = this.refused(text, trusted);
+    return { text, tokens: out, refused, ...this.placed(parts, text, refused, out, isControl) };
+  }
+
+  // Control tokens of which every character is the template's.
+  foundIn(text, trusted) {
+    if (this.controls.all === null) return [];
+    return trusted.flatMap(([start, stop]) =>
+      [...text.slice(start, stop).matchAll(this.controls.all)].map((match) => [start + match.index, match[0]]));
+  }
+
+  // Where the text of a control token has characters that are not the template's; a place within another is left out.
+  refused(text, trusted) {
+    const places = [];
+    for (const token of this.controls.byText.keys()) {
+      for (let start = text.indexOf(token); start >= 0; start = text.indexOf(token, start + 1)) {
+        const stop = start + token.length;
+        if (!trusted.some(([first, last]) => first <= start && stop <= last)) places.push([start, stop, token]);
+      }
+    }
+    places.sort((one, other) => one[0] - other[0] || other[1] - one[1]);
+    const outermost = [];
+    for (const place of places) {
+      if (outermost.length === 0 || place[1] > outermost[outermost.length - 1][1]) outermost.push(place);
+    }
+    return outermost;
+  }
+
+  placed(parts, text, refused, out, isControl) {
+    const edges = [];
+    let reached = 0;
+    for (const part of parts) {
+      edges.push(reached);
+      reached += sizeOf(part.text);
+    }
+    const wrong = refused.map(([start, stop]) => [sizeOf(text.slice(0, start)), sizeOf(text.slice(0, stop))]);
+    const placed = { isControl: [], isLearned: [], isRefused: [], owners: [] };
+    let at = 0;
+    out.ids.forEach((_, number) => {
+      const start = out.starts[number];
+      const stop = Math.max(out.stops[number], start + 1);  // one without bytes is of the character behind it
+      while (at + 1 < parts.length && edges[at + 1] <= start) at++;
+      let isLearned = false;
+      for (let part = at; part < parts.length && edges[part] < stop; part++) isLearned ||= parts[part].isLearned;
+      placed.isLearned.push(isLearned);
+      placed.owners.push(parts[at].owner);
+      placed.isControl.push(isControl[number] === true);
+      placed.isRefused.push(wrong.some(([first, last]) => first < stop && start < last));
+    });
+    return placed;
+  }
+}
+
+// The longest ranges of the text that are all the template's own.
+function trustedRanges(parts) {
+  const ranges = [];
+  let reached = 0;
+  for (const { text, isTrusted } of parts) {
+    const last = ranges[ranges.length - 1];
+    if (isTrusted && last !== undefined && last[1] === reached) last[1] += text.length;
+    else if (isTrusted) ranges.push([reached, reached + text.length]);
+    reached += text.length;
+  }
+  return ranges;
+}

@@ -1,0 +1,183 @@
+"""Conversations on the page against `tokbench chat`: text, ids, masks, messages and findings of several hundred."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.chat.encoding import NO_MESSAGE
+from tokbench.chat.rendered import Rendered
+from tokbench.convert.proof_texts import generated_texts
+from tokbench.core.quoting import quoted
+from tokbench.play_page.chat_data import ChatData, NoChat
+from tokbench.play_page.chat_form import LETTERS, Domain
+from tokbench.play_page.chat_inference import Talk
+from tokbench.play_page.engine import PageEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokbench.chat.encoding import EncodedChat
+    from tokbench.play_page.tokenizer_data import TokenizerData
+
+_TALKS = 600
+_MOST_MESSAGES = 9
+_MOST_CHARACTERS = 300
+_SPACES = ("", " ", "\n", "  \n\t", "\x1c", "\x85\u2003", " \u3000 ")
+_UNKNOWN = ("a message says nothing", "the marks of a character stand in another order")
+"""What `chat.js` says of conversations of which it does not know whether the template takes them."""
+_PLAIN = (
+    "Hi",
+    "What is 2+2?",
+    "four",
+    "{}",
+    "né",
+    "你好",
+    "e\u0301",
+    "\u0301",
+    "🙂",
+    "a\n\nb",
+    "[INST]",
+    "user\n",
+    "</think>",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatCheck:
+    """What was tried.
+
+    Attributes:
+        conversations: how many.
+        written: how many of them the template takes.
+    """
+
+    conversations: int
+    written: int
+
+
+def check_chat(data: TokenizerData, *, seed: int = 0) -> ChatCheck | NoChat:
+    """Write and encode some hundred conversations both ways.
+
+    Args:
+        data: a tokenizer with a chat template, and what the page holds of both.
+        seed: draws the conversations.
+
+    Returns:
+        What was tried, or the first difference as the reason why the page shows no conversations.
+
+    Raises:
+        BackendUnavailableError: there is no engine for JavaScript.
+    """
+    assert isinstance(data.chat, ChatData)
+    chat = data.chat
+    talks = list(_talks(chat, seed=seed))
+    given = [{"messages": list(talk.conversation.messages), "prompt": talk.prompt} for talk in talks]
+    made = PageEncoder(data.to_json()).encode_chats(given)
+    wanted = _wanted(data, chat, talks)
+    for talk, found, expected in zip(talks, made, wanted, strict=True):
+        if _is_left_out(talk, found, chat):
+            continue
+        if _compared(expected, chat) != _compared(None if "refused" in found else found, chat):
+            said = ", ".join(
+                f"{role} {quoted(each)}" for role, each in zip(talk.roles, talk.said, strict=True)
+            )
+            return NoChat(f"the page would show other tokens than tokbench chat for {said}")
+    return ChatCheck(len(talks), sum(each is not None for each in wanted))
+
+
+def _compared(told: dict[str, Any] | None, chat: ChatData) -> dict[str, Any] | None:
+    """What both have to tell alike; not whose the template's own text is, where the table does not say."""
+    return told if told is None or chat.form.has_owners else {**told, "owners": None}
+
+
+def _talks(chat: ChatData, *, seed: int) -> Iterator[Talk]:
+    source = random.Random(seed)  # noqa: S311 -- test texts, not secrets
+    controls = sorted(chat.controls)
+    texts = [each[:_MOST_CHARACTERS] for each in generated_texts(controls[:50], seed=seed)]
+    for _ in range(_TALKS):
+        roles = _roles(source, chat.form.domain)
+        yield Talk(roles, tuple(_said(source, texts, controls) for _ in roles), source.random() < 0.3)
+
+
+def _roles(source: random.Random, domain: Domain) -> tuple[str, ...]:
+    """Roles by turns as a rule, as templates take these, else any of the domain."""
+    size = source.randint(1, _MOST_MESSAGES)
+    if source.random() < 0.2:
+        while not domain.has(roles := tuple(source.choices(list(LETTERS), k=size))):
+            size = max(1, size - 1)
+        return roles
+    system = ("system",) if source.random() < 0.4 else ()
+    return (*system, *(("user", "assistant")[place % 2] for place in range(size)))
+
+
+def _said(source: random.Random, texts: Sequence[str], controls: Sequence[str]) -> str:
+    if source.random() < 0.08:
+        return source.choice(_SPACES)
+    parts = [source.choice(_PLAIN if source.random() < 0.5 else texts) for _ in range(source.randint(1, 2))]
+    if controls and source.random() < 0.4:
+        token = source.choice(controls)
+        start, stop = sorted(source.choices([0, len(token), source.randint(0, len(token))], k=2))
+        parts.insert(source.randint(0, len(parts)), token if source.random() < 0.5 else token[start:stop])
+    return source.choice(_SPACES) + "".join(parts) + source.choice(_SPACES)
+
+
+def _is_left_out(talk: Talk, found: Mapping[str, Any], chat: ChatData) -> bool:
+    """Whether the page says that it does not know what becomes of this conversation."""
+    if "refused" not in found:
+        return False
+    limited = any(
+        role == whose and text in said
+        for role, said in zip(talk.roles, talk.said, strict=True)
+        for whose, text in chat.form.limits
+    )
+    return limited or found["refused"].startswith(_UNKNOWN)
+
+
+def _wanted(data: TokenizerData, chat: ChatData, talks: Sequence[Talk]) -> list[dict[str, Any] | None]:
+    """What `tokbench chat` makes of each; None where the template refuses it."""
+    tokenizer, is_composed = data.opened.tokenizer, data.fields.get("nfc", False)
+    wanted: dict[int, dict[str, Any] | None] = {}
+    for prompt in (False, True):
+        own = [number for number, talk in enumerate(talks) if talk.prompt == prompt]
+        given = [talks[number].conversation for number in own]
+        rendered = chat.template.render_many(given, prompt=prompt, tokenizer=tokenizer)
+        taken = [place for place, each in enumerate(rendered) if isinstance(each, Rendered)]
+        encoded = chat.template.encode_rendered(
+            tokenizer,
+            [given[place] for place in taken],
+            [each for each in rendered if isinstance(each, Rendered)],
+        )
+        wanted |= dict.fromkeys(own)
+        wanted |= {
+            own[place]: _told(each, is_composed=is_composed)
+            for place, each in zip(taken, encoded, strict=True)
+        }
+    return [wanted[number] for number in range(len(talks))]
+
+
+def _told(chat: EncodedChat, *, is_composed: bool) -> dict[str, Any]:
+    """As the page tells it; where the tokenizer composes characters, places are those of the composed text."""
+    text = chat.rendered.text
+
+    def composed(text: str) -> str:
+        return unicodedata.normalize("NFC", text) if is_composed else text
+
+    return {
+        "text": composed(text),
+        "ids": chat.ids.tolist(),
+        "learned": [bool(each) for each in chat.loss_mask.tolist()],
+        "owners": [None if each == NO_MESSAGE else each for each in chat.message_index.tolist()],
+        "found": [
+            [_units(composed(text[: each.start])), _units(composed(text[: each.stop])), each.token]
+            for each in chat.findings
+            if text[each.start : each.stop] == each.token
+        ],
+    }
+
+
+def _units(text: str) -> int:
+    """How many characters JavaScript takes a text for."""
+    return len(text.encode("utf-16-le")) // 2

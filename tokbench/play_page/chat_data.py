@@ -1,0 +1,157 @@
+"""The chat template of a tokenizer as data of the page, or why the page has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.chat.conversation import Conversation
+from tokbench.chat.formats import all_formats
+from tokbench.chat.formats.catalogue import recognised
+from tokbench.chat.formats.vocabulary import check_vocabulary
+from tokbench.chat.rendered import Rendered
+from tokbench.chat.template import AUTO, ChatTemplate
+from tokbench.chat.turns import with_turns
+from tokbench.core.guarded import control_tokens
+from tokbench.core.roles import roles_of
+from tokbench.errors import TemplateError
+from tokbench.formats.tokenizer_config.fields import config_of
+from tokbench.play_page.chat_form import Domain
+from tokbench.play_page.chat_inference import NoFormError, infer_form, literals_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.play_page.chat_form import ChatForm
+
+_GREETING = Conversation(({"role": "user", "content": "Hi"},))
+
+
+@dataclass(frozen=True, slots=True)
+class ChatData:
+    """Conversations on a page.
+
+    Attributes:
+        template: writes them.
+        form: the same as a table.
+        controls: the texts of the control tokens.
+        date: what a template that writes the date takes for today; None where it writes none.
+    """
+
+    template: ChatTemplate
+    form: ChatForm
+    controls: tuple[str, ...]
+    date: str | None
+
+    @property
+    def told(self) -> str:
+        """What the page says of it."""
+        told = f"Conversations by {self.template.name}, of texts alone; tools are for tokbench chat."
+        if self.form.domain is not Domain.ANY:
+            told += f" Here it is known where {self.form.domain.value}."
+        if self.form.limits:
+            words = " ".join(dict.fromkeys(text for _, text in self.form.limits))
+            told += f" It is not known with these texts in messages: {words}"
+        return told if self.date is None else f"{told} Its date is {self.date}."
+
+    def to_json(self) -> dict[str, Any]:
+        """As the page holds it."""
+        return {
+            "template": self.template.name,
+            "controls": self.controls,
+            "date": self.date,
+            **self.form.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NoChat:
+    """Why a page shows no conversations for a tokenizer."""
+
+    reason: str
+
+    @property
+    def told(self) -> str:
+        """What the page says of it."""
+        return f"No conversations: {self.reason}."
+
+    def to_json(self) -> dict[str, Any]:
+        """As the page holds it."""
+        return {"reason": self.reason}
+
+
+def chat_data(
+    tokenizer: Tokenizer, found: Sequence[str], *, template: str = AUTO, date: datetime
+) -> ChatData | NoChat:
+    """Conversations of a tokenizer as data for the page.
+
+    Args:
+        tokenizer: it.
+        found: the tokens that its encoder on the page finds before anything else.
+        template: the name of a template, as `tokbench chat --template` takes it.
+        date: what a template that writes the date takes for today.
+
+    Raises:
+        TemplateError: there is no template of that name, or the tokenizer lacks tokens that it needs.
+    """
+    if (
+        template == AUTO
+        and not config_of(tokenizer).chat_templates
+        and not recognised(control_tokens(tokenizer))
+    ):
+        return NoChat("it has no chat template, and its special tokens are those of no built-in one")
+    chat = ChatTemplate.of(tokenizer, template, date=date)
+    controls = control_tokens(tokenizer)
+    if lost := sorted(set(controls) - set(found)):
+        return NoChat(
+            f"its model finds {lost[0]} in every text, which the page cannot hold back from contents"
+        )
+    try:
+        form = infer_form(_renderer(chat, tokenizer), literals=_literals(chat, controls))
+    except NoFormError as error:
+        return NoChat(f"{chat.name} is more than a table can say: {error}")
+    except TemplateError as error:
+        if template != AUTO:
+            raise
+        return NoChat(f"{chat.name} fails: {error.message}")
+    return ChatData(chat, form, tuple(controls), f"{date:%Y-%m-%d}" if _is_dated(chat, tokenizer) else None)
+
+
+def _renderer(chat: ChatTemplate, tokenizer: Tokenizer) -> Any:
+    bos = roles_of(tokenizer).get("bos")
+
+    def render(conversations: Sequence[Conversation], prompt: bool) -> list[Rendered | None]:  # noqa: FBT001
+        made = chat.render_many(conversations, prompt=prompt, tokenizer=tokenizer)
+        kept = [number for number, each in enumerate(made) if isinstance(each, Rendered)]
+        texts = [each for each in made if isinstance(each, Rendered)]
+        if not chat.sources:
+            format = next(each for each in all_formats() if each.name == chat.name)
+            check_vocabulary(format, tokenizer, texts)
+        told = with_turns(
+            chat.renderer_for(tokenizer),
+            [conversations[number] for number in kept],
+            texts,
+            special_tokens=tokenizer.info.special_tokens,
+            bos=bos,
+        )
+        by_number = dict(zip(kept, told, strict=True))
+        return [by_number.get(number) for number in range(len(made))]
+
+    return render
+
+
+def _literals(chat: ChatTemplate, controls: Mapping[str, int]) -> set[str]:
+    """What contents may hold that a template could look for."""
+    known = {text for each in all_formats() for text in (*each.known_tokens, *each.text_marks)}
+    return known | literals_of(chat.sources.values()) | set(controls if len(controls) < 200 else ())
+
+
+def _is_dated(chat: ChatTemplate, tokenizer: Tokenizer) -> bool:
+    rendered = [
+        each
+        for each in chat.render_many([_GREETING], prompt=False, tokenizer=tokenizer)
+        if isinstance(each, Rendered)
+    ]
+    return any(each.dated or "date_string" in {run.origin.field for run in each.runs} for each in rendered)

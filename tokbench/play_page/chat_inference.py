@@ -1,0 +1,293 @@
+"""Infer the table of a chat template: render every short conversation, and see that the table says the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import cycle, islice, pairwise, product
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokbench.chat.conversation import Conversation
+from tokbench.chat.encoding import learned_ranges, owners_of
+from tokbench.play_page.chat_form import (
+    LETTERS,
+    TRIMS,
+    Atom,
+    ChatForm,
+    Content,
+    Domain,
+    Gap,
+    Order,
+    Part,
+    content_keys,
+    emission_order,
+    gaps_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from tokbench.chat.rendered import Origin, Rendered
+
+    Render = Callable[[Sequence[Conversation], bool], Sequence[Rendered | None]]
+    """Conversations and whether they end ready for the assistant → their texts with turns; None where refused."""
+
+_LONGEST, _LONGEST_BY_TURNS = 4, 6
+_SILENT = ("", "  ", " \n ")
+_AROUND = (("\n  \t", "\t \n "), ("  \n", "\n \t "))
+"""White space around what is said, so that what is trimmed can be told: each kind stands outermost once."""
+_MOST_LIMITS = 40
+_LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+_LONGEST_LITERAL = 40
+
+
+class NoFormError(Exception):
+    """A template does more than a table can say; the message tells what."""
+
+
+class Talk(NamedTuple):
+    """A conversation of texts: role and content of each message, and whether it ends ready for the assistant."""
+
+    roles: tuple[str, ...]
+    said: tuple[str, ...]
+    prompt: bool
+
+    @property
+    def conversation(self) -> Conversation:
+        """As a template is given it."""
+        pairs = zip(self.roles, self.said, strict=True)
+        return Conversation(tuple({"role": role, "content": said} for role, said in pairs))
+
+
+def infer_form(render: Render, *, literals: Collection[str] = ()) -> ChatForm:
+    """The table of a chat template.
+
+    Args:
+        render: writes conversations.
+        literals: texts that contents may hold and the template may look for.
+
+    Raises:
+        NoFormError: it writes short conversations in a way that no table says.
+    """
+    talks = list(_short_talks())
+    written = write_talks(render, talks)
+    reason = ""
+    for has_owners, domain, order in product((True, False), Domain, Order):
+        observed = [
+            (talk, atoms if has_owners or atoms is None else without_owners(atoms))
+            for talk, atoms in zip(talks, written, strict=True)
+            if domain.has(talk.roles)
+        ]
+        try:
+            form = _tabulated(observed, order, domain)
+        except NoFormError as error:
+            reason = str(error)
+        else:
+            form = replace(form, has_owners=has_owners)
+            return replace(form, limits=tuple(_limits(form, render, literals)))
+    raise NoFormError(reason)
+
+
+def literals_of(sources: Collection[str]) -> set[str]:
+    """The quoted texts in templates in Jinja, which they may look for in contents.
+
+    >>> sorted(literals_of(["{% if '</think>' in message['content'] %}"]))
+    ['</think>', 'content']
+    """
+    found = (one or other for source in sources for one, other in _LITERAL.findall(source))
+    spelled = (each.replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"') for each in found)
+    return {each.strip() for each in spelled if each.strip() and len(each) <= _LONGEST_LITERAL}
+
+
+def write_talks(render: Render, talks: Sequence[Talk]) -> list[list[Atom] | None]:
+    """What a template writes of each conversation; None where it refuses it."""
+    written: dict[int, list[Atom] | None] = {}
+    for prompt in (False, True):
+        own = [number for number, talk in enumerate(talks) if talk.prompt == prompt]
+        for number, rendered in zip(own, render([talks[n].conversation for n in own], prompt), strict=True):
+            written[number] = None if rendered is None else atoms_of(rendered, talks[number].roles)
+    return [written[number] for number in range(len(talks))]
+
+
+def without_owners(atoms: Sequence[Atom]) -> list[Atom]:
+    """The same where the template's own text belongs to no message, and neighbours are one."""
+    made: list[Atom] = []
+    for atom in atoms:
+        own = atom._replace(owner=atom.said)
+        if made and made[-1][1:] == own[1:]:
+            own = own._replace(text=made.pop().text + own.text)
+        made.append(own)
+    return made
+
+
+def atoms_of(rendered: Rendered, roles: Sequence[str]) -> list[Atom]:
+    """The stretches of a rendered conversation of which everything is the same."""
+    learned = learned_ranges(rendered, roles)
+    firsts, owners = owners_of(rendered)
+    edges = {
+        0,
+        len(rendered.text),
+        *firsts,
+        *rendered.runs.starts,
+        *(edge for each in learned for edge in each),
+    }
+    places = sorted(edges)
+    atoms: list[Atom] = []
+    run = owner = 0
+    for start, stop in pairwise(places):
+        while run + 1 < len(rendered.runs) and rendered.runs.starts[run + 1] <= start:
+            run += 1
+        while owner + 1 < len(firsts) and firsts[owner + 1] <= start:
+            owner += 1
+        origin = rendered.runs.origins[run]
+        atom = Atom(
+            rendered.text[start:stop],
+            None if owners[owner] < 0 else owners[owner],
+            _message_of_content(origin),
+            origin.is_template,
+            any(first <= start < last for first, last in learned),
+        )
+        if atoms and atoms[-1][1:] == atom[1:]:
+            atoms[-1] = atom._replace(text=atoms[-1].text + atom.text)
+        else:
+            atoms.append(atom)
+    return atoms
+
+
+def _message_of_content(origin: Origin) -> int | None:
+    return origin.message if origin.field == "content" else None
+
+
+def _short_talks() -> Iterator[Talk]:
+    """Conversations of every order of roles up to a length, in which everybody says something, or all but one.
+
+    And longer ones by turns, as many templates take no others.
+    """
+    by_turns = tuple(islice(cycle(("user", "assistant")), _LONGEST_BY_TURNS))
+    orders = [order for size in range(1, _LONGEST + 1) for order in product(LETTERS, repeat=size)]
+    for size in range(_LONGEST, _LONGEST_BY_TURNS):
+        orders += [("system", *by_turns[:size]), by_turns[: size + 1]]
+    for roles in orders:
+        for prompt in (False, True):
+            for said in _contents(len(roles), prompt=prompt):
+                yield Talk(roles, tuple(said), prompt)
+
+
+def _contents(size: int, *, prompt: bool) -> Iterator[list[str]]:
+    """What may be said in so many messages; what ends a conversation is beside its last two alone."""
+    words = [
+        [f"{left}word{n}{right}" for n in range(size) for left, right in [_AROUND[(n + shift) % 2]]]
+        for shift in range(2)
+    ]
+    yield from words if size < _LONGEST else words[:1]
+    for place, silence in product(range(max(size - 2, 0) if prompt else 0, size), _SILENT):
+        yield [*words[0][:place], silence, *words[0][place + 1 :]]
+
+
+def _tabulated(observed: Sequence[tuple[Talk, list[Atom] | None]], order: Order, domain: Domain) -> ChatForm:
+    gaps: dict[str, tuple[Part, ...]] = {}
+    contents: dict[str, set[Content]] = {}
+    for talk, atoms in observed:
+        if atoms is not None:
+            _note(talk, atoms, order, gaps=gaps, contents=contents)
+    if not gaps:
+        raise NoFormError("it takes no conversation of texts")
+    chosen = {key: min(fitting, key=_simplicity) for key, fitting in contents.items()}
+    form = ChatForm(gaps, chosen, order, domain)
+    for talk, atoms in observed:
+        if form.write(talk.roles, talk.said, prompt=talk.prompt) != atoms:
+            raise NoFormError(
+                f"what it writes of {' → '.join(talk.roles)} does not follow from shorter conversations"
+            )
+    return form
+
+
+def _simplicity(content: Content) -> tuple[int, int]:
+    return TRIMS.index(content.left), TRIMS.index(content.right)
+
+
+def _note(
+    talk: Talk,
+    atoms: Sequence[Atom],
+    order: Order,
+    *,
+    gaps: dict[str, tuple[Part, ...]],
+    contents: dict[str, set[Content]],
+) -> None:
+    """Note what one conversation shows, which must not be at odds with what others have shown."""
+    places = emission_order(talk.roles, order)
+    keys = content_keys(talk.roles, places, prompt=talk.prompt)
+    rest = iter(atoms)
+    for gap in gaps_of(talk.roles, talk.said, places, prompt=talk.prompt):
+        following = places[gap.stop] if gap.stop < len(places) else None
+        parts: list[Part] = []
+        for atom in rest:
+            if following is not None and atom.said == following:
+                _note_content(atom, talk.said[following], keys[following], contents)
+                break
+            parts.append(_part(atom, gap, places))
+        else:
+            if following is not None:
+                raise NoFormError(f"it does not write all that is said in {' → '.join(talk.roles)}, in order")
+        if gaps.setdefault(gap.key, tuple(parts)) != tuple(parts):
+            raise NoFormError("what it writes between two messages depends on more than who speaks beside it")
+
+
+def _part(atom: Atom, gap: Gap, places: Sequence[int]) -> Part:
+    owner = None if atom.owner is None else places.index(atom.owner) - gap.first
+    if owner is not None and not 0 <= owner <= gap.stop + 1 - gap.first:
+        raise NoFormError("what it writes between two messages belongs to a third one")
+    if atom.said is not None and atom.said not in places[gap.first + 1 : gap.stop]:
+        raise NoFormError("it writes messages twice, or in another order")
+    return Part(atom.text if atom.said is None else None, owner, atom.is_trusted, atom.is_learned)
+
+
+def _note_content(atom: Atom, said: str, key: str, contents: dict[str, set[Content]]) -> None:
+    fitting = {
+        content
+        for left, right in product(TRIMS, repeat=2)
+        if (content := Content(left, right, atom.is_learned)).trimmed(said) == atom.text
+    }
+    contents[key] = contents[key] & fitting if key in contents else fitting
+    if not contents[key]:
+        raise NoFormError("it changes what is said in other ways than by trimming white space")
+    if atom.owner != atom.said:
+        raise NoFormError("what somebody says belongs to another message")
+
+
+def _limits(form: ChatForm, render: Render, literals: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Texts that a template looks for in contents: where one is in what a role says, it writes something else."""
+    known = sorted(literals)
+    talks: list[Talk] = []
+    reasons: list[tuple[str, str]] = []
+    for literal in known:
+        for talk, role in _talks_with(literal, closing=literal.replace("<", "</", 1)):
+            if form.write(talk.roles, talk.said, prompt=talk.prompt) is not None:
+                talks.append(talk)
+                reasons.append((role, literal))
+    found = dict.fromkeys(
+        reason
+        for reason, talk, atoms in zip(reasons, talks, write_talks(render, talks), strict=True)
+        if form.write(talk.roles, talk.said, prompt=talk.prompt)
+        != (atoms if form.has_owners or atoms is None else without_owners(atoms))
+    )
+    if len(found) > _MOST_LIMITS:
+        raise NoFormError("what it writes depends on what is said")
+    yield from found
+
+
+def _talks_with(literal: str, *, closing: str) -> Iterator[tuple[Talk, str]]:
+    forms = (literal, f"x{literal}y", f"{literal}y", f"x{literal}", f"{literal}\nx\n{closing}")
+    for roles in (
+        ("user",),
+        ("user", "assistant"),
+        ("system", "user", "assistant"),
+        ("user", "assistant") * 2,
+    ):
+        for place, role in enumerate(roles):
+            if place + 2 < len(roles) and len(roles) > 3:
+                continue  # the last exchange stands for both
+            for said in forms:
+                words = [f"word{n}" for n in range(len(roles))]
+                words[place] = said
+                yield Talk(roles, tuple(words), prompt=False), role
