@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import PageError
@@ -9,9 +10,10 @@ from tokbench.play_page.added_tokens import special_fields
 from tokbench.play_page.regexes import javascript_regex
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.opening.native_bpe import ParsedBpe
 
 _MOST_IDS = 1 << 21
 """What the encoder has room for in a number."""
@@ -38,6 +40,44 @@ def byte_level_data(bpe: ByteLevelBpe) -> dict[str, Any]:
         "split": None if bpe.pattern is None else javascript_regex(bpe.pattern),
         "special": special_fields(bpe.special_tokens, bpe.token_flags),
     }
+
+
+def document_data(parsed: ParsedBpe, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a byte-level BPE of a `tokenizer.json` that also finds added tokens which are not special.
+
+    Args:
+        parsed: the document as a BPE.
+        document: it.
+
+    Raises:
+        PageError: as `byte_level_data`, or it finds added tokens in another way than the encoder.
+    """
+    added = parsed.added
+    if alone := next((text for text, flags in added.flags.items() if flags.single_word), None):
+        raise _not_run(f"its added token {alone!r} is found as a whole word alone")
+    passes: tuple[list[str], list[str]] = [], []
+    for token in document["added_tokens"]:
+        passes[bool(token.get("normalized"))].append(token["content"])
+    if pair := _sharing(*passes):
+        raise _not_run(
+            f"it looks for added tokens in two passes, and {pair[0]!r} can share text with {pair[1]!r}"
+        )
+    others = [[*each[:-1], False] for each in special_fields(added.everywhere, added.flags)]
+    return {
+        **byte_level_data(parsed.bpe),
+        "special": [*special_fields(added.special, added.flags), *others],
+    }
+
+
+def _sharing(texts: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
+    """A text of each kind that can share characters of a third: one is in the other, or begins as it ends."""
+    for text, other in product(texts, others):
+        ends = (
+            text.startswith(other[-size:]) or text.endswith(other[:size]) for size in range(1, len(other) + 1)
+        )
+        if text in other or any(ends):
+            return text, other
+    return None
 
 
 def _flat(merges: Sequence[tuple[int, int, int]], tokens: Sequence[bytes | None]) -> list[int]:

@@ -6,22 +6,24 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import PageError
+from tokbench.errors import ModelFormatError, PageError
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.inspection.contents import TokenizerContents
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.huggingface.tokenizer_json import model_type
 from tokbench.opening.character_bpe import is_of_characters
+from tokbench.opening.native_bpe import NotNativeError, parse_byte_level_bpe
 from tokbench.opening.unigram_document import UnigramDocument
-from tokbench.play_page.byte_level import byte_level_data
+from tokbench.play_page.byte_level import byte_level_data, document_data
 from tokbench.play_page.character_document import character_document_data
 from tokbench.play_page.sentencepiece import sentencepiece_data
 from tokbench.play_page.unigram_document import unigram_document_data
 from tokbench.play_page.wordpiece import wordpiece_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from tokbench.opening.native_bpe import ParsedBpe
     from tokbench.opening.request import Opened
     from tokbench.play_page.chat_data import ChatData, NoChat
 
@@ -100,12 +102,22 @@ def tokenizer_data(opened: Opened, *, name: str) -> TokenizerData:
     if isinstance(tokenizer, HuggingFaceTokenizer) and document and is_of_characters(document):
         fields = character_document_data(document, ids=tokenizer.spelled_ids)
         return TokenizerData(name, opened, "BPE over characters", files, fields)
+    if document and opened.added_tokens and (parsed := _byte_level(document, opened)) is not None:
+        return TokenizerData(name, opened, "byte-level BPE", files, document_data(parsed, document))
     if isinstance(tokenizer, UnigramDocument):
         return TokenizerData(name, opened, "Unigram", files, unigram_document_data(tokenizer))
     raise PageError(
         f"no encoder of the page runs {opened.tokenizer.info.name!r}: {opened.composition.model}",
         hint="`tokbench play` in the terminal runs every tokenizer",
     )
+
+
+def _byte_level(document: Mapping[str, Any], opened: Opened) -> ParsedBpe | None:
+    """A `tokenizer.json` with added tokens of any kind as a byte-level BPE, if it is one."""
+    try:
+        return parse_byte_level_bpe(document, path=opened.source.path)
+    except (NotNativeError, ModelFormatError, KeyError):
+        return None
 
 
 def _files_of(opened: Opened) -> Iterator[SourceFile]:

@@ -1,0 +1,67 @@
+"""Byte-level BPE of a `tokenizer.json` with added tokens that are not special, as Phi and Qwen have them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.page_engine import page_engine
+from support.page_tokenizers import opened, trained
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import PageError
+from tokbench.play_page.chat_check import ChatCheck, check_chat
+from tokbench.play_page.chat_data import chat_data
+from tokbench.play_page.tokenizer_data import tokenizer_data
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.opening.request import Opened
+
+CHATML = ("<|im_start|>", "<|im_end|>")
+USUAL = {"special": False, "normalized": False, "single_word": False, "lstrip": False, "rstrip": False}
+
+
+def with_added(folder: Path, *added: dict[str, Any]) -> Opened:
+    """A document with further added tokens, opened."""
+    trained(folder / "saved", special_tokens=list(CHATML))
+    document = json.loads((folder / "saved" / "tokenizer.json").read_text(encoding="utf-8"))
+    for token in added:
+        highest = max(each["id"] for each in document["added_tokens"])
+        document["added_tokens"].append({**USUAL, "id": highest + 1, **token})
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return opened(path)
+
+
+def test_they_are_found_in_every_text_and_special_ones_as_asked(tmp_path: Path) -> None:
+    mine = with_added(tmp_path, {"content": "<tool>"}, {"content": "    ", "normalized": True})
+    engine, data = page_engine(), tokenizer_data(mine, name="mine")
+    for text in ("the     cat<tool>  sat", "<tool><|im_end|>", "    ", "<too l>", "naïve    <tool", ""):
+        for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+            found = engine.call("encode", data.to_json(), text, policy.value)["ids"]
+            assert found == list(mine.tokenizer.encode(text, special=policy)), text
+
+
+def test_in_a_conversation_a_tag_is_a_control_token_and_spaces_are_text(tmp_path: Path) -> None:
+    mine = with_added(tmp_path, {"content": "<tool>"}, {"content": "    "})
+    data = tokenizer_data(mine, name="mine")
+    found = [each[0] for each in data.fields["special"]]
+    chat = chat_data(mine.tokenizer, found, date=datetime(2026, 2, 3, tzinfo=UTC))
+    assert isinstance(check_chat(replace(data, chat=chat)), ChatCheck)
+
+
+@pytest.mark.parametrize(
+    ("token", "reason"),
+    [
+        ({"content": "cat", "single_word": True}, "as a whole word alone"),
+        ({"content": "<|im", "normalized": True}, "can share text with '<|im'"),
+    ],
+)
+def test_what_is_found_otherwise_is_refused(token: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    with pytest.raises(PageError, match=reason.replace("|", r"\|")):
+        tokenizer_data(with_added(tmp_path, token), name="mine")
