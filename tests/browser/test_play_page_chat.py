@@ -160,3 +160,14 @@ def test_every_window_holds_it_and_ink_stands_out(
     assert page.ask(CONTRAST) >= 4.5
     assert page.ask(NAMELESS) == []
     browser.prefer()
+
+
+def test_what_is_too_wide_is_scrolled_by_keys(browser: Browser, path: Path) -> None:
+    browser.prefer()
+    browser.resize(360)
+    page = shown(browser, path)
+    write(page)
+    page.ask("lists[0].select(3); 0")
+    wide = "[...document.querySelectorAll('#details table')].filter((e) => e.scrollWidth > e.clientWidth)"
+    assert page.ask(f"{wide}.length") > 0
+    assert page.ask(f"{wide}.every((e) => e.tabIndex === 0)")

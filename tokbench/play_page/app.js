@@ -97,6 +97,9 @@ function cutOtherwise(tokens, others) {
 
 function showDetails(list, at) {
   $("details").replaceChildren(...detailsOf(list, at));
+  for (const table of $("details").querySelectorAll("table")) {
+    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;  // so that keys can scroll it
+  }
 }
 
 // --- the address ---
