@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import all_formats
-from tokbench.chat.formats.catalogue import recognised
+from tokbench.chat.formats.catalogue import named, recognised
 from tokbench.chat.formats.vocabulary import check_vocabulary
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.template import AUTO, ChatTemplate
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from tokbench.chat.renderer import Renderer
     from tokbench.core.interfaces import Tokenizer
     from tokbench.play_page.chat_form import ChatForm
+    from tokbench.play_page.chat_inference import Render
 
 _GREETING = Conversation(({"role": "user", "content": "Hi"},))
 
@@ -109,7 +111,7 @@ def chat_data(
             f"its model finds {lost[0]} in every text, which the page cannot hold back from contents"
         )
     try:
-        form = infer_form(_renderer(chat, tokenizer), literals=_literals(chat, controls))
+        form = infer_form(_render_of(chat, tokenizer), literals=_literals(chat, controls))
     except NoFormError as error:
         return NoChat(f"{chat.name} is more than a table can say: {error}")
     except TemplateError as error:
@@ -119,18 +121,43 @@ def chat_data(
     return ChatData(chat, form, tuple(controls), f"{date:%Y-%m-%d}" if _is_dated(chat, tokenizer) else None)
 
 
-def _renderer(chat: ChatTemplate, tokenizer: Tokenizer) -> Any:
+class _Remembering:
+    """A renderer that renders no conversation twice: short ones begin alike, and turns are found by beginnings."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self.name = renderer.name
+        self._renderer = renderer
+        self._made: dict[tuple[Any, ...], Rendered | TemplateError] = {}
+
+    def render(
+        self, conversations: Sequence[Conversation], *, prompt: bool = False
+    ) -> list[Rendered | TemplateError]:
+        """What the renderer makes of each conversation of texts."""
+        keys = [
+            (prompt, *((message["role"], message["content"]) for message in each.messages))
+            for each in conversations
+        ]
+        new = {key: each for key, each in zip(keys, conversations, strict=True) if key not in self._made}
+        self._made |= zip(new, self._renderer.render(list(new.values()), prompt=prompt), strict=True)
+        return [self._made[key] for key in keys]
+
+
+def _render_of(chat: ChatTemplate, tokenizer: Tokenizer) -> Render:
+    """What writes conversations as the template does, with turns."""
+    renderer = _Remembering(chat.renderer_for(tokenizer))
     bos = roles_of(tokenizer).get("bos")
 
     def render(conversations: Sequence[Conversation], prompt: bool) -> list[Rendered | None]:  # noqa: FBT001
-        made = chat.render_many(conversations, prompt=prompt, tokenizer=tokenizer)
+        if chat.sources:
+            made = renderer.render(conversations, prompt=prompt)
+        else:
+            made = chat.render_many(conversations, prompt=prompt, tokenizer=tokenizer)
         kept = [number for number, each in enumerate(made) if isinstance(each, Rendered)]
         texts = [each for each in made if isinstance(each, Rendered)]
         if not chat.sources:
-            format = next(each for each in all_formats() if each.name == chat.name)
-            check_vocabulary(format, tokenizer, texts)
+            check_vocabulary(named(chat.name), tokenizer, texts)
         told = with_turns(
-            chat.renderer_for(tokenizer),
+            renderer,
             [conversations[number] for number in kept],
             texts,
             special_tokens=tokenizer.info.special_tokens,
