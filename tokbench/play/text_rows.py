@@ -124,7 +124,7 @@ def _folded(pieces: list[Piece], start: int, stop: int, *, width: int, ends_line
     first = used = 0
     last_space = -1
     for number, piece in enumerate(pieces):
-        if used + piece.width > width and number > first:
+        while used + piece.width > width and number > first:  # what follows the space may be too wide as well
             cut = last_space + 1 if last_space >= first else number
             rows.append(
                 TextRow(pieces[first].start, pieces[cut].start, tuple(pieces[first:cut]), ends_line=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.texts import texts
 
@@ -19,6 +19,7 @@ def all_rows(text: str, width: int) -> list[TextRow]:
 
 
 @given(text=texts, width=st.integers(WIDEST_STAND_IN, 40))
+@example(text="  \x85\U000191d3", width=12)  # too wide without the spaces, too
 def test_rows_are_the_text_and_fit(text: str, width: int) -> None:
     rows = all_rows(text, width)
     joined = "".join(text[row.start : row.stop] + ("\n" if row.ends_line else "") for row in rows)
