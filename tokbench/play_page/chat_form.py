@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 LETTERS = {"system": "s", "user": "u", "assistant": "a"}
 """The roles of a conversation on a page, and how keys spell them."""
@@ -165,7 +165,7 @@ class ChatForm:
                 if keys[order[gap.stop]] not in self.contents:
                     return None
                 written.append(self._content(order[gap.stop], keys, said))
-        return [each for each in written if each.text]
+        return joined(written)
 
     def _content(self, message: int, keys: Mapping[int, str], said: Sequence[str]) -> Atom:
         content = self.contents[keys[message]]
@@ -183,6 +183,17 @@ class ChatForm:
             "has_owners": self.has_owners,
             "limits": self.limits,
         }
+
+
+def joined(atoms: Iterable[Atom]) -> list[Atom]:
+    """Atoms that say something, neighbours of which all else is the same as one."""
+    made: list[Atom] = []
+    for atom in atoms:
+        if made and made[-1][1:] == atom[1:]:
+            made[-1] = atom._replace(text=made[-1].text + atom.text)
+        elif atom.text:
+            made.append(atom)
+    return made
 
 
 def emission_order(roles: Sequence[str], order: Order) -> list[int]:

@@ -22,6 +22,7 @@ from tokbench.play_page.chat_form import (
     content_keys,
     emission_order,
     gaps_of,
+    joined,
 )
 
 if TYPE_CHECKING:
@@ -111,13 +112,7 @@ def write_talks(render: Render, talks: Sequence[Talk]) -> list[list[Atom] | None
 
 def without_owners(atoms: Sequence[Atom]) -> list[Atom]:
     """The same where the template's own text belongs to no message, and neighbours are one."""
-    made: list[Atom] = []
-    for atom in atoms:
-        own = atom._replace(owner=atom.said)
-        if made and made[-1][1:] == own[1:]:
-            own = own._replace(text=made.pop().text + own.text)
-        made.append(own)
-    return made
+    return joined(atom._replace(owner=atom.said) for atom in atoms)
 
 
 def atoms_of(rendered: Rendered, roles: Sequence[str]) -> list[Atom]:
@@ -147,11 +142,8 @@ def atoms_of(rendered: Rendered, roles: Sequence[str]) -> list[Atom]:
             origin.is_template,
             any(first <= start < last for first, last in learned),
         )
-        if atoms and atoms[-1][1:] == atom[1:]:
-            atoms[-1] = atom._replace(text=atoms[-1].text + atom.text)
-        else:
-            atoms.append(atom)
-    return atoms
+        atoms.append(atom)
+    return joined(atoms)
 
 
 def _message_of_content(origin: Origin) -> int | None:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.conversations import hostile_texts
 
@@ -87,6 +87,9 @@ def test_a_table_by_hand() -> None:
     by_turns=st.booleans(),
     prompt=st.booleans(),
 )
+@example(
+    messages=[("user", "Hi"), ("assistant", "\n\n")], by_turns=True, prompt=False
+)  # all of it is trimmed
 @settings(max_examples=40)
 def test_every_built_in_template_is_a_table(
     name: str, messages: list[tuple[str, str]], by_turns: bool, prompt: bool
