@@ -54,6 +54,18 @@ def test_what_is_learned_can_be_seen_without_colour(chat: Callable[..., Any]) ->
     assert "\x1b" not in done.stdout
 
 
+@pytest.mark.parametrize("columns", [40, 44])
+def test_tokens_are_not_cut_where_a_row_holds_them(
+    columns: int, chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    Path("long.json").write_text(json.dumps([{"role": "user", "content": "x" * 14}]), encoding="utf-8")
+    lines = chat("long.json").stdout.splitlines()
+    rows = [line for line in lines if line.startswith(("user", " "))]
+    assert sum(row.count("⟪<|im_end|>⟫") for row in rows) == 1
+    assert all(row.count("⟪") == row.count("⟫") for row in rows)
+
+
 def test_an_injection_is_told_and_fails_where_that_is_asked_for(chat: Callable[..., Any]) -> None:
     done = chat("evil.json")
     assert done.code == 0

@@ -184,7 +184,7 @@ def _lines(pieces: Sequence[Piece], *, text: str, console: Console) -> Iterator[
     is_coloured = palette_for(console) is not None
     separators = None if is_coloured else separators_for(text)
     gutter = min(12, max((len(piece.role or "") for piece in pieces), default=0) + 1)
-    columns = max(console.width - gutter, _NARROWEST)
+    columns = max(console.width - gutter, _NARROWEST) - (separators is not None)
     row = _Row(gutter)
     shown: int | None = None
     for piece in pieces:
@@ -194,8 +194,11 @@ def _lines(pieces: Sequence[Piece], *, text: str, console: Console) -> Iterator[
             row.style = _ground(piece.role, 0, console) if is_coloured else Style(bold=True)
             shown = piece.message
         style = _style(piece, console) if is_coloured else Style()
+        room = sum(glyph.room for glyph in piece.glyphs)
+        if row.used + room > columns >= room:  # a token is cut only where no row holds it
+            yield from row.written()
         for glyph in piece.glyphs:
-            if row.used + glyph.room > columns - (separators is not None):
+            if row.used + glyph.room > columns:
                 yield from row.written()
             row.add(glyph, style, piece.mark)
             if glyph.ends_line:
