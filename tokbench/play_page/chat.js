@@ -110,9 +110,10 @@ class ChatEncoder {
     this.form = new ChatForm(data);
     this.isComposed = tokenizer.data.nfc === true;
     const own = new Set(data.controls);
-    const found = tokenizer.data.special;
-    this.controls = new SpecialTokens(found.filter((each) => own.has(each[0])));
-    this.others = new SpecialTokens(found.filter((each) => !own.has(each[0]) && !each[4]));
+    const listed = tokenizer.data.special;
+    this.disguise = disguiseOf(tokenizer, data.controls.filter((text) => !tokenizer.special.byText.has(text)));
+    this.controls = new SpecialTokens([...listed.filter((each) => own.has(each[0])), ...this.disguise.found]);
+    this.others = new SpecialTokens(listed.filter((each) => !own.has(each[0]) && !each[4]));
   }
 
   // The tokens of a conversation; of each whether it is a control token, is learned, is text that looks like a control
@@ -125,13 +126,12 @@ class ChatEncoder {
     const found = this.foundIn(text, trusted);
     const out = new Tokens();
     const isControl = [];
-    for (const part of this.controls.cutAt(text, found)) {
+    for (const part of this.disguise.joined(this.controls.cutAt(text, found))) {
       if (part.token !== null) {
         isControl[out.ids.length] = true;
         out.addSpecial(part.token[1], sizeOf(part.text));
-        continue;
-      }
-      for (const inner of this.others.cut(part.text, "text")) this.tokenizer.encodePart(inner, out);
+      } else if (part.disguised !== undefined) this.disguise.encode(part.disguised, out, isControl);
+      else for (const inner of this.others.cut(part.text, "text")) this.tokenizer.encodePart(inner, out);
     }
     if (out.isNormalized) throw new NotWritten("the marks of a character stand in another order than Unicode's; tokbench chat takes that");
     const refused = this.refused(text, trusted);
@@ -185,6 +185,73 @@ class ChatEncoder {
     });
     return placed;
   }
+}
+
+// Control tokens that a SentencePiece model finds in every text by itself: a copy of the model knows each by a
+// character that no text has, so that what somebody types stays text, and spaces beside one are the model's business.
+class Disguise {
+  constructor(tokenizer, texts) {
+    const { pieces, symbols } = tokenizer.data;
+    this.found = texts.map((text) => [text, pieces.indexOf(text), false, false, true]);
+    const disguises = new Map(texts.map((text, number) => [text, String.fromCodePoint(0xf0000 + number)]));
+    const respelled = (text) => disguises.get(text) ?? text;
+    const data = { ...tokenizer.data, pieces: pieces.map(respelled), symbols: symbols.map(respelled), chat: null };
+    this.spelled = disguises;
+    this.ids = new Set(this.found.map((each) => each[1]));
+    this.copy = new PageTokenizer(data);
+  }
+
+  // The parts of a text between special tokens, each with the parts that it is made of.
+  joined(parts) {
+    const made = [];
+    for (const part of parts) {
+      if (part.token !== null && !this.ids.has(part.token[1])) made.push(part);
+      else if (made.length && made[made.length - 1].disguised) made[made.length - 1].disguised.push(part);
+      else made.push({ token: null, disguised: [part] });
+    }
+    return made;
+  }
+
+  encode(parts, out, isControl) {
+    const shown = parts.map(({ text, token }) => (token === null ? text : this.spelled.get(text)));
+    if (parts.some(({ text, token }) => token === null && /[\u{f0000}-\u{fffff}]/u.test(text))) {
+      throw new NotWritten("a private character of Unicode's last planes stands in the text; tokbench chat takes that");
+    }
+    const [own, real] = [shown, parts.map((part) => part.text)].map(edgesOf);
+    const made = this.copy.encode(shown.join(""));
+    const base = out.reached;
+    out.words.push(...made.words);
+    const first = out.words.length - made.words.length;
+    made.ids.forEach((id, number) => {
+      const start = moved(made.starts[number], own, real, (edge, place) => edge <= place);
+      const stop = Math.max(start, moved(made.stops[number], own, real, (edge, place) => edge < place));
+      isControl[out.ids.length] = this.ids.has(id);
+      out.addAt(id, base + start, base + stop);
+      out.wordOf[out.wordOf.length - 1] = this.ids.has(id) ? out.words.push(null) - 1 : first + made.wordOf[number];
+    });
+    out.reached = base + real[real.length - 1];
+  }
+}
+
+const NO_DISGUISE = { found: [], joined: (parts) => parts };
+
+function disguiseOf(tokenizer, texts) {
+  return texts.length ? new Disguise(tokenizer, texts) : NO_DISGUISE;
+}
+
+// Where each of some texts begins in bytes, one behind the other, and where the last one ends.
+function edgesOf(texts) {
+  const edges = [0];
+  for (const text of texts) edges.push(edges[edges.length - 1] + sizeOf(text));
+  return edges;
+}
+
+// A place among texts, as a place among others that stand for them; `isBehind` decides between two that meet.
+function moved(place, edges, others, isBehind) {
+  let part = 0;
+  while (part + 2 < edges.length && isBehind(edges[part + 1], place)) part++;
+  if (place === edges[part + 1]) return others[part + 1];
+  return others[part] + Math.min(place - edges[part], others[part + 1] - others[part]);
 }
 
 // The longest ranges of the text that are all the template's own.

@@ -91,7 +91,7 @@ def chat_data(
 
     Args:
         tokenizer: it.
-        found: the tokens that its encoder on the page finds before anything else.
+        found: the tokens that its encoder on the page finds before anything else, and those that its model does.
         template: the name of a template, as `tokbench chat --template` takes it.
         date: what a template that writes the date takes for today.
 
@@ -107,9 +107,7 @@ def chat_data(
     chat = ChatTemplate.of(tokenizer, template, date=date)
     controls = control_tokens(tokenizer)
     if lost := sorted(set(controls) - set(found)):
-        return NoChat(
-            f"its model finds {lost[0]} in every text, which the page cannot hold back from contents"
-        )
+        return NoChat(f"its model finds {lost[0]} in every text, which the page cannot hold back")
     try:
         form = infer_form(_render_of(chat, tokenizer), literals=_literals(chat, controls))
     except NoFormError as error:

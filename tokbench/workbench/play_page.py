@@ -107,7 +107,7 @@ def _checked_chat(
     data: TokenizerData, template: str, *, date: datetime
 ) -> tuple[ChatData | NoChat, int | None]:
     """The conversations of a tokenizer and on how many they were tried, or why the page shows none."""
-    found = [each[0] for each in data.fields["special"]]
+    found = [*(each[0] for each in data.fields["special"]), *data.fields.get("symbols", ())]
     chat = chat_data(data.opened.tokenizer, found, template=template, date=date)
     if isinstance(chat, NoChat):
         return chat, None

@@ -45,7 +45,7 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Opened:
 
 def with_chat(opened: Opened, template: str = "auto") -> TokenizerData:
     data = tokenizer_data(opened, name="talk")
-    found = [each[0] for each in data.fields["special"]]
+    found = [*(each[0] for each in data.fields["special"]), *data.fields.get("symbols", ())]
     return replace(data, chat=chat_data(opened.tokenizer, found, template=template, date=TODAY))
 
 
@@ -67,6 +67,13 @@ def test_hundreds_of_conversations_have_the_same_tokens_and_masks(talk: Opened) 
 def test_every_family_has_them(options: dict[str, object], tmp_path: Path) -> None:
     opened = trained(tmp_path / "saved", special_tokens=CHATML, **options)
     assert isinstance(check_chat(with_chat(opened)), ChatCheck)
+
+
+@pytest.mark.slow
+def test_symbols_that_a_model_finds_by_itself_are_found_in_the_template_alone(tmp_path: Path) -> None:
+    symbols = {"backend": "unigram", "user_defined_symbols": CHATML, "vocab_size": 300}
+    opened = trained(tmp_path / "saved", **symbols)
+    assert check_chat(with_chat(opened)) == ChatCheck(600, 600)
 
 
 @pytest.mark.slow
