@@ -233,21 +233,26 @@ def _arrays_of(batch: pyarrow.RecordBatch, *, name: str) -> WordArrays:
 def _whole_numbers(counts: pyarrow.Array, *, name: str) -> pyarrow.Array:
     """Counts as int64; also of doubles and decimals, as which DuckDB and Spark write sums, where they are whole."""
     import pyarrow
-    from pyarrow import compute, types
+    from pyarrow import types
 
     exact = types.is_integer(counts.type) or types.is_decimal(counts.type)
     if not exact and not types.is_floating(counts.type):
         raise ModelFormatError(name, "whole numbers as counts", str(counts.type), hint=_HINT)
     try:
-        if not exact and len(counts) and compute.max(counts).as_py() > _MOST_EXACT:
-            raise ModelFormatError(
-                name, f"counts of at most 2^53 as {counts.type}", "larger ones", hint=_HINT
-            )
+        if not exact:
+            _check_exact(counts, name=name)
         return counts.cast(pyarrow.int64())
     except pyarrow.ArrowInvalid as error:
         raise ModelFormatError(
             name, "whole numbers as counts", str(error).partition("\n")[0], hint=_HINT
         ) from None
+
+
+def _check_exact(counts: pyarrow.Array, *, name: str) -> None:
+    from pyarrow import compute  # here, as it takes long to load
+
+    if len(counts) and compute.max(counts).as_py() > _MOST_EXACT:
+        raise ModelFormatError(name, f"counts of at most 2^53 as {counts.type}", "larger ones", hint=_HINT)
 
 
 @contextmanager
