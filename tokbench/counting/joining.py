@@ -67,6 +67,7 @@ def join_file(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
     first, last = parts_of(arguments["number"], arguments["files"])
 
     def arrays() -> Iterator[WordArrays]:
+        done = 0
         for part in range(len(plan.parts)):
             with open_words_file(folder / part_name(part)) as file:
                 parts = file.facts.get("parts_of_groups")
@@ -75,7 +76,8 @@ def join_file(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
                         str(folder / part_name(part)), "a part of a counting", "another file"
                     )
                 yield from file.arrays([i for i, found in enumerate(parts) if first <= found < last])
-            context.tell(part + 1)
+            done += plan.size_of(part)
+            context.tell(done // arguments["files"])
 
     return write_joined(
         arrays(),

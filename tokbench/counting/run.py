@@ -216,7 +216,7 @@ def _joined(
         Slice(
             f"words {number + 1} of {files}",
             {"folder": str(folder), "number": number, "files": files, "min_count": min_count},
-            len(plan.parts),
+            max(plan.num_bytes // files, 1),
         )
         for number in range(files)
     ]
