@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 MOST_UNITS = 4096
 """Units that are kept apart; of more, those whose keys leave the same rest are drawn together, as one lot."""
 
-_WAITING_ROWS = 1 << 15
+_WAITING_ROWS = 1 << 13
+"""That are kept before they are added up, of each group: some megabytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +61,11 @@ class UnitSums:
         self._rows = 0
 
     def add(self, keys: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
-        """Count documents: uint64[D], the keys of their units, and int64[D, K]."""
-        self.join(UnitCounts(keys, counts))
+        """Count documents: uint64[D], the keys of their units, and int64[D, K], which are copied.
+
+        They are part of larger arrays, which would stay in memory as long as a few rows of theirs wait.
+        """
+        self.join(UnitCounts(keys.copy(), counts.copy()))
 
     def join(self, other: UnitCounts) -> None:
         """Count what was added up elsewhere."""

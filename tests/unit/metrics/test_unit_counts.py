@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -93,3 +94,12 @@ def test_units_are_kept_apart_up_to_a_number_of_them() -> None:
 def test_only_some_units() -> None:
     units = units_of([3, 9, 20], [1, 2, 3])
     assert content(units.only(np.array([20, 3, 4], np.uint64))) == ([3, 20], [[1], [3]], False)
+
+
+def test_rows_that_wait_do_not_keep_those_beside_them_in_memory() -> None:
+    sums, keys, rows = UnitSums(1), np.arange(9, dtype=np.uint64), np.ones((9, 1), np.int64)
+    arrays = [weakref.ref(keys), weakref.ref(rows)]
+    sums.add(keys[2:4], rows[2:4])
+    del keys, rows
+    assert [array() for array in arrays] == [None, None]
+    assert content(sums.counts()) == ([2, 3], [[1], [1]], False)
