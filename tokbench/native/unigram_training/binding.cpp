@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "common/freed_memory.hpp"
 #include "encoding/python_encoding.hpp"
 #include "line_words.hpp"
 #include "trainer.hpp"
@@ -48,10 +49,13 @@ std::unique_ptr<TrainingText> training_text(LineWordCounter& counter, const Inpu
   const Symbols cut_at(std::vector<std::string_view>(symbols.begin(), symbols.end()));
   auto text = std::make_unique<TrainingText>(TrainingText{std::move(rules), {}, 0});
   const nb::gil_scoped_release unlocked;
-  SegmentCounter segments(text->rules, normalizer, cut_at, kSeed);
-  counter.counts().take_each([&](Bytes word, std::int64_t count) { segments.add(word, count); });
-  text->num_characters = segments.num_characters();
-  text->segments = segments.finish({coverage, std::move(required)});
+  {
+    SegmentCounter segments(text->rules, normalizer, cut_at, kSeed);
+    counter.counts().take_each([&](Bytes word, std::int64_t count) { segments.add(word, count); });
+    text->num_characters = segments.num_characters();
+    text->segments = segments.finish({coverage, std::move(required)});
+  }
+  return_freed_memory();
   return text;
 }
 

@@ -48,11 +48,10 @@ class SeedFinder {
     Seeds seeds;
     seeds.lattice = lattice(chosen);
     seeds.positions.reserve(chosen.size());
+    for (const Substring& each : chosen) seeds.positions.push_back(suffixes_.position(each.left()));
+    suffixes_.forget_order();
     seeds.scores.reserve(chosen.size());
-    for (const Substring& each : chosen) {
-      seeds.positions.push_back(suffixes_.position(each.left()));
-      seeds.scores.push_back(each.score());
-    }
+    for (const Substring& each : chosen) seeds.scores.push_back(each.score());
     return seeds;
   }
 

@@ -34,6 +34,7 @@ class Suffixes {
 
   // Where in the codes the suffix begins that is so many-th in order.
   std::uint32_t position(std::size_t rank) const { return order_[rank]; }
+  void forget_order() { order_ = std::vector<std::uint32_t>(); }
 
   // The characters that it has in common with the one before; 0 where their first ones differ.
   std::uint16_t common(std::size_t rank) const { return common_[rank]; }
