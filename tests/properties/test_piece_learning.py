@@ -94,5 +94,19 @@ def test_words_of_a_unigram_stay_one_piece(
     assert all(pieces.cut(word) == (word,) for word in single)
 
 
+def test_scores_stay_within_those_that_there_are() -> None:
+    """log(4 / 8) is above all scores, from which a symbol of the user has its own."""
+    pieces = ScoredGrowing({"a": -2.0, "b": -3.0}, total=8)
+    assert PieceLearner(pieces, {"ab": 4}).learn(1) == ["ab"]
+    assert pieces.new == {"ab": -2.0}
+
+
+def test_a_piece_by_which_a_word_becomes_unknown_is_refused() -> None:
+    """Behind "ab" no piece is "##x"."""
+    pieces = MatchedGrowing(["a", "##b", "##bx"], prefix="##")
+    learner = PieceLearner(pieces, {"abx": 1, "ab": 5}, min_frequency=1, text_of=pieces.text_of)
+    assert learner.learn(2) == ["abx"]
+
+
 def _ends(parts: list[str]) -> set[int]:
     return {sum(map(len, parts[:number])) for number in range(len(parts) + 1)}

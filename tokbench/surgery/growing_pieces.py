@@ -50,7 +50,11 @@ class MergedPieces:
         return tuple(part if part in self._known else UNKNOWN + part for part in parts)
 
     def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
-        """The parts with two neighbours joined that make the new piece, which is merged last."""
+        """The parts with two neighbours joined that make the new piece.
+
+        It is merged last; and nothing merges with it yet, as it is in no piece that was not made without it.
+        """
+        del word
         left, right = self.parts.get(text, ("", UNKNOWN + text))
         joined: list[str] = []
         for part in parts:
@@ -58,8 +62,7 @@ class MergedPieces:
                 joined[len(joined) - bool(left) :] = [text]
             else:
                 joined.append(part)
-        around = (pair for pair in pairwise(joined) if text in pair)
-        return self.cut(word) if any(self._rank_of(*pair) != inf for pair in around) else tuple(joined)
+        return tuple(joined)
 
     def votes(self, parts: Parts) -> Iterator[str]:
         """What could become a piece."""
