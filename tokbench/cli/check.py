@@ -9,7 +9,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, as_before, tell_problems
-from tokbench.cli.engine_options import JudgingChoices, PartedOpeningChoices, tell_share
+from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, tell_share
 from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.errors import ConfigError, ModelFormatError
@@ -93,7 +93,7 @@ def check(
     group_by: GroupByOption = "auto",
     threads: ThreadsOption = None,
     opening: PartedOpeningChoices,
-    judging: JudgingChoices,
+    parts: EvaluationChoices,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the findings as JUnit XML.")
     ] = None,
@@ -106,7 +106,7 @@ def check(
     from tokbench.evaluation.thresholds import checked_document, parse_threshold
     from tokbench.render.check import render_checked
     from tokbench.workbench.check import check_thresholds
-    from tokbench.workbench.judging_parts import judge_share
+    from tokbench.workbench.evaluation_parts import evaluate_share
 
     thresholds = [
         *(parse_threshold(text, bound="min") for text in min or []),
@@ -130,10 +130,10 @@ def check(
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         opened = [opening.open(name, progress=progress) for name in tokenizer]
-        with judging.work(opening.of_work, opening.named(tokenizer), threads=threads) as work:
+        with parts.work(opening.of_work, opening.named(tokenizer), threads=threads) as work:
             if work is not None and work.share is not None:
                 means = saved is not None and saved.aggregation == "per_document"
-                tell_share(work, judge_share(corpus, opened, work, means=means, progress=report))
+                tell_share(work, evaluate_share(corpus, opened, work, means=means, progress=report))
                 return
             checked = check_thresholds(
                 corpus,

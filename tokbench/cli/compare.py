@@ -8,7 +8,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
-from tokbench.cli.engine_options import JudgingChoices, PartedOpeningChoices, reading_once, tell_share
+from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, reading_once, tell_share
 from tokbench.cli.metric_options import (
     MetricsOption,
     MixOption,
@@ -83,7 +83,7 @@ def compare(
     threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the holdout and of the resamples.")] = 0,
     opening: PartedOpeningChoices,
-    judging: JudgingChoices,
+    parts: EvaluationChoices,
     form: OutputChoices,
     drawn: PictureChoices,
     progress: ProgressOption = "bar",
@@ -92,7 +92,7 @@ def compare(
     from tokbench.render.comparison.exports import comparison_forms
     from tokbench.render.comparison.terminal import render_comparison
     from tokbench.workbench.compare import compare as compare_tokenizers
-    from tokbench.workbench.judging_parts import judge_share
+    from tokbench.workbench.evaluation_parts import evaluate_share
 
     if tells_metrics(metrics, form):
         return
@@ -105,9 +105,9 @@ def compare(
         corpus = documents.corpus(group_by=group_by)
         named = opening.named(tokenizer or [])
         opened = [opening.open(name, progress=progress) for name in tokenizer or []]
-        with judging.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):
+        with parts.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):
             if work is not None and work.share is not None:
-                num_parts = judge_share(
+                num_parts = evaluate_share(
                     corpus, opened, work, means=aggregate == "per_document", progress=report
                 )
                 tell_share(work, num_parts)

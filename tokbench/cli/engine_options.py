@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.distributed.tasks import Engine
     from tokbench.opening.request import OpenRequest
-    from tokbench.workbench.judging_parts import JudgingWork
+    from tokbench.workbench.evaluation_parts import EvaluationWork
     from tokbench.workbench.named_tokenizer import NamedTokenizer
 
 PARTS = "Work in parts"
@@ -152,8 +152,8 @@ class PartChoices:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgingChoices(PartChoices):
-    """The same where tokenizers are judged: what was counted can be kept, and counted by several processes."""
+class EvaluationChoices(PartChoices):
+    """The same where tokenizers are evaluated: what was counted can be kept, and counted by several processes."""
 
     parts: Annotated[
         str | None,
@@ -185,7 +185,7 @@ class JudgingChoices(PartChoices):
     @contextmanager
     def work(
         self, engine: EngineName | None, named: Sequence[NamedTokenizer], *, threads: int | None
-    ) -> Iterator[JudgingWork | None]:
+    ) -> Iterator[EvaluationWork | None]:
         """How the work is done, None where it is not done in parts.
 
         Args:
@@ -197,7 +197,7 @@ class JudgingChoices(PartChoices):
             ConfigError: options that contradict each other.
             BackendUnavailableError, DistributedError: as `open_engine`.
         """
-        from tokbench.workbench.judging_parts import JudgingWork
+        from tokbench.workbench.evaluation_parts import EvaluationWork
 
         if engine is None and self.parts is None:
             self._refuse_without_folder()
@@ -208,7 +208,7 @@ class JudgingChoices(PartChoices):
         self._refuse_contradictions(engine, threads=threads)
         running = self.open(engine) if engine else InProcessEngine(threads=threads or os.cpu_count() or 1)
         with running:
-            yield JudgingWork(
+            yield EvaluationWork(
                 running,
                 tuple(named),
                 folder=self.parts,
@@ -218,7 +218,7 @@ class JudgingChoices(PartChoices):
             )
 
     def refuse_several(self) -> None:
-        """Raise `ConfigError` where several tokenizers are judged one by one, and one folder should keep them."""
+        """Raise `ConfigError` where several tokenizers are evaluated one by one, and one folder should keep them."""
         if self.parts is not None:
             raise ConfigError(
                 "--parts keeps what is counted for one report", hint="name one tokenizer with -t"
@@ -254,12 +254,12 @@ class JudgingChoices(PartChoices):
             )
 
 
-def reading_once(corpus: Corpus, work: JudgingWork | None) -> AbstractContextManager[None]:
+def reading_once(corpus: Corpus, work: EvaluationWork | None) -> AbstractContextManager[None]:
     """Keeps a corpus in memory, if it is read here: what is drawn reads it, too."""
     return corpus.in_memory() if work is None else nullcontext()
 
 
-def tell_share(work: JudgingWork, num_parts: int) -> None:
+def tell_share(work: EvaluationWork, num_parts: int) -> None:
     """Say on stderr which parts were counted, and what comes next."""
     share = work.share
     assert share is not None

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
-from tokbench.cli.engine_options import JudgingChoices, PartedOpeningChoices, reading_once, tell_share
+from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, reading_once, tell_share
 from tokbench.cli.metric_options import (
     MetricsOption,
     ModelChoices,
@@ -35,7 +35,7 @@ def report(
     threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the resamples and of the typos.")] = 0,
     opening: PartedOpeningChoices,
-    judging: JudgingChoices,
+    parts: EvaluationChoices,
     form: OutputChoices,
     drawn: PictureChoices,
     progress: ProgressOption = "bar",
@@ -46,7 +46,7 @@ def report(
     """
     from tokbench.render.report.exports import reports_forms
     from tokbench.render.report.terminal import render_reports
-    from tokbench.workbench.judging_parts import judge_share
+    from tokbench.workbench.evaluation_parts import evaluate_share
     from tokbench.workbench.report import report as report_on
 
     if tells_metrics(metrics, form):
@@ -56,16 +56,16 @@ def report(
     pictures = drawn.pictures()
     if len(tokenizer or []) > 1:
         pictures.refuse_several()
-        judging.refuse_several()
+        parts.refuse_several()
     with showing_progress(progress) as told:
         told("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         names = tokenizer or [DEFAULT]
         opened = opening.open_all(names, progress=progress)
         named = opening.named(names)
-        with judging.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):
+        with parts.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):
             if work is not None and work.share is not None:
-                tell_share(work, judge_share(corpus, opened, work, means=False, progress=told))
+                tell_share(work, evaluate_share(corpus, opened, work, means=False, progress=told))
                 return
             results = [
                 report_on(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.baseline import SavedComparison
     from tokbench.evaluation.thresholds import Threshold
-    from tokbench.workbench.judging_parts import JudgingWork
+    from tokbench.workbench.evaluation_parts import EvaluationWork
 
 
 def check_thresholds(
@@ -35,7 +35,7 @@ def check_thresholds(
     other_text: bool = False,
     reference_group: str | None = None,
     threads: int | None = None,
-    work: JudgingWork | None = None,
+    work: EvaluationWork | None = None,
     progress: Progress = no_progress,
 ) -> Checked:
     """Check metrics of tokenizers on a corpus against thresholds.

@@ -18,7 +18,7 @@ from tokbench.evaluation.comparison import compare_candidates, training_setup_of
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents, hold_out
 from tokbench.evaluation.mix import mix_among
-from tokbench.workbench.judging_parts import judging
+from tokbench.workbench.evaluation_parts import evaluating
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.mix import Mix
     from tokbench.metrics.cost import Model
     from tokbench.metrics.metric import Aggregation
-    from tokbench.workbench.judging_parts import JudgingWork
+    from tokbench.workbench.evaluation_parts import EvaluationWork
 
 
 def compare(
@@ -49,7 +49,7 @@ def compare(
     threads: int | None = None,
     seed: int = 0,
     arguments: Mapping[str, Any] | None = None,
-    work: JudgingWork | None = None,
+    work: EvaluationWork | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
     """Compare tokenizers on a corpus; where none are given, train some on nine tenths of it first.
@@ -106,7 +106,7 @@ def compare(
             raise ConfigError("nothing is trained in parts", hint="name the tokenizers to compare with -t")
         given = opened(tokenizers)
         means = aggregation == "per_document"
-        with judging(
+        with evaluating(
             corpus, given, work, means=means, groups_first=mix is not None, progress=progress
         ) as parted:
             return run(

@@ -13,7 +13,7 @@ from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.evaluation.report import report_on
 from tokbench.workbench.compare import alignment_of, opened
-from tokbench.workbench.judging_parts import judging
+from tokbench.workbench.evaluation_parts import evaluating
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.report import Report
     from tokbench.metrics.cost import Model
-    from tokbench.workbench.judging_parts import JudgingWork
+    from tokbench.workbench.evaluation_parts import EvaluationWork
 
 
 def report(
@@ -37,7 +37,7 @@ def report(
     threads: int | None = None,
     seed: int = 0,
     arguments: Mapping[str, Any] | None = None,
-    work: JudgingWork | None = None,
+    work: EvaluationWork | None = None,
     progress: Progress = no_progress,
 ) -> Report:
     """Report on one tokenizer in depth.
@@ -71,7 +71,7 @@ def report(
         progress=progress,
     )
     if work is not None:
-        with judging(corpus, [one.tokenizer for one in candidates], work, progress=progress) as parted:
+        with evaluating(corpus, [one.tokenizer for one in candidates], work, progress=progress) as parted:
             comparison = run(parted, alignment=parted.alignment, count=parted.count)
             return report_on(comparison, parted, seed=seed, progress=progress)
     with corpus.in_memory():

@@ -29,7 +29,7 @@ def opened(folder: Path) -> Runner:
     """The tokenizer of that file."""
     import nanotoken
 
-    tokenizer = nanotoken.WordPieceTokenizer.from_json((folder / DOCUMENT_NAME).read_bytes())
+    tokenizer: Any = nanotoken.WordPieceTokenizer.from_json((folder / DOCUMENT_NAME).read_bytes())
 
     def encode_batch(texts: list[str], threads: int) -> Any:
         return tokenizer.encode_batch(texts, add_special_tokens=False, parallel=threads != 1)

@@ -1,4 +1,4 @@
-"""The tasks of judging tokenizers in parts: what a part is, what they make of it, and sums of several parts."""
+"""The tasks of evaluating tokenizers in parts: what a part is, what they make of it, and sums of several parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.counting_pass import Counting, batches
 from tokbench.evaluation.counting_state_file import dump_states
 from tokbench.files.storage.open import place_of
-from tokbench.workbench.judging_sums import Range, add_up
+from tokbench.workbench.evaluation_sums import Range, add_up
 from tokbench.workbench.named_tokenizer import opened_alike
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.counting_pass import CountingState
     from tokbench.files.storage.place import Place
 
-SCHEMA = "tokbench.judging.plan/1"
+SCHEMA = "tokbench.evaluation.plan/1"
 
 
 def notes_name(part: int) -> str:

@@ -1,4 +1,4 @@
-"""Judging in parts: the same figures to the digit, however a corpus is divided, interrupted and continued."""
+"""Evaluating in parts: the same figures to the digit, however a corpus is divided, interrupted and continued."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from tokbench.files.bundled import corpora_directory
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
-from tokbench.workbench import judging_sums
+from tokbench.workbench import evaluation_sums
 from tokbench.workbench.compare import compare
-from tokbench.workbench.judging_parts import JudgingWork, judge_share
+from tokbench.workbench.evaluation_parts import EvaluationWork, evaluate_share
 from tokbench.workbench.named_tokenizer import NamedTokenizer
 
 if TYPE_CHECKING:
@@ -54,13 +54,15 @@ class Case:
     def corpus(self, **options: Any) -> Corpus:
         return open_corpus(self.folder / "corpus", **options)
 
-    def figures(self, work: JudgingWork | None = None, **options: Any) -> dict[str, Any]:
+    def figures(self, work: EvaluationWork | None = None, **options: Any) -> dict[str, Any]:
         reading = options.pop("reading", {})
         found = compare(self.corpus(**reading), tokenizers=self.tokenizers, times=False, work=work, **options)
         return comparison_document(found)
 
-    def work(self, *, engine: Engine | None = None, part_bytes: int = 2_000, **options: Any) -> JudgingWork:
-        return JudgingWork(
+    def work(
+        self, *, engine: Engine | None = None, part_bytes: int = 2_000, **options: Any
+    ) -> EvaluationWork:
+        return EvaluationWork(
             engine or InProcessEngine(threads=1), tuple(self.named), part_bytes=part_bytes, **options
         )
 
@@ -114,7 +116,7 @@ def test_each_aggregation_is_the_same(case: Case, options: dict[str, Any]) -> No
 
 def test_many_parts_are_added_up_in_a_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three files at most; what is missing of it or damaged is made again, to the same bytes."""
-    monkeypatch.setattr(judging_sums, "MOST_FILES", 3)
+    monkeypatch.setattr(evaluation_sums, "MOST_FILES", 3)
     options: dict[str, Any] = {"aggregation": "per_document", "reading": {"documents": "lines"}}
     work = case.work(folder=case.parts, part_bytes=1_000, engine=HereEngine())
     found = case.figures(work, **options)
@@ -138,7 +140,7 @@ def test_groups_of_records_and_a_mix_are_the_same(case: Case) -> None:
 def test_a_relative_path_has_the_same_groups(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(case.folder / "corpus" / "parallel")
 
-    def figures(work: JudgingWork | None) -> dict[str, Any]:
+    def figures(work: EvaluationWork | None) -> dict[str, Any]:
         found = compare(
             open_corpus(*sorted(path.name for path in case.folder.glob("corpus/parallel/*"))),
             tokenizers=case.tokenizers,
@@ -190,7 +192,7 @@ def test_shares_together_are_the_whole(case: Case, documents: str) -> None:
     reading = {"documents": documents}
     for number in (3, 1, 2):
         work = case.work(folder=case.parts, share=Share(number, 3), engine=InProcessEngine(threads=1))
-        judge_share(case.corpus(**reading), case.tokenizers, work, means=False, progress=lambda *_: None)
+        evaluate_share(case.corpus(**reading), case.tokenizers, work, means=False, progress=lambda *_: None)
     assert len(list((case.folder / "parts" / "counts").iterdir())) > 3
 
     class OnlySums(InProcessEngine):

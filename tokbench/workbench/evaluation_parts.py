@@ -1,4 +1,4 @@
-"""Judge tokenizers on a corpus in parts, on an engine: what parts are counted in is added up exactly."""
+"""Evaluate tokenizers on a corpus in parts, on an engine: what parts are counted in is added up exactly."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tokbench.evaluation.provenance import knows_training_text
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.shards.plan import identity_of
-from tokbench.workbench.judging_sums import Range, add_up, has_counts, missing_sums, size_of, whole
-from tokbench.workbench.judging_tasks import SCHEMA, notes_name
+from tokbench.workbench.evaluation_sums import Range, add_up, has_counts, missing_sums, size_of, whole
+from tokbench.workbench.evaluation_tasks import SCHEMA, notes_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
     from tokbench.files.storage.place import Place
     from tokbench.workbench.named_tokenizer import NamedTokenizer
 
-_NOTE_TASK = "tokbench.workbench.judging_tasks:note_part"
-_COUNT_TASK = "tokbench.workbench.judging_tasks:count_part"
-_SUM_TASK = "tokbench.workbench.judging_tasks:sum_parts"
+_NOTE_TASK = "tokbench.workbench.evaluation_tasks:note_part"
+_COUNT_TASK = "tokbench.workbench.evaluation_tasks:count_part"
+_SUM_TASK = "tokbench.workbench.evaluation_tasks:sum_parts"
 _AGAIN = "--parts names another folder"
 _MAX_NOTES_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class JudgingWork:
-    """How tokenizers are judged in parts.
+class EvaluationWork:
+    """How tokenizers are evaluated in parts.
 
     Attributes:
         engine: runs the parts.
@@ -83,10 +83,10 @@ class JudgingWork:
 
 
 @contextmanager
-def judging(
+def evaluating(
     corpus: Corpus,
     tokenizers: Sequence[Tokenizer],
-    work: JudgingWork,
+    work: EvaluationWork,
     *,
     means: bool = False,
     groups_first: bool = False,
@@ -132,7 +132,7 @@ def judging(
 class PartedCorpus:
     """A corpus whose parts are read and counted; tells of it what `CorpusScan` does, once they are."""
 
-    def __init__(self, corpus: Corpus, plan: CorpusPlan, folder: Place, work: JudgingWork) -> None:
+    def __init__(self, corpus: Corpus, plan: CorpusPlan, folder: Place, work: EvaluationWork) -> None:
         """Nothing is read yet."""
         self._corpus, self._plan, self._folder, self._work = corpus, plan, folder, work
 
@@ -313,13 +313,13 @@ class PartedCorpus:
         return True
 
 
-def judge_share(
-    corpus: Corpus, tokenizers: Sequence[Tokenizer], work: JudgingWork, *, means: bool, progress: Progress
+def evaluate_share(
+    corpus: Corpus, tokenizers: Sequence[Tokenizer], work: EvaluationWork, *, means: bool, progress: Progress
 ) -> int:
-    """Count some parts of a corpus, as one of several processes; `judging` with `resume` then adds all up.
+    """Count some parts of a corpus, as one of several processes; `evaluating` with `resume` then adds all up.
 
     Args:
-        corpus: as of `judging`, like the others.
+        corpus: as of `evaluating`, like the others.
         tokenizers: opened.
         work: with a share and a folder.
         means: whether means over documents are going to be asked for.
@@ -330,10 +330,10 @@ def judge_share(
 
     Raises:
         ConfigError: there is no folder.
-        StoreError, CorpusError, DistributedError: as `judging`.
+        StoreError, CorpusError, DistributedError: as `evaluating`.
     """
     if work.folder is None or work.share is None:
         raise ConfigError("some parts are counted into a folder", hint="name it with --parts")
-    with judging(corpus, tokenizers, work, means=means, progress=progress) as parted:
+    with evaluating(corpus, tokenizers, work, means=means, progress=progress) as parted:
         parted.count_parts(progress=progress)
         return parted.num_parts
