@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
+NORMAL_FORMS: tuple[NormalForm, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 
 _VOWELS_AND_FINALS = range(0x1160, 0x1200)
 """Jamo that may become part of the syllable before them: NFC composes these by a rule, the others by a table."""

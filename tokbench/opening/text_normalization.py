@@ -71,9 +71,10 @@ class TextNormalization:
 
     @cached_property
     def _still(self) -> StillCharacters | None:
-        from tokbench.opening.still_characters import StillCharacters
+        from tokbench.opening.still_characters import NORMAL_FORMS, StillCharacters
 
-        return StillCharacters(self.kinds[0]) if len(self.kinds) == 1 and self.is_normal_form else None
+        forms = [form for form in NORMAL_FORMS if self.kinds == (form,)]
+        return StillCharacters(forms[0]) if forms else None
 
     @property
     def keeps_parts(self) -> bool:
