@@ -126,7 +126,8 @@ def extend(
     ],
     text: LearnedText,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The folder to write: the tokenizer, id_map.json.")
+        Path,
+        typer.Option(metavar="FOLDER", help="The folder to write: the tokenizer, and what its model needs."),
     ],
     added: AdditionChoices,
     pad_multiple: Annotated[
