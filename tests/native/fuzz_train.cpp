@@ -1,5 +1,5 @@
-// The trainer learns what the textbook learns, from bytes and behind other merges, whatever the seed of its tables, the
-// width of its symbols and the steps of its postings; without steps there is room for fewer words.
+// The trainer learns what the textbook learns, from bytes and behind other merges, whatever the seed of its tables, its
+// threads, the width of its symbols and the steps of its postings; without steps there is room for fewer words.
 #include "bpe/continuation.hpp"
 #include "bpe/parity_trainer.hpp"
 #include "fuzz.hpp"
@@ -138,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   pretokens.take(table);
 
-  const TrainerOptions options{num_merges, min_frequency, max_token_length, seed};
+  const TrainerOptions options{num_merges, min_frequency, max_token_length, seed, 1 + static_cast<unsigned>(random.next() % 2)};
   const naive::Learned expected = naive::train(counts, num_merges, min_frequency, max_token_length);
   std::vector<std::size_t> sizes;
   for (const auto& [word, count] : counts) sizes.push_back(word.size());

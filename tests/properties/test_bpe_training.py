@@ -117,6 +117,17 @@ def test_what_is_learned_does_not_depend_on_how_much_is_asked_for(native: Kernel
         assert learn(native, counter, num_merges=num_merges)[0] == expected[:num_merges]
 
 
+def test_a_second_thread_merges_what_one_would(native: Kernel) -> None:
+    """It takes half of the pre-tokens of a merge that concerns some thousand."""
+    letters = random.Random(7)
+    words = {
+        "".join(letters.choices("aabc", k=letters.randrange(2, 14))): number % 5 + 1
+        for number in range(30_000)
+    }
+    counter = counted_words(native, words)
+    assert learn(native, counter, num_merges=2000, threads=2) == learn(native, counter, num_merges=2000)
+
+
 def test_counts_are_64_bit(kernel: Kernel) -> None:
     many = 2**60
     merges, num_tokens = learn(kernel, counted_words(kernel, {"ab": many, "abab": 2}), num_merges=1)

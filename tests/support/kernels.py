@@ -99,6 +99,7 @@ def learn(
     min_frequency: int = 1,
     max_token_length: int | None = None,
     seed: int = 0,
+    threads: int = 1,
 ) -> tuple[list[Merge], int]:
     """The merges that a kernel learns from counted pre-tokens, and the tokens that the text becomes."""
     pairs, counts, num_tokens = kernel.train(
@@ -108,6 +109,7 @@ def learn(
         max_token_length=max_token_length or 0,
         seed=seed,
         progress=None,
+        threads=threads,
     )
     merges = [
         Merge(left, right, count)

@@ -23,6 +23,7 @@ def train(
     max_token_length: int,
     seed: int,
     progress: CountProgress | None,
+    threads: int = 1,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]: ...
 def continue_training(
     ids: NDArray[np.uint32],

@@ -53,7 +53,8 @@ class BpeConfig:
         default=None, metadata={"help": "bytes that a token may have; by default any number"}
     )
     threads: int | None = field(
-        default=None, metadata={"help": "threads that count; by default all. Never changes the result"}
+        default=None,
+        metadata={"help": "threads that count and merge; by default all. Never changes the result"},
     )
     trace: bool = field(
         default=False,

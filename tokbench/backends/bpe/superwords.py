@@ -101,6 +101,7 @@ def _learn(
         max_token_length=max_token_length,
         seed=seed,
         progress=progress,
+        threads=threads_of(config),
     )
     encoder = kernel.encoder_from_merges(first, None)
     data, offsets, times = superwords.arrays()

@@ -3,7 +3,8 @@
 What overlaps: reading and counting (`counting.py`). The kernel counts on worker threads of its own; this thread reads
 the next block, or takes the next documents, while those before are split and counted. It waits where two batches a
 worker are queued, and in `counter.finish`, so that memory does not grow with the text. Merging begins when everything
-is counted, and runs on one thread: each merge depends on the one before.
+is counted. Each merge depends on the one before: a second thread takes half of those that concern many pre-tokens
+(`native/training/pair_merger.hpp`).
 
 What is lazy:
 
@@ -18,6 +19,7 @@ What is lazy:
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.config import config_as_saved
@@ -122,7 +124,7 @@ def merged(
         TrainingError: there are no pre-tokens, or they are too many or too long for the kernel.
     """
     kernel = current_kernel()
-    learn = learn or kernel.train
+    learn = learn or partial(kernel.train, threads=threads_of(config))
     pattern = resolve_pattern(config.pattern if config.superwords is None else SUPERWORDS_PATTERN)
     started = time.perf_counter()
     with limits_told():

@@ -19,6 +19,7 @@ struct TrainerOptions {
   std::int64_t min_frequency;     // at least 1
   std::size_t max_token_length;   // bytes; 0 for no limit
   std::uint64_t seed;
+  unsigned threads = 1;  // never change what is learned
 };
 
 // Symbol holds the id of every merge that is asked for; kStep is as PairMerger has it.
@@ -29,7 +30,7 @@ class TrainerOf {
   TrainerOf(const Pretokens& pretokens, const TrainerOptions& options)
       : num_merges_(options.num_merges),
         trainer_([&](const auto& sink) { pretokens.for_each(sink); },
-                 {kNumBytes, options.num_merges, options.min_frequency, options.max_token_length, options.seed}) {}
+                 {kNumBytes, options.num_merges, options.min_frequency, options.max_token_length, options.seed, options.threads}) {}
 
   // Learns the next merge; false when no pair is left that may be merged.
   bool step() {

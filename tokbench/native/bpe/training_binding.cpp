@@ -55,14 +55,14 @@ nb::tuple to_python(Learned&& learned) {
 
 template <class C>
 nb::tuple train(const C& counter, std::size_t num_merges, std::int64_t min_frequency,
-                std::size_t max_token_length, std::uint64_t seed, nb::object progress) {
+                std::size_t max_token_length, std::uint64_t seed, nb::object progress, unsigned threads) {
   if (min_frequency < 1) throw std::invalid_argument("min_frequency must be at least 1");
   const auto& pretokens = counts_of(counter);
   Learned learned;
   {
     Reporter report(std::move(progress));
     const nb::gil_scoped_release unlocked;
-    Trainer trainer(pretokens, {num_merges, min_frequency, max_token_length, seed});
+    Trainer trainer(pretokens, {num_merges, min_frequency, max_token_length, seed, threads});
     run(trainer, learned, report);
   }
   return to_python(std::move(learned));
@@ -106,7 +106,7 @@ void add_each(WordList& words, const InputArray<std::uint8_t>& data, const Input
 template <class C>
 void bind_counts(nb::class_<C>& type, nb::module_& module) {
   module.def("train", &train<C>, "counter"_a, nb::kw_only(), "num_merges"_a, "min_frequency"_a, "max_token_length"_a,
-             "seed"_a, "progress"_a.none(),
+             "seed"_a, "progress"_a.none(), "threads"_a = 1,
              "Learn merges from counted pre-tokens: (uint32[n, 2] pairs, int64[n] counts, tokens of the text).");
   type.def("items", &counted_items<C>, "Each distinct pre-token and its count, in no order.")
       .def_prop_ro("pretokens", [](const C& self) { return self.totals().pretokens; })

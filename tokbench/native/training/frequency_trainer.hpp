@@ -24,6 +24,7 @@ struct FrequencyOptions {
   std::int64_t min_frequency;    // at least 1
   std::size_t max_token_length;  // of what a token is made of, in the unit of the lengths of the first ones; 0 for no limit
   std::uint64_t seed;
+  unsigned threads = 1;
 };
 
 // Lets every pair be merged.
@@ -43,7 +44,7 @@ class FrequencyTrainer {
   // The same with the length of each of the first symbols, where they are tokens already.
   template <class Source>
   FrequencyTrainer(const Source& source, const FrequencyOptions& options, std::vector<std::size_t> token_lengths)
-      : options_(options), merger_(options.num_first, options.seed), token_lengths_(std::move(token_lengths)) {
+      : options_(options), merger_(options.num_first, options.seed, options.threads), token_lengths_(std::move(token_lengths)) {
     merger_.lay_out(source);
     threshold_ = std::max(options_.min_frequency, first_threshold());
     post_pairs();

@@ -37,6 +37,19 @@ class Neighbours {
     num_noted_ += is_there;
   }
 
+  // Adds what another one has noted, behind what this one has: as if this one had noted all, for which it has room.
+  void append(const Neighbours& other) {
+    for (std::size_t i = 0; i < other.num_different_; ++i) {
+      const Place place = other.places_[i];
+      Change& change = changes_[place];
+      if (change.postings == 0) places_[num_different_++] = place;
+      change.count += other.changes_[place].count;
+      change.postings += other.changes_[place].postings;
+    }
+    std::copy_n(other.noted_.data(), other.num_noted_, noted_.data() + num_noted_);
+    num_noted_ += other.num_noted_;
+  }
+
   // Calls sink(symbol, count, postings) for each different neighbour: in how many occurrences it is one, and how many postings
   // these have. It returns where to write them, or nullptr. ahead(symbol) is called for one that comes later.
   template <class Sink, class Ahead>

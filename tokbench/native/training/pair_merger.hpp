@@ -11,8 +11,10 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 
+#include "helper.hpp"
 #include "long_words.hpp"
 #include "short_words.hpp"
 
@@ -24,8 +26,9 @@ class PairMerger {
   using Short = ShortWords<Symbol, kStep>;
 
  public:
-  // The words hold symbols below `num_first`.
-  PairMerger(std::size_t num_first, std::uint64_t seed) : num_symbols_(num_first), pairs_(seed) {}
+  // The words hold symbols below `num_first`. With more than one thread, a second one merges half of what is much.
+  PairMerger(std::size_t num_first, std::uint64_t seed, unsigned threads = 1)
+      : num_symbols_(num_first), pairs_(seed), has_helper_(threads > 1) {}
 
   // source(sink) calls sink(symbols, count) for each word: a span of symbols, or of bytes that are symbols. It is called twice.
   template <class Source>
@@ -75,7 +78,7 @@ class PairMerger {
                                          [](Posting posting) { return posting < kLongMark; }).base();
     const auto num_short = static_cast<std::size_t>(first_long - pair.postings.begin());
     const std::int64_t merged =
-        short_words_.merge(left, right, made, pair.postings.first(num_short), left_side_, right_side_) +
+        merge_short(left, right, made, pair.postings.first(num_short)) +
         long_words_.merge(left, right, made, pair.postings.subspan(num_short), kLongMark, left_side_, right_side_);
     num_tokens_ -= merged;
 
@@ -110,7 +113,30 @@ class PairMerger {
  private:
   static constexpr Posting kLongMark = Short::kPostingsEnd;  // on postings of long words
   static constexpr std::size_t kLongestShortWord = 100;
+  static constexpr std::size_t kWorthSharing = 4096;  // postings; fewer are merged before another thread is there
   static constexpr std::size_t kMostInTable = 256;  // symbols, of which a table has all pairs
+
+  // Merges in the words of these postings, half of them on the other thread where they are many. A word is in one half, and all
+  // is noted in the order of the postings: the threads change nothing.
+  std::int64_t merge_short(Symbol left, Symbol right, Symbol made, std::span<const Posting> postings) {
+    std::size_t cut = postings.size() / 2;
+    while (cut > 0 && postings[cut] == postings[cut - 1]) --cut;
+    if (!has_helper_ || postings.size() < kWorthSharing || cut == 0) {
+      return short_words_.merge(left, right, made, postings, left_side_, right_side_);
+    }
+    if (!second_) second_ = std::make_unique<Second>();
+    second_->left_side.reset(num_symbols_, postings.size() - cut);
+    second_->right_side.reset(num_symbols_, postings.size() - cut);
+    std::int64_t ours = 0, theirs = 0;
+    second_->helper.run(
+        [&] { ours = short_words_.merge(left, right, made, postings.first(cut), left_side_, right_side_); },
+        [&] {
+          theirs = short_words_.merge(left, right, made, postings.subspan(cut), second_->left_side, second_->right_side);
+        });
+    left_side_.append(second_->left_side);
+    right_side_.append(second_->right_side);
+    return ours + theirs;
+  }
 
   // That the words of a source take together.
   template <class Source>
@@ -227,6 +253,15 @@ class PairMerger {
 
   Neighbours<Symbol> left_side_;
   Neighbours<Symbol> right_side_;
+
+  // The other thread, from when it is needed.
+  struct Second {
+    Neighbours<Symbol> left_side;
+    Neighbours<Symbol> right_side;
+    Helper helper;
+  };
+  bool has_helper_;
+  std::unique_ptr<Second> second_;
 };
 
 }  // namespace tokbench

@@ -29,9 +29,10 @@ def train(
     max_token_length: int,
     seed: int,
     progress: Callable[[int], None] | None,
+    threads: int = 1,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
     """Learn merges from counted pre-tokens: (uint32[n, 2] pairs, int64[n] counts, tokens of the text)."""
-    del seed
+    del seed, threads
     if min_frequency < 1:
         raise ValueError("min_frequency must be at least 1")
     trainer = Trainer(
