@@ -113,7 +113,7 @@ class PairMerger {
  private:
   static constexpr Posting kLongMark = Short::kPostingsEnd;  // on postings of long words
   static constexpr std::size_t kLongestShortWord = 100;
-  static constexpr std::size_t kWorthSharing = 4096;  // postings; fewer are merged before another thread is there
+  static constexpr std::size_t kWorthSharing = 2048;  // postings; fewer are merged before another thread is there
   static constexpr std::size_t kMostInTable = 256;  // symbols, of which a table has all pairs
 
   // Merges in the words of these postings, half of them on the other thread where they are many. A word is in one half, and all
@@ -124,7 +124,7 @@ class PairMerger {
     if (!has_helper_ || postings.size() < kWorthSharing || cut == 0) {
       return short_words_.merge(left, right, made, postings, left_side_, right_side_);
     }
-    if (!second_) second_ = std::make_unique<Second>();
+    begin_second();
     second_->left_side.reset(num_symbols_, postings.size() - cut);
     second_->right_side.reset(num_symbols_, postings.size() - cut);
     std::int64_t ours = 0, theirs = 0;
@@ -136,6 +136,22 @@ class PairMerger {
     left_side_.append(second_->left_side);
     right_side_.append(second_->right_side);
     return ours + theirs;
+  }
+
+  // Calls work(half) for both halves of the words, at the same time where another thread may help.
+  template <class Work>
+  void in_halves(const Work& work) {
+    if (has_helper_) {
+      begin_second();
+      second_->helper.run([&] { work(Half::First); }, [&] { work(Half::Second); });
+    } else {
+      work(Half::First);
+      work(Half::Second);
+    }
+  }
+
+  void begin_second() {
+    if (!second_) second_ = std::make_unique<Second>();
   }
 
   // That the words of a source take together.
@@ -151,9 +167,16 @@ class PairMerger {
   // Calls sink(left, right, count, posting) for each pair of neighbours; words in order, a word's pairs in order.
   template <class Sink>
   void for_each_neighbours(Sink sink) const {
-    short_words_.for_each([&](std::span<const Symbol> symbols, std::int64_t count, Posting posting) {
+    for_each_neighbours(Half::First, sink);
+    for_each_neighbours(Half::Second, sink);
+  }
+
+  template <class Sink>
+  void for_each_neighbours(Half half, Sink sink) const {
+    short_words_.for_each(half, [&](std::span<const Symbol> symbols, std::int64_t count, Posting posting) {
       for (std::size_t i = 0; i + 1 < symbols.size(); ++i) sink(symbols[i], symbols[i + 1], count, posting);
     });
+    if (half == Half::First) return;
     long_words_.for_each_pair([&](Symbol left, Symbol right, std::int64_t count, Posting posting) {
       sink(left, right, count, kLongMark + posting);
     });
@@ -166,21 +189,28 @@ class PairMerger {
       std::size_t postings = 0;
       Posting* next = nullptr;
     };
-    std::vector<Found> all(kMostInTable * kMostInTable);
-    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t count, Posting) {
-      Found& found = all[left * kMostInTable + right];
-      found.count += count;
-      found.postings += 1;
+    std::vector<Found> of_first(kMostInTable * kMostInTable), of_second(kMostInTable * kMostInTable);
+    in_halves([&](Half half) {
+      Found* const all = half == Half::First ? of_first.data() : of_second.data();
+      for_each_neighbours(half, [&](Symbol left, Symbol right, std::int64_t count, Posting) {
+        Found& found = all[left * kMostInTable + right];
+        found.count += count;
+        found.postings += 1;
+      });
     });
     for (Id left = 0; left < num_symbols_; ++left) {
       for (Id right = 0; right < num_symbols_; ++right) {
-        Found& found = all[left * kMostInTable + right];
-        found.next = add_pair(left, right, found.count, found.postings, threshold, follower);
+        Found &first = of_first[left * kMostInTable + right], &second = of_second[left * kMostInTable + right];
+        first.next = add_pair(left, right, first.count + second.count, first.postings + second.postings, threshold, follower);
+        if (first.next != nullptr) second.next = first.next + first.postings;
       }
     }
-    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t, Posting posting) {
-      Posting*& next = all[left * kMostInTable + right].next;
-      if (next != nullptr) *next++ = posting;
+    in_halves([&](Half half) {
+      Found* const all = half == Half::First ? of_first.data() : of_second.data();
+      for_each_neighbours(half, [&](Symbol left, Symbol right, std::int64_t, Posting posting) {
+        Posting*& next = all[left * kMostInTable + right].next;
+        if (next != nullptr) *next++ = posting;
+      });
     });
   }
 

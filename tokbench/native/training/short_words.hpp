@@ -8,6 +8,7 @@
 // that costs a word some units between records, where postings of 64 bits would cost four bytes for each of its pairs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <stdexcept>
@@ -21,6 +22,9 @@
 namespace tokbench {
 
 inline constexpr std::size_t kWideStep = 8;
+
+// The words come in two halves, as two threads look through them.
+enum class Half : std::uint8_t { First, Second };
 
 template <class Symbol, std::size_t kStep = 1>
 class ShortWords {
@@ -40,16 +44,18 @@ class ShortWords {
     const std::size_t start = units_.size();
     if ((start + units_of(word.size())) / kStep >= kPostingsEnd) throw std::length_error("too many distinct pre-tokens");
     units_.resize(start + units_of(word.size()));
+    if (start < units_.capacity() / 2) middle_ = units_.size();
     set_count(start, count);
     set_sizes(start, word.size(), word.size());
     Symbol* const symbols = &units_[start + kHeaderUnits];
     for (std::size_t i = 0; i < word.size(); ++i) symbols[i] = static_cast<Symbol>(word[i]);
   }
 
-  // Calls sink(symbols, count, posting) for each word that is not one symbol yet.
+  // Calls sink(symbols, count, posting) for each word of one half that is not one symbol yet.
   template <class Sink>
-  void for_each(Sink sink) const {
-    for (std::size_t start = 0; start < units_.size(); start += units_of(room(start))) {
+  void for_each(Half half, Sink sink) const {
+    const std::size_t end = half == Half::First ? middle_ : units_.size();
+    for (std::size_t start = half == Half::First ? 0 : middle_; start < end; start += units_of(room(start))) {
       const auto posting = static_cast<Posting>(start / kStep);
       if (length(start) > 1) sink(symbols_of(posting), count(start), posting);
     }
@@ -64,7 +70,9 @@ class ShortWords {
   // Drops words that are one symbol and the room that others have gained; postings are void then.
   void compact() {
     std::size_t end = 0;
+    const std::size_t old_middle = middle_;
     for (std::size_t start = 0, next; start < units_.size(); start = next) {
+      if (start == old_middle) middle_ = end;
       next = start + units_of(room(start));
       const std::size_t size = length(start);
       if (size < 2) continue;
@@ -73,6 +81,7 @@ class ShortWords {
       end += units_of(size);
     }
     units_.resize(end);
+    middle_ = std::min(middle_, end);
   }
 
   // Merges the pair wherever it stands in the words of these postings, left to right, and notes its
@@ -164,6 +173,7 @@ class ShortWords {
 
   std::vector<Symbol, BigPages<Symbol>> units_;
   std::vector<std::int64_t> large_counts_;
+  std::size_t middle_ = 0;  // where the second half begins
 };
 
 }  // namespace tokbench
