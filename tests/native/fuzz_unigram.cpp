@@ -25,8 +25,8 @@ struct Vocabulary {
   NormalizerOptions options;
 
   template <class Real>
-  std::vector<typename PieceTree<Real>::Piece> scored() const {
-    std::vector<typename PieceTree<Real>::Piece> made;
+  std::vector<typename UnigramModel<Real>::Piece> scored() const {
+    std::vector<typename UnigramModel<Real>::Piece> made;
     for (std::size_t i = 0; i < pieces.size(); ++i) made.push_back({pieces[i], static_cast<Id>(i + 1), static_cast<Real>(scores[i])});
     return made;
   }
@@ -142,9 +142,9 @@ void check_document(const Vocabulary& vocabulary, const std::vector<Byte>& text,
   rules.looks_up_unknown = true;
   std::vector<std::uint8_t> joining(0x110000);
   for (std::size_t one = 0x300; one < 0x370; ++one) joining[one] = DocumentForm::MayJoinPrevious;
-  const std::vector<std::string_view> views(vocabulary.pieces.begin(), vocabulary.pieces.end());
-  DocumentForm form(CharacterMap(), joining, random.one_in(2), views);
-  const DocumentUnigramEncoder encoder({UnigramModel<double>(vocabulary.scored<double>(), rules), std::move(form)}, {});
+  DocumentForm form(CharacterMap(), joining, random.one_in(2));
+  UnigramModel<double> model(vocabulary.scored<double>(), rules, form.rewritten());
+  const DocumentUnigramEncoder encoder({std::move(model), std::move(form)}, {});
   const Found once = found_in(encoder.encode(Bytes(text)));
   CHECK(found_in(encoder.encode(Bytes(text))) == once);
   check_batch(encoder, text, Units::Utf8, random);
@@ -165,7 +165,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Found expected = defined(vocabulary, bytes);
   NormalForm form = vocabulary.form();
   const SentencePieceUnigram family(form);
-  const SentencePieceUnigramEncoder encoder({UnigramModel<float>(vocabulary.scored<float>(), vocabulary.rules), std::move(form)}, family);
+  UnigramModel<float> model(vocabulary.scored<float>(), vocabulary.rules, form.rewritten());
+  const SentencePieceUnigramEncoder encoder({std::move(model), std::move(form)}, family);
   CHECK(found_in(encoder.encode(bytes)) == expected);
   CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
   check_batch(encoder, block, Units::Utf8, random);

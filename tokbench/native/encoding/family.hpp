@@ -46,6 +46,16 @@ concept Completes = requires(std::shared_ptr<const typename F::Model> model) {
   { F::completed(model) } -> std::same_as<std::shared_ptr<const typename F::Model>>;
 };
 
+// A solver that is faster with several words at once also has
+//
+//   prepare(words)                 is told of the new words of a batch, which stay where they are
+//   solve_prepared(number, out)    solves one of them, by its number; of those that come twice, the first alone
+template <class S>
+concept PreparesWords = requires(S& solver, std::span<const Bytes> words, std::size_t number, Id* out) {
+  solver.prepare(words);
+  { solver.solve_prepared(number, out) } -> std::same_as<std::size_t>;
+};
+
 // A family that does more to a text than cut it into words has a Reading, which says how a text is read, and
 //
 //   encode(worker, split_words, text, reading, output)   gives the ids of a text to `output`, by what the worker offers

@@ -217,6 +217,7 @@ class WordStore {
   }
 
   void enter_short_words_in(WordStore& store) const {
+    if (sets_->num_words.load(std::memory_order_relaxed) == 0) return;  // and nothing of it is read
     for (std::size_t i = 0; i < sets_->size(); ++i) {
       for (const WordEntry& entry : (*sets_)[i].entries) {
         const std::uint64_t high = entry.high();

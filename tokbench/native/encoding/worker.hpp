@@ -144,6 +144,7 @@ class Worker {
       if (entries[i] == nullptr) [[unlikely]] misses_[num_misses++] = {i, words[i].hash()};
     }
     if (num_misses != 0) find(words, {misses_, num_misses}, entries);
+    [[maybe_unused]] std::size_t num_prepared = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const WordEntry* const entry = entries[i];
       if constexpr (requires { output.begin_word(words[i]); }) output.begin_word(words[i]);
@@ -152,7 +153,7 @@ class Worker {
       } else if (entry != nullptr) {
         output.put(entry->many());
       } else {
-        encode_new(words[i], output);
+        encode_new(words[i], num_prepared++, output);
       }
     }
     if (num_misses != 0) update_lease();
@@ -175,17 +176,30 @@ class Worker {
       }
       if (entries[miss.position] == nullptr) prefetch(solver_.slot_of(miss.hash));
     }
+    if constexpr (PreparesWords<typename F::Solver>) {
+      Bytes unknown[kMostPretokens];
+      std::size_t num_unknown = 0;
+      for (const Miss& miss : misses) {
+        if (entries[miss.position] == nullptr) unknown[num_unknown++] = words[miss.position].bytes();
+      }
+      solver_.prepare({unknown, num_unknown});
+    }
   }
 
-  // A word that the store did not have when the batch was looked up.
+  // A word that the store did not have when the batch was looked up, with its number among those.
   template <class Output>
-  void encode_new(const TextWord& word, Output& output) {
+  void encode_new(const TextWord& word, [[maybe_unused]] std::size_t number, Output& output) {
     const std::span<const Id> known = known_ids(word);
     if (!known.empty()) return output.put(known);
     const Bytes bytes = word.bytes();
     const std::uint64_t hash = word.hash();
     Id* const ids = output.room(*this, bytes.size());
-    const std::size_t count = encode_unseen(bytes, hash, ids);
+    std::size_t count;
+    if constexpr (PreparesWords<typename F::Solver>) {
+      count = solver_.solve_prepared(number, ids);
+    } else {
+      count = encode_unseen(bytes, hash, ids);
+    }
     remember(word, hash, {ids, count});
     output.use(count);
   }

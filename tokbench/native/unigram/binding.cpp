@@ -26,10 +26,10 @@ std::vector<std::string_view> views_of(const nb::tuple& list) {
 }
 
 template <class Real>
-std::vector<typename PieceTree<Real>::Piece> pieces_of(std::span<const std::string_view> texts, std::span<const Id> ids,
+std::vector<typename UnigramModel<Real>::Piece> pieces_of(std::span<const std::string_view> texts, std::span<const Id> ids,
                                                        std::span<const Real> scores) {
   if (texts.size() != ids.size() || texts.size() != scores.size()) throw std::invalid_argument("there must be an id and a score for each piece");
-  std::vector<typename PieceTree<Real>::Piece> pieces;
+  std::vector<typename UnigramModel<Real>::Piece> pieces;
   pieces.reserve(texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) pieces.push_back({texts[i], ids[i], scores[i]});
   return pieces;
@@ -85,7 +85,8 @@ SentencePieceUnigramEncoder* made_encoder(const nb::list& pieces, const InputArr
   Normalizer normalizer(table.empty() ? CharacterMap() : CharacterMap(table), Symbols(std::move(found_first)), options);
   NormalForm form(std::move(normalizer), texts);
   const SentencePieceUnigram family(form);
-  return new SentencePieceUnigramEncoder({UnigramModel<float>(pieces_of<float>(texts, numbers, amounts), rules), std::move(form)}, family);
+  UnigramModel<float> model(pieces_of<float>(texts, numbers, amounts), rules, form.rewritten());
+  return new SentencePieceUnigramEncoder({std::move(model), std::move(form)}, family);
 }
 
 DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const InputArray<Id>& ids, const InputArray<double>& scores,
@@ -100,8 +101,9 @@ DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const Inpu
   const std::span<const std::uint8_t> joined = view(joining);
   const Bytes table = view(charsmap);
   const nb::gil_scoped_release unlocked;
-  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces, texts);
-  return new DocumentUnigramEncoder({UnigramModel<double>(pieces_of<double>(texts, numbers, amounts), rules), std::move(form)}, {});
+  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces);
+  UnigramModel<double> model(pieces_of<double>(texts, numbers, amounts), rules, form.rewritten());
+  return new DocumentUnigramEncoder({std::move(model), std::move(form)}, {});
 }
 
 WordCut cut_named(const std::string& name) {

@@ -1,7 +1,6 @@
 // Unigram of a `tokenizer.json` as the encoder runs it: each pre-token has a sum of scores of its own.
 #pragma once
 
-#include "best_path.hpp"
 #include "document_form.hpp"
 #include "encoding/encoder.hpp"
 #include "part_solver.hpp"
@@ -21,28 +20,24 @@ class DocumentUnigram {
 
   class Solver {
    public:
-    explicit Solver(const Model& model) : model_(model), path_(model.pieces), parts_(model.pieces, model.form, path_) {}
+    explicit Solver(const Model& model) : parts_(model.pieces, model.form), form_(model.form) {}
 
-    const Model& model() const { return model_; }
+    const DocumentForm& form() const { return form_; }
 
+    void prepare(std::span<const Bytes> words) { parts_.take(words); }
+    std::size_t solve_prepared(std::size_t number, Id* out) {
+      double sum = 0;
+      return parts_.behind(sum, number, out);
+    }
     std::size_t solve(Bytes word, std::uint64_t, Id* out) {
-      Id* const first = out;
-      double sum_of_parts = 0;
-      if (parts_.solve_behind(sum_of_parts, word, out)) return static_cast<std::size_t>(out - first);
-      out = first;
-      model_.form.for_each_pretoken(word, made_, [&](Bytes pretoken) {
-        double sum = 0;
-        out += path_.at(sum, pretoken, out);
-      });
-      return static_cast<std::size_t>(out - first);
+      parts_.take({&word, 1});
+      return solve_prepared(0, out);
     }
     const void* slot_of(std::uint64_t) const { return nullptr; }
 
    private:
-    const Model& model_;
-    BestPath<double> path_;
     PartSolver<double, DocumentForm> parts_;
-    std::vector<Byte> made_;
+    const DocumentForm& form_;
   };
 
   SplitWords split_words() const { return words_of(WordCut::AtWhiteSpace); }
@@ -63,7 +58,7 @@ class DocumentUnigram {
 
   template <class Worker, class Output>
   void encode(Worker& worker, SplitWords split, const Text& text, Reading, Output& output) const {
-    Roomy<Worker, Output> roomy{output, worker.solver().model().form.most_made_per_byte()};
+    Roomy<Worker, Output> roomy{output, worker.solver().form().most_made_per_byte()};
     worker.encode(split, text, roomy);
     output = roomy.output;
   }

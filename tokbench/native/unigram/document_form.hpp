@@ -10,10 +10,11 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <optional>
 
 #include "common/texts.hpp"
-#include "normalization/certain_cuts.hpp"
+#include "normalization/character_table.hpp"
+#include "normalization/normalizer.hpp"
 
 namespace tokbench {
 
@@ -23,9 +24,8 @@ class DocumentForm {
   enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown };
 
   // `joining` has one for each of 0x110000 code points. Where words are what stands between spaces, other white space is to be
-  // `Unknown`, and ▁ as well. `pieces` are all that are found in text. Throws std::invalid_argument for a table that does not
-  // keep words apart.
-  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, std::span<const std::string_view> pieces)
+  // `Unknown`, and ▁ as well. Throws std::invalid_argument for a table that does not keep words apart.
+  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces)
       : map_(std::move(map)), joining_(std::move(joining)) {
     if (joining_.size() != kCodePoints) throw std::invalid_argument("there must be a number for each code point");
     for (const Byte byte : {Byte{' '}, Byte{'\t'}, Byte{'\n'}, Byte{'\r'}}) {
@@ -43,16 +43,20 @@ class DocumentForm {
       pairs_.push_back(pair_of(code_point_at(key.data(), end).value, code_point_at(second, end).value));
     });
     std::ranges::sort(pairs_);
-    cut_between(pieces);
   }
 
-  // Of words, for their parts (part_solver.hpp).
-  const CertainCuts* cuts() const { return cuts_.get(); }
-  bool puts_space_in_front_of_words() const { return true; }
-  void normalize_part(Bytes part, NormalizedText& out) const {
-    out.bytes.clear();
-    if (part.front() == ' ') out.bytes.assign(kMark.begin(), kMark.end());
-    append_normal(part.front() == ' ' ? part.subspan(1) : part, out.bytes);
+  // The characters that become others, and those but the space that bound pre-tokens.
+  std::optional<std::vector<std::uint32_t>> rewritten() const {
+    std::vector<std::uint32_t> all{0};  // no key with a NUL is known
+    for (std::uint32_t one = 0; one < kBehindWhite; ++one) {
+      Byte bytes[4];
+      if (one != ' ' && white_length({bytes, write_character(one, bytes)}, 0, bytes_of(one)) != 0) all.push_back(one);
+    }
+    map_.for_each_key([&](Bytes key, Bytes) {
+      const CodePoint character = code_point_at(key.data(), key.data() + key.size());
+      if (character.length == key.size()) all.push_back(character.value);
+    });
+    return all;
   }
 
   // The most bytes that are made of a word, for each of its own: with ▁ in front of what may be one byte.
@@ -66,9 +70,14 @@ class DocumentForm {
     return std::ranges::none_of(Bytes(static_cast<const Byte*>(text.data), text.size), [](Byte byte) { return byte >= 0x80; });
   }
 
-  // Calls use(bytes) for each pre-token of a word that stands between white space. They are gone with the next call.
+  // Each pre-token has a sum of scores of its own.
+  static constexpr bool kTextsAreAlone = true;
+  static constexpr bool puts_space_in_front_of_words() { return true; }
+
+  // Calls use(bytes) for each pre-token of a word that stands between white space.
   template <class Use>
-  void for_each_pretoken(Bytes word, std::vector<Byte>& made, Use use) const {
+  void for_each_text(Bytes word, NormalizedText& normal, Use use) const {
+    std::vector<Byte>& made = normal.bytes;
     made.clear();
     append_normal(word, made);
     // Parts between white space, each with room for ▁ in front of it where it has none.
@@ -111,23 +120,6 @@ class DocumentForm {
       made.insert(made.end(), put.begin(), put.end());
       p += length;
     }
-  }
-
-  // A character that is white space, or becomes some, ends a pre-token.
-  void cut_between(std::span<const std::string_view> pieces) {
-    const Normalizer normalizer(map_, Symbols(), {true, true, true, false});
-    auto cuts = std::make_shared<CertainCuts>(normalizer, pieces, pieces, true);
-    if (!cuts->cuts() || !cuts->takes_space_in_front()) return;
-    for (std::uint32_t one = 0; one < kBehindWhite; ++one) {
-      Byte bytes[4];
-      if (one != ' ' && white_length({bytes, write_character(one, bytes)}, 0, bytes_of(one)) != 0) cuts->set_apart(one);
-    }
-    map_.for_each_key([&](Bytes key, Bytes made) {
-      bool has_white = false;
-      for (std::size_t i = 0; i < made.size(); ++i) has_white |= white_length(made, i, made.size()) != 0;
-      if (has_white) cuts->set_apart(code_point_at(key.data(), key.data() + key.size()).value);
-    });
-    cuts_ = std::move(cuts);
   }
 
   static std::uint32_t bytes_of(std::uint32_t code_point) {
@@ -202,7 +194,6 @@ class DocumentForm {
   }
 
   CharacterMap map_;
-  std::shared_ptr<const CertainCuts> cuts_;
   std::vector<std::uint8_t> joining_;
   std::vector<std::uint64_t> pairs_;  // of characters that a key begins with
   std::size_t growth_ = 1;

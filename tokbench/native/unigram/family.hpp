@@ -7,7 +7,6 @@
 
 #include <atomic>
 
-#include "best_path.hpp"
 #include "encoding/encoder.hpp"
 #include "normal_form.hpp"
 #include "part_solver.hpp"
@@ -34,53 +33,43 @@ class UnigramFamily {
 
   class Solver {
    public:
-    explicit Solver(const Model& model) : model_(model), path_(model.pieces), parts_(model.pieces, model.form, path_) {}
+    explicit Solver(const Model& model) : model_(model), ahead_(model.pieces, model.form), alone_(model.pieces, model.form) {}
 
     const Model& model() const { return model_; }
 
-    // As a word is remembered.
-    std::size_t solve(Bytes word, std::uint64_t, Id* out) {
-      if (word.size() <= kMostRemembered) {
-        const std::size_t count = remembered(word, out);
-        if (count != 0) return count;
-      }
+    // As words are remembered: where no sum is told for which it stays so, 0 alone.
+    void prepare(std::span<const Bytes> words) { ahead_.take(words); }
+    std::size_t solve_prepared(std::size_t number, Id* out) {
+      last_ = number;
+      if (const std::size_t count = ahead_.remembered(number, out); count != 0) return count;
       out[0] = 0;
       return 1;
     }
+    std::size_t solve(Bytes word, std::uint64_t, Id* out) {
+      prepare({&word, 1});
+      return solve_prepared(0, out);
+    }
     const void* slot_of(std::uint64_t) const { return nullptr; }
 
-    // What it becomes behind a sum, which becomes the one behind it.
+    // What the last one that was solved becomes behind a sum, which becomes the one behind it.
+    std::size_t solve_last_behind(Real& sum, Id* out) { return ahead_.behind(sum, last_, out); }
+    // The same of any word.
     std::size_t solve_behind(Real& sum, Bytes word, Id* out) {
-      Real by_parts = sum;
-      if (Id* end = out; parts_.solve_behind(by_parts, word, end)) {
-        sum = by_parts;
-        return static_cast<std::size_t>(end - out);
-      }
-      model_.form.normalize_word(word, normal_);
-      return path_.at(sum, normal_.bytes, out);
+      alone_.take({&word, 1});
+      return alone_.behind(sum, 0, out);
     }
 
     // The same of a text that is not cut.
     std::size_t solve_text(Bytes text, Id* out) {
       Real sum = 0;
       model_.form.normalize_text(text, normal_);
-      return path_.at(sum, normal_.bytes, out);
+      return alone_.text_behind(sum, normal_.bytes, out);
     }
 
    private:
-    // 0 where no sum is told for which it stays so.
-    std::size_t remembered(Bytes word, Id* out) {
-      if (const auto told = parts_.remembered(word, out)) return *told;
-      model_.form.normalize_word(word, normal_);
-      const std::size_t count = path_.anywhere(normal_.bytes, out);
-      return count != 0 && packed::level_of(out[0]) == 0 ? 0 : count;
-    }
-
-    static constexpr std::size_t kMostRemembered = 1024;  // bytes; the word store takes no longer ones
-
     const Model& model_;
-    BestPath<Real> path_;
-    PartSolver<Real, Form> parts_;
+    PartSolver<Real, Form> ahead_, alone_;
+    std::size_t last_ = 0;
     NormalizedText normal_;
   };
 
@@ -105,7 +94,8 @@ class UnigramFamily {
       output.use(worker.solver().solve_text(utf8, output.room(worker, form.most_made(utf8.size()))));
       return output.end();
     }
-    Adding<Worker, Output> adding{&worker, output};
+    const auto step = static_cast<std::size_t>(worker.solver().model().pieces.largest_step()) + 2;
+    Adding<Worker, Output> adding{&worker, output, step};
     const Bytes rest = puts_space_in_front_ ? encode_first(worker, utf8, adding) : utf8;
     if (!rest.empty()) worker.encode(split, rest, adding);
     output = adding.output;
@@ -115,65 +105,103 @@ class UnigramFamily {
 
  private:
   // Takes the words of a text with what is remembered of them, and gives ids to an output.
+  //
+  // To add up scores word by word would wait for each sum, and for how many ids a word has. Where ids are written, they wait as
+  // they are remembered while a bound of the sum is enough to be certain of them; then they are added up together.
   template <class Worker, class Output>
   struct Adding {
     Worker* worker;
     Output output;
-    Real sum = 0;
+    std::size_t step;  // more than any token adds to the amount of the sum
+    Real sum = 0;      // behind all words, but for those that wait
+    Id* waiting = nullptr;
+    std::size_t bound = 0;  // of the sum, with them
     Bytes word{};
     Id* unseen = nullptr;
     std::uint64_t words = 0, doubtful = 0;
 
-    void begin(std::size_t most) { output.begin(most * most_per_byte()); }
+    void begin(std::size_t most) {
+      output.begin(most * most_per_byte());
+      if constexpr (kWrites) waiting = output.out;
+    }
     void begin_word(const TextWord& next) {
       word = next.bytes();
       ++words;
     }
     void put(const WordEntry& entry) {
       if (entry.count() == 0) return;
-      if (!is_certain(entry.few()[0])) return put_anew();
-      add({entry.few(), entry.count()});
-      if constexpr (kWrites) {
-        Id* const first = output.out;
-        output.put(entry);
-        for (std::size_t i = 0; i < WordEntry::kMaxIds; ++i) first[i] &= packed::kIdMask;
-      } else {
-        output.put(entry);
-      }
+      const Id* const few = entry.few();
+      if (!is_certain(few[0])) [[unlikely]] return put_anew();
+      if constexpr (!kWrites) add({few, entry.count()});
+      output.put(entry);
+      let_wait(entry.count(), {few, WordEntry::kMaxIds});
     }
     void put(std::span<const Id> numbers) {
-      if (!is_certain(numbers[0])) return put_anew();
-      add(numbers);
-      if constexpr (kWrites) {
-        for (const Id number : numbers) *output.out++ = packed::id_of(number);
-      } else {
-        output.put(numbers);
-      }
+      if (!is_certain(numbers[0])) [[unlikely]] return put_anew();
+      if constexpr (!kWrites) add(numbers);
+      output.put(numbers);
+      let_wait(numbers.size(), numbers);
     }
     Id* room(Worker& its, std::size_t size) { return unseen = output.room(its, size * most_per_byte()); }
     void use(std::size_t count) {
       if (count == 0) return;
-      if (!is_certain(unseen[0])) return put_anew();
-      add({unseen, count});
-      for (std::size_t i = 0; i < count; ++i) unseen[i] = packed::id_of(unseen[i]);
-      output.use(count);
+      if (is_certain(unseen[0])) {
+        if constexpr (!kWrites) add({unseen, count});
+        output.use(count);
+        return let_wait(count, {unseen, count});
+      }
+      ++doubtful;
+      output.use(worker->solver().solve_last_behind(sum, output.room(*worker, word.size() * most_per_byte())));
+      begin_to_wait();
     }
-    void end() { output.end(); }
+    void end() {
+      add_waiting();
+      output.end();
+    }
 
    private:
     static constexpr bool kWrites = requires(Output& o) { o.out; };
 
+    const UnigramModel<Real>& pieces() const { return worker->solver().model().pieces; }
     std::size_t most_per_byte() const { return worker->solver().model().form.most_made(1); }
-    bool is_certain(Id number) const {
-      return static_cast<double>(std::abs(sum)) < static_cast<double>(kSteadyBelow<Real>[packed::level_of(number)]);
+
+    bool is_certain(Id number) {
+      const Real below = kSteadyBelow<Real>[packed::level_of(number)];
+      if constexpr (kWrites) {
+        if (bound < static_cast<std::size_t>(below)) [[likely]] return true;
+        add_waiting();
+      }
+      return std::abs(sum) < below;
     }
+
+    // So many ids; of an entry, what is behind them is 0.
+    void let_wait(std::size_t count, std::span<const Id> numbers) {
+      for (const Id number : numbers) count += packed::unknown_of(number);
+      bound += count * step;
+    }
+
     void add(std::span<const Id> numbers) {
-      for (const Id number : numbers) sum = worker->solver().model().pieces.added(sum, number);
+      for (const Id number : numbers) sum = pieces().added(sum, number & ~packed::kLevelMask);
     }
+    void add_waiting() {
+      if constexpr (kWrites) {
+        for (; waiting != output.out; ++waiting) {
+          sum = pieces().added(sum, *waiting & ~packed::kLevelMask);
+          *waiting = packed::id_of(*waiting);
+        }
+      }
+      begin_to_wait();
+    }
+    void begin_to_wait() {
+      if constexpr (kWrites) waiting = output.out;
+      bound = static_cast<std::size_t>(std::abs(sum)) + 1;
+    }
+
     void put_anew() {
       ++doubtful;
       Id* const ids = output.room(*worker, word.size() * most_per_byte());
       output.use(worker->solver().solve_behind(sum, word, ids));
+      begin_to_wait();
     }
   };
 

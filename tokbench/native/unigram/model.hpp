@@ -5,11 +5,13 @@
 #include <limits>
 #include <optional>
 
-#include "piece_tree.hpp"
+#include "part_cuts.hpp"
+#include "piece_automaton.hpp"
 
 namespace tokbench {
 
 inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // ▁
+inline constexpr std::uint32_t kMark = 0x2581;
 
 // How ids are remembered with a word: what its sum of scores needs, in one number each.
 //
@@ -41,9 +43,13 @@ template <class Real>
 class UnigramModel {
  public:
   using Rules = UnigramRules<Real>;
-  using Tree = PieceTree<Real>;
+  using Automaton = PieceAutomaton<Real>;
+  using Piece = typename Automaton::Piece;
+  static constexpr typename Automaton::Number kRewritten = 0xFFFFFFFFu;
 
-  UnigramModel(std::vector<typename Tree::Piece> pieces, const Rules& rules) : rules_(rules), tree_((check(pieces), pieces)) {
+  // Of words of which no character is `rewritten` before pieces are looked for; of all others where that is not told.
+  UnigramModel(std::vector<Piece> pieces, const Rules& rules, const std::optional<std::vector<std::uint32_t>>& rewritten)
+      : rules_(rules), automaton_((check(pieces), pieces), rules.unknown, rules.unknown_score) {
     Id most = rules.unknown;
     for (const auto& piece : pieces) most = std::max(most, piece.id);
     if (rules.has_byte_fallback) most = std::max(most, *std::ranges::max_element(rules.bytes));
@@ -56,10 +62,25 @@ class UnigramModel {
       has_doubtful_unknown_ |= piece.id == rules.unknown;
     }
     has_doubtful_unknown_ |= rules.looks_up_unknown && rules.has_byte_fallback;
+    const std::uint32_t mark[] = {automaton_.number_of(kMark)};
+    if (!rewritten || automaton_.find(mark) == Automaton::kNone) return;
+    raw_numbers_ = automaton_.numbers();
+    raw_numbers_.at(' ') = mark[0];
+    raw_numbers_.at(kMark) = raw_numbers_.at(CodePoint::kNoCharacter) = kRewritten;
+    for (const std::uint32_t one : *rewritten) raw_numbers_.at(one) = kRewritten;
+    std::vector<std::string_view> texts;
+    texts.reserve(pieces.size());
+    for (const Piece& piece : pieces) texts.push_back(piece.text);
+    part_cuts_ = PartCuts(texts);
   }
 
   const Rules& rules() const { return rules_; }
-  const Tree& tree() const { return tree_; }
+  const Automaton& automaton() const { return automaton_; }
+
+  // The number of a character as it stands in a word, where a space is ▁; kRewritten of one that may become others.
+  typename Automaton::Number raw_number_of(std::uint32_t code_point) const { return raw_numbers_[code_point]; }
+
+  const PartCuts& part_cuts() const { return part_cuts_; }
 
   // The largest amount that a token adds to a sum.
   Real largest_step() const { return largest_step_; }
@@ -76,14 +97,16 @@ class UnigramModel {
   }
 
  private:
-  static void check(const std::vector<typename Tree::Piece>& pieces) {
+  static void check(const std::vector<Piece>& pieces) {
     for (const auto& piece : pieces) {
       if (!std::isfinite(piece.score)) throw std::invalid_argument("a score is no number");
     }
   }
 
   Rules rules_;
-  Tree tree_;
+  Automaton automaton_;
+  CharacterTable<typename Automaton::Number> raw_numbers_{kRewritten};
+  PartCuts part_cuts_;
   Real largest_step_ = 0;
   bool has_doubtful_unknown_ = false;
   std::vector<Real> scores_;  // of each id; 0 where the piece is found in no text

@@ -2,16 +2,31 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <string_view>
 
-#include "normalization/certain_cuts.hpp"
 #include "model.hpp"
+#include "normalization/normalizer.hpp"
 #include "word_lookup.hpp"
 
 namespace tokbench {
 
 inline std::string_view characters_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// The characters of which one is in each text that a table changes: those that are keys, and of longer keys all but the first.
+// None where some key is no whole characters.
+inline std::optional<std::vector<std::uint32_t>> characters_in_keys(const CharacterMap& map) {
+  std::vector<std::uint32_t> all{0};  // keys with a NUL are not known
+  bool are_whole = true;
+  map.for_each_key([&](Bytes key, Bytes) {
+    for (std::size_t at = 0; at < key.size();) {
+      const CodePoint character = code_point_at(key.data() + at, key.data() + key.size());
+      are_whole &= character.value != CodePoint::kNoCharacter;
+      if (at != 0 || character.length == key.size()) all.push_back(character.value);
+      at += character.length;
+    }
+  });
+  return are_whole ? std::optional(std::move(all)) : std::nullopt;
+}
 
 // The normalised text is cut into words where ▁ begins a run of it: no piece is to reach across, and no character, key or
 // symbol of the text that it is made of.
@@ -45,18 +60,17 @@ class NormalForm {
     } else if (!makes_spaces || !has_long_runs) {
       cut_ = WordCut::BeforeSpaces;
     }
-    if (cut_ == WordCut::Nowhere) return;
-    auto cuts = std::make_shared<CertainCuts>(normalizer_, pieces, pieces, true);
-    if (cuts->cuts() && cuts->takes_space_in_front()) cuts_ = std::move(cuts);
   }
 
   WordCut cut() const { return cut_; }
   bool puts_space_in_front() const { return cut_ == WordCut::BeforeSpaces && normalizer_.options().add_dummy_prefix; }
 
-  // Of words, for their parts (part_solver.hpp).
-  const CertainCuts* cuts() const { return cuts_.get(); }
+  // One sum of scores runs through all words.
+  static constexpr bool kTextsAreAlone = false;
+
+  // The characters of which some key of the table has to do with each text that it changes; none where keys are not characters.
+  std::optional<std::vector<std::uint32_t>> rewritten() const { return characters_in_keys(normalizer_.map()); }
   bool puts_space_in_front_of_words() const { return cut_ != WordCut::BeforeSpaces; }
-  void normalize_part(Bytes part, NormalizedText& out) const { normalizer_.normalize(part, {false, false}, out); }
 
   // The most bytes that are made of a text, for each of its own.
   std::size_t most_made(std::size_t size) const { return size * growth_ + kSpaceMark.size(); }
@@ -70,9 +84,11 @@ class NormalForm {
     normalizer_.normalize(text, {true, true}, out);
   }
 
-  void normalize_word(Bytes word, NormalizedText& out) const {
+  template <class Use>
+  void for_each_text(Bytes word, NormalizedText& normal, Use use) const {
     const bool is_alone = cut_ != WordCut::BeforeSpaces;
-    normalizer_.normalize(word, {is_alone, is_alone}, out);
+    normalizer_.normalize(word, {is_alone, is_alone}, normal);
+    use(normal.bytes);
   }
 
  private:
@@ -93,7 +109,6 @@ class NormalForm {
   }
 
   Normalizer normalizer_;
-  std::shared_ptr<const CertainCuts> cuts_;
   WordCut cut_ = WordCut::Nowhere;
   std::size_t growth_ = kSpaceMark.size();  // a space becomes ▁
 };

@@ -1,186 +1,208 @@
-// Words → pieces by their parts: what stands between two places where no piece reaches across (normalization/certain_cuts.hpp).
+// New words of a batch → pieces, by their parts (part_cuts.hpp).
 //
 // Parts come back in words that are new: "(foo" and "foo," have one. The short ones of a thread are remembered in a table of a
-// fixed size, where a new one takes the place of another. A part that no key of the character map has to do with is not
-// normalised, and characters that are in no piece are not looked for.
+// fixed size, where a new one takes the place of another. Those that are not there are looked at side by side (walked_texts.hpp).
+// Words with characters that are rewritten before pieces are looked for are normalised, and are one part.
 #pragma once
 
-#include <optional>
-
 #include "best_path.hpp"
+#include "common/word_key.hpp"
 #include "common/zeroed_table.hpp"
 #include "encoding/whole_tokens.hpp"
-#include "normalization/certain_cuts.hpp"
 
 namespace tokbench {
 
 // `Form` says what a word is to its pieces:
 //
-//   cuts()                           where it is cut; nullptr for nowhere
-//   puts_space_in_front_of_words()   whether it is cut behind one more space
-//   normalize_part(part, out)        what a part that is altered becomes
+//   puts_space_in_front_of_words()      whether it is cut behind one more space
+//   kTextsAreAlone                      whether the sum begins at 0 with each text that a word becomes
+//   for_each_text(word, normal, use)    calls use(text) for each, with room for it
 template <class Real, class Form>
 class PartSolver {
  public:
-  PartSolver(const UnigramModel<Real>& model, const Form& form, BestPath<Real>& path) : model_(model), form_(form), path_(path) {}
+  PartSolver(const UnigramModel<Real>& model, const Form& form) : model_(model), form_(form), path_(model), texts_(model) {}
 
-  // Writes the ids of a word as they are remembered (model.hpp), at most one for each byte of its normal form; returns how many:
-  // 0 where they stay the same below no sum, and none where its parts do not tell.
-  std::optional<std::size_t> remembered(Bytes word, Id* out) {
+  // Takes words, which stay where they are, in the place of those before.
+  void take(std::span<const Bytes> words) {
+    parts_.clear();
+    words_.clear();
+    texts_.clear();
+    for (const Bytes word : words) cut(word);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (!std::ranges::all_of(parts_of(i), [this](Part& part) { return find(part); })) normalize(i, words[i]);
+    }
+    texts_.walk();
+  }
+
+  // Writes the ids of one of them as they are remembered (model.hpp), at most one for each byte of its normal form; returns how
+  // many: 0 where they stay the same below no sum.
+  std::size_t remembered(std::size_t word, Id* out) {
     Id* const first = out;
     std::size_t tokens = 0;
     Id level = kLevels - 1;
-    const bool is_told = for_each_solved(word, [&](const Found& part) {
-      if (level == 0) return true;
-      if (part.is_foreign) {
-        if (part.characters > packed::kMostUnknown || model_.has_doubtful_unknown()) level = 0;
-        if (level == 0) return true;
-        Id* const first_of_part = out;
-        out = write_foreign(part, out);
-        *first_of_part |= static_cast<Id>(part.characters) << packed::kUnknownShift;
-        tokens += part.characters;
-        return true;
-      }
-      level = std::min<Id>(level, packed::level_of(part.ids[0]));
-      for (const Id id : part.ids) {
+    const auto unknown_score = static_cast<double>(model_.rules().unknown_score);
+    for (Part& part : parts_of(word)) {
+      if (part.count == 0 && static_cast<double>(texts_[part.text].num_foreign) * std::abs(unknown_score) >= kMostExtent) return 0;
+      const std::span<const Id> ids = ids_of(part);
+      if (ids.empty()) continue;
+      level = std::min<Id>(level, packed::level_of(ids[0]));
+      if (level == 0) return 0;
+      for (const Id id : ids) {
         *out++ = id & ~packed::kLevelMask;
         tokens += std::max<std::size_t>(packed::unknown_of(id), 1);
       }
-      return true;
-    });
-    if (!is_told) return std::nullopt;
-    if (level == 0 || out == first || static_cast<double>(tokens) * static_cast<double>(model_.largest_step()) >= kMostExtent) return 0;
+    }
+    const bool is_one = words_[word].size == 1;
+    if (out == first || (!is_one && static_cast<double>(tokens) * static_cast<double>(model_.largest_step()) >= kMostExtent)) return 0;
     *first |= level << packed::kLevelShift;
     return static_cast<std::size_t>(out - first);
   }
 
-  // The ids of a word behind a sum, which becomes the one behind it; false where its parts do not tell.
-  bool solve_behind(Real& sum, Bytes word, Id*& out) {
-    const Real unknown_score = model_.rules().unknown_score;
-    return for_each_solved(word, [&](const Found& part) {
-      const double before = static_cast<double>(std::abs(sum));
-      if (part.is_foreign) {
-        const double most = before + static_cast<double>(part.characters) * std::abs(static_cast<double>(unknown_score));
-        if (most < static_cast<double>(kSteadyBelow<Real>[kLevels - 1])) {
-          for (std::size_t i = 0; i < part.characters; ++i) sum += unknown_score;
-          out = write_foreign(part, out);
-        } else {
-          out += path_.at(sum, part.raw, out);
-        }
-      } else if (before < static_cast<double>(kSteadyBelow<Real>[packed::level_of(part.ids[0])])) {
-        for (const Id id : part.ids) {
-          sum = model_.added(sum, id & ~packed::kLevelMask);
-          *out++ = packed::id_of(id);
-        }
-      } else {
-        out += path_.at(sum, normal_of(part), out);
+  // The ids behind a sum, which becomes the one behind them.
+  std::size_t behind(Real& sum, std::size_t word, Id* out) {
+    Id* const first = out;
+    for (Part& part : parts_of(word)) {
+      if (Form::kTextsAreAlone && part.raw.empty()) sum = 0;
+      const std::span<const Id> ids = ids_of(part);
+      if (ids.empty()) continue;
+      const bool is_certain = static_cast<double>(std::abs(sum)) < static_cast<double>(kSteadyBelow<Real>[packed::level_of(ids[0])]);
+      if (!is_certain) {
+        out += behind_anew(sum, part, out);
+        continue;
       }
-      return true;
-    });
+      for (const Id id : ids) {
+        sum = model_.added(sum, id & ~packed::kLevelMask);
+        *out++ = packed::id_of(id);
+      }
+    }
+    return static_cast<std::size_t>(out - first);
+  }
+
+  // The same of a normalised text, whatever words were taken.
+  std::size_t text_behind(Real& sum, Bytes text, Id* out) {
+    WalkedTexts<Real> alone(model_);
+    alone.add(text);
+    alone.walk();
+    return path_.behind(sum, alone[0], out);
   }
 
  private:
   static constexpr std::size_t kRememberedParts = 1 << 15;  // 1 MiB
+  static constexpr std::size_t kMostCut = 1 << 12;  // bytes of a word that is cut: of longer ones, parts would take much memory
   static constexpr std::size_t kMostIds = 4;
-  static constexpr unsigned kCountShift = 60;
+  static constexpr unsigned kLengthShift = 56, kMarkShift = 60, kCountShift = 61;
+  static constexpr std::uint64_t kCountMask = ~std::uint64_t{0} << kCountShift;
 
-  // A short part with its ids: its key, and above the length in it the number of ids.
+  // A short part with its ids: its key, and above the length in it whether there is ▁ in front, and the number of ids.
   struct Entry {
     std::uint64_t low, high;
     Id ids[kMostIds];
   };
 
-  struct Found {
-    Bytes raw;
-    std::span<const Id> ids;  // as they are remembered; of a foreign part none
-    std::size_t characters;
-    bool is_foreign, is_altered;
-    WordKey key;   // of a short one
+  struct Part {
+    Bytes raw;  // none where it is normalised
+    bool has_mark;
+    WordKey key;  // of a short one
     Entry* entry;  // where it may be
+    std::size_t count;  // of ids that were found there
+    Id ids[kMostIds];
+    std::size_t text;  // among those that are walked, where none were
   };
 
-  template <class Use>
-  bool for_each_solved(Bytes word, Use use) {
-    const CertainCuts* const cuts = form_.cuts();
-    if (cuts == nullptr) return false;
-    const std::size_t size_of_prefix = form_.puts_space_in_front_of_words() ? 1 : 0, size = word.size() + size_of_prefix;
-    if (copy_.size() < size + kKeyPadding) copy_.resize(size + kKeyPadding);
-    copy_[0] = ' ';
-    std::memcpy(copy_.data() + size_of_prefix, word.data(), word.size());
-    found_.clear();
-    if (!cuts->for_each_part(copy_.data(), copy_.data() + size, [this](const CertainCuts::Part& part) { return find(part); })) return false;
-    return std::ranges::all_of(found_, [&](Found& part) {
-      if (!part.is_foreign) part.ids = ids_of(part);
-      return use(part);
-    });
+  struct Word {
+    std::size_t first, size;
+  };
+
+  std::span<Part> parts_of(std::size_t word) { return std::span(parts_).subspan(words_[word].first, words_[word].size); }
+
+  // The entries where parts may be are on the way from memory while other parts are looked for.
+  void cut(Bytes word) {
+    const Byte* const end = word.data() + word.size();
+    const std::size_t first = parts_.size();
+    bool has_mark = form_.puts_space_in_front_of_words();
+    for (const Byte* p = word.data(); p != end; has_mark = false) {
+      const Byte* const stop = word.size() <= kMostCut ? model_.part_cuts().behind_part(p, end) : end;
+      Part part{{p, stop}, has_mark, {}, nullptr, 0, {}, 0};
+      if (part.raw.size() <= kShortWord) {
+        part.key = key_of(part.raw);
+        part.key.high |= std::uint64_t{has_mark} << kMarkShift;
+        part.entry = &table_[hash_of(part.key) >> 16 & (kRememberedParts - 1)];
+        prefetch(part.entry);
+      }
+      parts_.push_back(part);
+      p = stop;
+    }
+    words_.push_back({first, parts_.size() - first});
   }
 
-  // Where the ids of a part may be is on the way from memory while the next one is looked for.
-  bool find(const CertainCuts::Part& part) {
-    Found found{{part.start, part.stop}, {}, part.characters, part.is_foreign, part.is_altered, {}, nullptr};
-    if (!part.is_foreign && found.raw.size() <= kShortWord) {
-      found.key = short_key(part.start, found.raw.size());
-      found.entry = &parts_[hash_of(found.key) >> 16 & (kRememberedParts - 1)];
-      prefetch(found.entry);
+  // False where a character is rewritten.
+  bool find(Part& part) {
+    const Entry* const entry = part.entry;
+    if (entry != nullptr && entry->low == part.key.low && (entry->high & ~kCountMask) == part.key.high) {
+      part.count = entry->high >> kCountShift;
+      std::ranges::copy(entry->ids, part.ids);
+    } else {
+      part.text = texts_.size();
+      if (!texts_.add_raw(part.raw, part.has_mark)) return false;
     }
-    found_.push_back(found);
     return true;
   }
 
-  std::span<const Id> ids_of(const Found& part) {
-    if (part.entry == nullptr) return solved_anew(part);
-    Entry& entry = *part.entry;
-    const WordKey& key = part.key;
-    if (entry.low == key.low && (entry.high << (64 - kCountShift)) == (key.high << (64 - kCountShift))) {
-      return {entry.ids, static_cast<std::size_t>(entry.high >> kCountShift)};
-    }
-    const std::span<const Id> ids = solved_anew(part);
-    if (ids.size() <= kMostIds) {
-      entry = {key.low, key.high | std::uint64_t{ids.size()} << kCountShift, {}};
-      std::ranges::copy(ids, entry.ids);
-    }
-    return ids;
+  void normalize(std::size_t number, Bytes word) {
+    const std::size_t first = parts_.size();
+    form_.for_each_text(word, normal_, [this](Bytes text) {
+      parts_.push_back({{}, false, {}, nullptr, 0, {}, texts_.size()});
+      texts_.add(text);
+    });
+    words_[number] = {first, parts_.size() - first};
   }
 
-  std::span<const Id> solved_anew(const Found& part) {
-    const Bytes normal = normal_of(part);
-    if (ids_.size() < normal.size()) ids_.resize(normal.size());
-    return {ids_.data(), path_.anywhere(normal, ids_.data())};
+  std::span<const Id> ids_of(Part& part) {
+    if (part.count != 0) return {part.ids, part.count};
+    const WalkedText text = texts_[part.text];
+    if (const std::size_t most = text.stops.back() + kSpaceMark.size(); ids_.size() < most) ids_.resize(most * 2);
+    const std::size_t count = path_.anywhere(text, ids_.data());
+    if (part.entry != nullptr && count != 0 && count <= kMostIds) {
+      *part.entry = {part.key.low, part.key.high | std::uint64_t{count} << kCountShift, {}};
+      std::copy_n(ids_.data(), count, part.entry->ids);
+    }
+    return {ids_.data(), count};
   }
 
-  // A part as its pieces see it, until the next one is asked for.
-  Bytes normal_of(const Found& part) {
-    if (part.is_altered) {
-      form_.normalize_part(part.raw, normal_);
-      return normal_.bytes;
-    }
-    if (part.raw.front() != ' ') return part.raw;
-    normal_.bytes.clear();
-    std::size_t spaces = 0;
-    for (; spaces < part.raw.size() && part.raw[spaces] == ' '; ++spaces) {
-      normal_.bytes.insert(normal_.bytes.end(), kSpaceMark.begin(), kSpaceMark.end());
-    }
-    normal_.bytes.insert(normal_.bytes.end(), part.raw.begin() + static_cast<std::ptrdiff_t>(spaces), part.raw.end());
-    return normal_.bytes;
+  std::size_t behind_anew(Real& sum, const Part& part, Id* out) {
+    if (part.count == 0) return path_.behind(sum, texts_[part.text], out);
+    WalkedTexts<Real> alone(model_);
+    alone.add_raw(part.raw, part.has_mark);
+    alone.walk();
+    return path_.behind(sum, alone[0], out);
   }
 
-  // The ids of characters that are in no piece.
-  Id* write_foreign(const Found& part, Id* out) const {
-    const auto& rules = model_.rules();
-    if (!rules.has_byte_fallback) {
-      *out++ = rules.unknown;
+  // The key of a short part, of which nothing is read but itself.
+  static WordKey key_of(Bytes part) {
+    const std::size_t size = part.size();
+    const auto read = [&](auto word, std::size_t at) {
+      std::memcpy(&word, part.data() + at, sizeof word);
+      return std::uint64_t{word};
+    };
+    WordKey key{0, std::uint64_t{size} << kLengthShift};
+    if (size >= 8) {
+      key.low = read(std::uint64_t{}, 0);
+      if (size > 8) key.high |= read(std::uint64_t{}, size - 8) >> 8 * (16 - size);
+    } else if (size >= 4) {
+      key.low = read(std::uint32_t{}, 0) | read(std::uint32_t{}, size - 4) << 8 * (size - 4);
     } else {
-      for (const Byte byte : part.raw) *out++ = rules.bytes[byte];
+      key.low = read(Byte{}, 0) | read(Byte{}, size / 2) << 8 * (size / 2) | read(Byte{}, size - 1) << 8 * (size - 1);
     }
-    return out;
+    return key;
   }
 
   const UnigramModel<Real>& model_;
   const Form& form_;
-  BestPath<Real>& path_;
-  ZeroedTable<Entry> parts_{kRememberedParts};
-  std::vector<Byte> copy_;
-  std::vector<Found> found_;
+  BestPath<Real> path_;
+  WalkedTexts<Real> texts_;
+  ZeroedTable<Entry> table_{kRememberedParts};
+  std::vector<Part> parts_;
+  std::vector<Word> words_;
   std::vector<Id> ids_;
   NormalizedText normal_;
 };

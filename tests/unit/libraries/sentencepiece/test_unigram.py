@@ -181,6 +181,30 @@ def test_unknown_characters_that_keys_of_two_make_are_one_piece(kernel: str) -> 
     check(proto, kernel, ["ki\u0300i\u0301a", "漢i\u0300", "i\u0300漢ki", "漢i"])
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_words_are_cut_into_parts_only_where_no_piece_crosses(kernel: str) -> None:
+    scores = {
+        "▁": -2,
+        "a": -3,
+        "b": -3,
+        "ab": -4,
+        "▁ab": -5,
+        ",": -2,
+        "(": -2.5,
+        "▁(": -3,
+        ",,": -3.5,
+        "'": -2,
+        "'b": -4,
+    }
+    proto = written([unknown(), *scored(scores)])
+    assert peer(proto).encode("(ab,,ab%%") == [8, 4, 9, 4, 0]  # '%' is unknown, and joins what follows
+    check(
+        proto,
+        kernel,
+        ["ab,ab (ab,,ab) a'b,a'b", "(ab,ab (ab", "ab%,%%(%ab", "%%ab", "ab,漢,漢漢(ab", "(" * 20 + "ab" * 20],
+    )
+
+
 # --- against the library ----------------------------------------------------------------------
 
 

@@ -1,0 +1,274 @@
+// The pieces of a vocabulary over their characters: all that end at a place of a text, in one walk through the text.
+//
+// A node stands for what some piece begins with. Reading a character leads to the longest such beginning that the text now ends
+// with: to the child by it, or to that of the node whose beginning is the longest one that this one ends with (its *link*), and
+// so on (Aho and Corasick 1975). The pieces that end there stand side by side, the longest first; where no piece is the last
+// character alone, the unknown token of one character is the last of them.
+//
+// Characters are numbered, from 1 on in the order of their code points; 0 are all that are in no piece. The child of a node is
+// where its base and the number lead, joined by exclusive or, if the node there has it for its parent.
+//
+// A walk waits for memory at each step, and no processor foretells where it goes. Texts are walked through side by side, without
+// a branch in a step, so that one of them goes on while another one waits.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "common/big_pages.hpp"
+#include "common/compiler.hpp"
+#include "encoding/id.hpp"
+#include "normalization/character_table.hpp"
+
+namespace tokbench {
+
+template <class Real>
+class PieceAutomaton {
+ public:
+  static constexpr Id kNone = 0xFFFFFFFFu;
+
+  struct Piece {
+    std::string_view text;
+    Id id;
+    Real score;
+  };
+
+  // The number of a character, of those that the pieces have.
+  using Number = std::uint32_t;
+  // A node, by where it is.
+  using Place = std::uint32_t;
+  // A piece that ends at a place, or the unknown token of one character.
+  struct Ending {
+    Real score;
+    Id id;
+    std::uint32_t bits;
+
+    std::uint32_t length() const { return bits & ~kIsLast; }  // in characters
+    bool is_last() const { return (bits & kIsLast) != 0; }
+  };
+
+  // Pieces of any order; none empty, none twice. Throws std::invalid_argument, and std::length_error for pieces that end in one
+  // another so often that they would take too much memory.
+  PieceAutomaton(std::vector<Piece> pieces, Id unknown, Real unknown_score) : endings_{{unknown_score, unknown, 1 | kIsLast}} {
+    std::ranges::sort(pieces, {}, &Piece::text);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (pieces[i].text.empty()) throw std::invalid_argument("a piece is empty");
+      if (i > 0 && pieces[i].text == pieces[i - 1].text) throw std::invalid_argument("a piece occurs twice");
+    }
+    most_endings_ = kEndingsPerPiece * pieces.size() + kFirstEndings;
+    number_characters(pieces);
+    grow(pieces);
+  }
+
+  Number number_of(std::uint32_t code_point) const { return numbers_[code_point]; }
+  const CharacterTable<Number>& numbers() const { return numbers_; }
+  const Ending& ending(std::uint32_t number) const { return endings_[number]; }
+
+  // A text, as a part of the numbers of all.
+  struct Walk {
+    std::size_t at, stop;
+    Place place = kRoot;
+  };
+
+  // Writes for each character the number of the longest piece that ends with it; the others are behind that, up to the last. The
+  // walks are used up.
+  void walk(std::span<Walk> walks, const Number* numbers, std::uint32_t* endings) const {
+    std::size_t left = 0;
+    for (const Walk& walk : walks) {
+      if (walk.at != walk.stop) walks[left++] = walk;
+    }
+    while (left != 0) {
+      for (std::size_t i = 0; i < left;) {
+        step(walks[i], numbers, endings);
+        if (walks[i].at != walks[i].stop) {
+          ++i;
+        } else {
+          walks[i] = walks[--left];
+        }
+      }
+    }
+  }
+
+  // Calls use(number of an ending, characters) for each piece that stands at the beginning of some numbers, the shortest first.
+  template <class Use>
+  void for_each_at(std::span<const Number> numbers, Use use) const {
+    Place place = kRoot;
+    for (std::uint32_t length = 1; length <= numbers.size(); ++length) {
+      if ((place = child(place, numbers[length - 1])) == kRoot) return;
+      if (ends_piece(place, length)) use(nodes_[place].endings, length);
+    }
+  }
+
+  // The id of the piece of these characters; kNone where there is none.
+  Id find(std::span<const Number> numbers) const {
+    Place place = kRoot;
+    for (const Number number : numbers) {
+      if ((place = child(place, number)) == kRoot) return kNone;
+    }
+    return ends_piece(place, static_cast<std::uint32_t>(numbers.size())) ? endings_[nodes_[place].endings].id : kNone;
+  }
+
+ private:
+  static constexpr std::uint32_t kIsLast = 1u << 31;
+  static constexpr Place kRoot = 0, kNoParent = 0xFFFFFFFFu;
+  static constexpr std::size_t kSmallestBlock = 256;
+  static constexpr std::size_t kMostNodes = std::size_t{1} << 22;
+  static constexpr std::size_t kEndingsPerPiece = 16, kFirstEndings = 1 << 16;
+
+  struct Node {
+    Place base = 0;
+    Place parent = kNoParent;  // of a free one, and of the root, none
+    Place link = kRoot;
+    std::uint32_t endings = 0;
+  };
+
+  // Pieces that begin with what a node stands for, in `bytes` and in characters.
+  struct Range {
+    std::size_t first, behind, bytes;
+    std::uint32_t length;
+    Place place;
+  };
+
+  // A node, with the piece that it is.
+  struct Added {
+    Place place;
+    Number number;
+    const Piece* piece;
+  };
+
+  Place child(Place place, Number number) const {
+    const Place next = nodes_[place].base ^ number;
+    return nodes_[next].parent == place ? next : kRoot;
+  }
+
+  // To the child by the next character; where there is none, along the link; and past the character where that is not possible.
+  TOKBENCH_ALWAYS_INLINE void step(Walk& walk, const Number* numbers, std::uint32_t* endings) const {
+    const Node& node = nodes_[walk.place];
+    const Place next = node.base ^ numbers[walk.at];
+    const bool is_child = nodes_[next].parent == walk.place, is_root = walk.place == kRoot;
+    const std::uint32_t if_child = 0u - static_cast<std::uint32_t>(is_child);
+    const std::uint32_t ending = nodes_[next].endings & if_child;
+    endings[walk.at] = ending;
+    prefetch(&endings_[ending]);
+    walk.place = (next & if_child) | (node.link & ~if_child);
+    walk.at += static_cast<std::size_t>(is_child | is_root);
+  }
+
+  // Whether the longest piece that ends at a node of so many characters is all that it stands for.
+  bool ends_piece(Place place, std::uint32_t length) const {
+    const std::uint32_t first = nodes_[place].endings;
+    return first != 0 && endings_[first].length() == length;
+  }
+
+  static CodePoint character_at(std::string_view text, std::size_t at) {
+    const auto* const first = reinterpret_cast<const Byte*>(text.data());
+    return code_point_at(first + at, first + text.size());
+  }
+
+  void number_characters(std::span<const Piece> pieces) {
+    for (const Piece& piece : pieces) {
+      for (std::size_t at = 0; at < piece.text.size();) {
+        const CodePoint character = character_at(piece.text, at);
+        if (character.value == CodePoint::kNoCharacter) throw std::invalid_argument("a piece is not UTF-8");
+        numbers_.at(character.value) = 1;
+        at += character.length;
+      }
+    }
+    Number last = 0;
+    for (std::uint32_t one = 0; one < CodePoint::kNoCharacter; ++one) {
+      if (numbers_[one] != 0) numbers_.at(one) = ++last;
+    }
+    block_size_ = std::bit_ceil(std::max<std::size_t>(std::size_t{last} + 1, kSmallestBlock));
+  }
+
+  // Beginnings of one another are made one after another, so that they are side by side in memory; and linked afterwards from
+  // short ones to long ones, as links lead to shorter ones.
+  void grow(std::span<const Piece> pieces) {
+    add_block();
+    std::vector<Range> ranges{{0, pieces.size(), 0, 0, kRoot}};
+    std::vector<std::vector<Added>> by_length;
+    std::vector<Number> numbers;
+    while (!ranges.empty()) {
+      auto [first, behind, bytes, length, place] = ranges.back();
+      ranges.pop_back();
+      if (first != behind && pieces[first].text.size() == bytes) ++first;
+      if (first == behind) continue;
+      const std::size_t first_child = ranges.size();
+      numbers.clear();
+      while (first != behind) {
+        const CodePoint character = character_at(pieces[first].text, bytes);
+        const std::string_view label = pieces[first].text.substr(bytes, character.length);
+        std::size_t next = first + 1;
+        while (next != behind && pieces[next].text.substr(bytes).starts_with(label)) ++next;
+        numbers.push_back(numbers_[character.value]);
+        ranges.push_back({first, next, bytes + character.length, length + 1, kRoot});
+        first = next;
+      }
+      // In the root's base nothing is joined: a character that begins pieces is where its number says.
+      if (place != kRoot) nodes_[place].base = base_for(numbers);
+      if (by_length.size() == length) by_length.emplace_back();
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        Range& range = ranges[first_child + i];
+        range.place = nodes_[place].base ^ numbers[i];
+        nodes_[range.place].parent = place;
+        const Piece& piece = pieces[range.first];
+        by_length[length].push_back({range.place, numbers[i], piece.text.size() == range.bytes ? &piece : nullptr});
+      }
+    }
+    for (std::uint32_t length = 1; length <= by_length.size(); ++length) {
+      for (const Added& added : by_length[length - 1]) link(added, length);
+    }
+  }
+
+  void link(const Added& added, std::uint32_t length) {
+    Node& node = nodes_[added.place];
+    for (Place shorter = node.parent; node.link == kRoot && shorter != kRoot;) {
+      shorter = nodes_[shorter].link;
+      node.link = child(shorter, added.number);
+    }
+    node.endings = nodes_[node.link].endings;
+    if (added.piece != nullptr) node.endings = add_ending({added.piece->score, added.piece->id, length}, node.endings);
+  }
+
+  void add_block() {
+    if (nodes_.size() + block_size_ > kMostNodes) throw std::length_error("the pieces have too many characters");
+    nodes_.resize(nodes_.size() + block_size_);
+  }
+
+  bool is_free(Place place) const { return place != kRoot && nodes_[place].parent == kNoParent; }
+
+  // A base from which all the numbers lead to free places. Nodes with many children leave places free for those with few.
+  Place base_for(std::span<const Number> numbers) {
+    for (Place& place = searched_to_[std::bit_width(numbers.size())];; ++place) {
+      if (place == nodes_.size()) add_block();
+      const Place base = place ^ numbers.front();
+      if (std::ranges::all_of(numbers, [&](Number number) { return is_free(base ^ number); })) return base;
+    }
+  }
+
+  // A piece in front of those that it ends in.
+  std::uint32_t add_ending(Ending ending, std::uint32_t shorter) {
+    const auto first = static_cast<std::uint32_t>(endings_.size());
+    if (ending.length() == 1) ending.bits |= kIsLast;
+    endings_.push_back(ending);
+    while (!endings_.back().is_last()) {
+      if (endings_.size() >= most_endings_) throw std::length_error("the pieces end in one another too often");
+      endings_.push_back(Ending(endings_[shorter++]));
+    }
+    return first;
+  }
+
+  CharacterTable<Number> numbers_{0};
+  std::size_t most_endings_ = 0;
+  std::size_t block_size_ = 0;
+  std::array<Place, 32> searched_to_{};  // for a base, by how many children there are
+  std::vector<Node, BigPages<Node>> nodes_;
+  std::vector<Ending> endings_;  // the unknown token, and what nodes have
+};
+
+}  // namespace tokbench
