@@ -142,6 +142,7 @@ def test_baselines_are_refused(run: Callable[..., Done], tmp_path: Path) -> None
     run("extend", "words", "text.txt", "--tokens", "5", "--out", "new").refused(1)
 
 
+@pytest.mark.slow
 def test_an_added_token_has_the_id_in_use_whatever_the_file_states(
     run: Callable[..., Done], tmp_path: Path
 ) -> None:

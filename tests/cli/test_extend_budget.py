@@ -53,7 +53,9 @@ def swapped_by_definition(budget: int) -> list[bytes]:
     return [tokens[made] for _, _, made in left.merges]
 
 
-@pytest.mark.parametrize("budget", [1, 6, 40])
+@pytest.mark.parametrize(
+    "budget", [pytest.param(1, marks=pytest.mark.slow), 6, pytest.param(40, marks=pytest.mark.slow)]
+)
 def test_what_stays_and_comes_is_what_the_definitions_say(
     run: Callable[..., Done], trained: Path, tmp_path: Path, budget: int
 ) -> None:

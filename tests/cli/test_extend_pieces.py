@@ -91,6 +91,7 @@ def test_a_character_is_learned_from_its_bytes(run: Callable[..., Done], text: P
     assert len(found) == 3
 
 
+@pytest.mark.slow
 def test_a_document_of_characters_learns_the_same(
     run: Callable[..., Done], text: Path, tmp_path: Path
 ) -> None:
@@ -130,6 +131,7 @@ def test_a_unigram_becomes_likelier(run: Callable[..., Done], text: Path, tmp_pa
     assert len(used) >= 8  # of those that only other words have, or characters on the way to them, few
 
 
+@pytest.mark.slow
 def test_a_unigram_document(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
     (tmp_path / "it.model").write_bytes(variant("unigram as t5").proto)
     run("convert", "-t", "it.model", "--to", "tokenizers", "--out", "document/tokenizer.json").good()
@@ -240,6 +242,7 @@ def test_what_else_a_model_holds_stays(run: Callable[..., Done], text: Path, tmp
     assert all(number != 4 for number, _ in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bpe as llama", "unigram", "wordpiece"])
 def test_a_budget_keeps_the_size(run: Callable[..., Done], text: Path, tmp_path: Path, name: str) -> None:
     if name == "wordpiece":

@@ -64,6 +64,7 @@ def test_a_model_of_bpe_keeps_its_symbols(run: Callable[..., Done], text: Path, 
     assert processor.encode("about the <sep>") == new.encode("about the <sep>")
 
 
+@pytest.mark.slow
 def test_a_document_of_characters(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
     (tmp_path / "it.model").write_bytes(variant("bpe as llama").proto)
     run("convert", "-t", "it.model", "--to", "tokenizers", "--out", "document/tokenizer.json").good()

@@ -55,6 +55,7 @@ def test_pieces_go_by_loss(run: Callable[..., Done], model: Path, tmp_path: Path
     assert done.json["proofs"]["segmentations"]["changed_pretokens"] > 0
 
 
+@pytest.mark.slow
 def test_a_document_stays_one(run: Callable[..., Done], model: Path, tmp_path: Path) -> None:
     run("convert", "-t", model, "--to", "tokenizers", "--out", "document/tokenizer.json").good()
     done = run(
@@ -67,6 +68,7 @@ def test_a_document_stays_one(run: Callable[..., Done], model: Path, tmp_path: P
     assert written(tmp_path / "new", "id_map.json") == written(tmp_path / "other", "id_map.json")
 
 
+@pytest.mark.slow
 def test_scripts_go_but_for_their_letters(run: Callable[..., Done], tmp_path: Path) -> None:
     variant("unigram").save(tmp_path / "mine")
     done = run("prune", "mine", "--script", "Cyrillic", "--out", "new").good()

@@ -70,6 +70,7 @@ def run(good: Path, folder: Path, *, seed: int, first: int, cases: int) -> list[
     return wrong
 
 
+@pytest.mark.slow
 def test_damaged_files(good: Path, tmp_path: Path) -> None:
     assert run(good, tmp_path / "files", seed=SEED, first=0, cases=CASES) == []
 

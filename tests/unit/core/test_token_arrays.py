@@ -263,7 +263,10 @@ def test_only_what_the_kernel_does_not_cover_goes_to_the_library(
     (tmp_path / "tokenizer.json").write_bytes(DOCUMENTS["byte-level"]())
     tokenizer: Any = tokbench.load(tmp_path / "tokenizer.json")
     assert isinstance(tokenizer, NativeBpeWithFallback)
-    tokenizer._agreement = SimpleNamespace(covers=lambda text: "東" not in text)
+    tokenizer._agreement = SimpleNamespace(
+        covers=lambda text: "東" not in text,
+        covers_all=lambda texts, threads: not any("東" in text for text in texts),
+    )
     assert_same(encode_spans(tokenizer, BATCH), segmented(tokenizer, BATCH))
     assert segmented_texts(tokenizer, BATCH, monkeypatch) == []
     opened: list[bool] = []

@@ -296,6 +296,7 @@ def test_more_words_than_pieces_can_be_learned_from(
     assert not (tmp_path / "a").exists()
 
 
+@pytest.mark.slow
 def test_rare_words_are_left_out_after_all_is_added_up(texts: list[Path], tmp_path: Path) -> None:
     counted(texts, tmp_path / "all", part_bytes=9_000)
     frequent = counted(texts, tmp_path / "frequent", part_bytes=9_000, min_count=3)
