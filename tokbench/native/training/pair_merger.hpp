@@ -14,8 +14,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "helper.hpp"
 #include "long_words.hpp"
+#include "second_thread.hpp"
 #include "short_words.hpp"
 
 namespace tokbench {
@@ -28,7 +28,7 @@ class PairMerger {
  public:
   // The words hold symbols below `num_first`. With more than one thread, a second one merges half of what is much.
   PairMerger(std::size_t num_first, std::uint64_t seed, unsigned threads = 1)
-      : num_symbols_(num_first), pairs_(seed), has_helper_(threads > 1) {}
+      : num_symbols_(num_first), pairs_(seed), has_second_thread_(threads > 1) {}
 
   // source(sink) calls sink(symbols, count) for each word: a span of symbols, or of bytes that are symbols. It is called twice.
   template <class Source>
@@ -121,14 +121,14 @@ class PairMerger {
   std::int64_t merge_short(Symbol left, Symbol right, Symbol made, std::span<const Posting> postings) {
     std::size_t cut = postings.size() / 2;
     while (cut > 0 && postings[cut] == postings[cut - 1]) --cut;
-    if (!has_helper_ || postings.size() < kWorthSharing || cut == 0) {
+    if (!has_second_thread_ || postings.size() < kWorthSharing || cut == 0) {
       return short_words_.merge(left, right, made, postings, left_side_, right_side_);
     }
     begin_second();
     second_->left_side.reset(num_symbols_, postings.size() - cut);
     second_->right_side.reset(num_symbols_, postings.size() - cut);
     std::int64_t ours = 0, theirs = 0;
-    second_->helper.run(
+    second_->thread.run(
         [&] { ours = short_words_.merge(left, right, made, postings.first(cut), left_side_, right_side_); },
         [&] {
           theirs = short_words_.merge(left, right, made, postings.subspan(cut), second_->left_side, second_->right_side);
@@ -141,9 +141,9 @@ class PairMerger {
   // Calls work(half) for both halves of the words, at the same time where another thread may help.
   template <class Work>
   void in_halves(const Work& work) {
-    if (has_helper_) {
+    if (has_second_thread_) {
       begin_second();
-      second_->helper.run([&] { work(Half::First); }, [&] { work(Half::Second); });
+      second_->thread.run([&] { work(Half::First); }, [&] { work(Half::Second); });
     } else {
       work(Half::First);
       work(Half::Second);
@@ -288,9 +288,9 @@ class PairMerger {
   struct Second {
     Neighbours<Symbol> left_side;
     Neighbours<Symbol> right_side;
-    Helper helper;
+    SecondThread thread;
   };
-  bool has_helper_;
+  bool has_second_thread_;
   std::unique_ptr<Second> second_;
 };
 

@@ -11,20 +11,20 @@
 namespace tokbench {
 
 // The thread looks for work for a while before it sleeps; work that it does not come to in time is done by the one who asks.
-class Helper {
+class SecondThread {
  public:
   // Where the system grants no thread, there is no help.
-  Helper() {
+  SecondThread() {
     try {
       thread_ = std::thread([this] { work(); });
     } catch (const std::system_error&) {
     }
   }
 
-  Helper(const Helper&) = delete;
-  Helper& operator=(const Helper&) = delete;
+  SecondThread(const SecondThread&) = delete;
+  SecondThread& operator=(const SecondThread&) = delete;
 
-  ~Helper() {
+  ~SecondThread() {
     if (!thread_.joinable()) return;
     tell(State::Closed);
     thread_.join();
