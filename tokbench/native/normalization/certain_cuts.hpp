@@ -24,16 +24,13 @@ class CertainCuts {
               bool joins_unknown)
       : space_(normalizer.options().escape_whitespaces ? 0x2581 : ' ') {
     if (!joins_unknown) traits_ = CharacterTable<std::uint8_t>(kPlain | kKnown);
-    traits_.at(CodePoint::kNoCharacter) = kAltered;
-    for (const std::string_view piece : pieces) note_in_piece(bytes_of(piece));
-    normalizer.symbols().for_each([&](Bytes symbol) { note_in_piece(symbol); });
+    traits_.at(CodePoint::kNoCharacter) = 0;
     for (const std::string_view piece : known) {
       const Bytes text = bytes_of(piece);
       const CodePoint character = code_point_at(text.data(), text.data() + text.size());
       if (character.length == text.size()) traits_.at(character.value) |= kKnown;
     }
-    traits_.at(' ') = static_cast<std::uint8_t>(kPlain | kInPiece | (traits_[space_] & kKnown));
-    set_apart(kMark);
+    traits_.at(' ') = static_cast<std::uint8_t>(kPlain | (traits_[space_] & kKnown));
     Pairs pairs;
     for (const std::string_view piece : pieces) add_neighbours(bytes_of(piece), pairs);
     add_keys(normalizer.map(), pairs);
@@ -58,56 +55,10 @@ class CertainCuts {
   // Whether a character becomes what spaces become.
   bool is_space(std::uint32_t code_point) const { return as_normal(code_point) == space_; }
 
-  // From now on, for_each_part() takes no text with this character.
-  void set_apart(std::uint32_t code_point) {
-    traits_.at(code_point) |= kApart | kAltered;
-    if (code_point < kAscii) ascii_traits_[code_point] = traits_[code_point];
-  }
-
   // Whether a text can be cut between two characters.
   bool is_cut(std::uint32_t before, std::uint32_t behind) const {
     if ((before | behind) < kAscii) return !joined_ascii(static_cast<Byte>(before), static_cast<Byte>(behind));
     return is_cut_by_hash({before, traits_[before]}, {behind, traits_[behind]});
-  }
-
-  // What stands between two cuts.
-  struct Part {
-    const Byte* start;
-    const Byte* stop;
-    std::size_t characters;
-    bool is_foreign;  // of characters that are in no piece, and of which no key makes anything: more than one, perhaps
-    bool is_altered;  // a key may make something of it; else spaces alone are not what they become
-  };
-
-  // Calls use(part) for the parts of a text, in order, until one is refused. Returns false where one was, and where a character
-  // stands that makes white space or nothing, or is ▁, or was set apart: then the ends of the text may be in what is made of it.
-  template <class Use>
-  bool for_each_part(const Byte* p, const Byte* end, Use use) const {
-    while (p != end) {
-      Part part{p, p, 1, true, false};
-      Seen before;
-      p += see(p, end, before);
-      unsigned any = before.traits;
-      for (; p != end; ++part.characters) {
-        Seen now;
-        const std::size_t length = see(p, end, now);
-        if (is_foreign(now) && part.is_foreign && is_foreign(before)) {
-          // Those side by side are one part.
-        } else if (is_cut_between(before, now)) {
-          break;
-        } else {
-          part.is_foreign = false;
-        }
-        any |= now.traits;
-        before = now;
-        p += length;
-      }
-      part.is_foreign = part.is_foreign && is_foreign(before);
-      part.is_altered = (any & kAltered) != 0;
-      part.stop = p;
-      if ((any & kApart) != 0 || !use(part)) return false;
-    }
-    return true;
   }
 
   // Gives the words from `p` on to the sink until it has no room or the text ends; returns where to go on. p < end.
@@ -140,9 +91,8 @@ class CertainCuts {
 
  private:
   static constexpr std::uint32_t kAscii = 0x80;
-  static constexpr std::uint32_t kMark = 0x2581;  // ▁
-  static constexpr std::uint8_t kPlain = 1, kEndsKnown = 2, kBeginsKnown = 4;
-  static constexpr std::uint8_t kInPiece = 8, kAltered = 16, kApart = 32, kIsKnown = 64, kKnown = kEndsKnown | kBeginsKnown | kIsKnown;
+  static constexpr std::uint8_t kPlain = 1, kEndsKnown = 2, kBeginsKnown = 4, kIsKnown = 8;
+  static constexpr std::uint8_t kKnown = kEndsKnown | kBeginsKnown | kIsKnown;
   static constexpr std::size_t kBitsPerPair = 16;
   static constexpr std::size_t kMostPairs = std::size_t{1} << 26;
 
@@ -195,14 +145,6 @@ class CertainCuts {
     return found.length;
   }
 
-  // Plain, in no piece and in no key.
-  static bool is_foreign(Seen seen) { return (seen.traits & (kPlain | kInPiece | kAltered)) == kPlain; }
-
-  TOKBENCH_ALWAYS_INLINE bool is_cut_between(Seen before, Seen behind) const {
-    if ((before.value | behind.value) < kAscii) return !joined_ascii(static_cast<Byte>(before.value), static_cast<Byte>(behind.value));
-    return is_cut_by_hash(before, behind);
-  }
-
   static bool may_be_cut(std::uint8_t before, std::uint8_t behind) {
     return (before & behind & kPlain) != 0 && ((before & kEndsKnown) != 0 || (behind & kBeginsKnown) != 0);
   }
@@ -216,17 +158,7 @@ class CertainCuts {
   std::uint64_t bit_of(Pair pair) const { return hash_words(pair.before, pair.behind, 0) >> shift_; }
 
   void make_not_plain(std::uint32_t code_point) {
-    std::uint8_t& traits = traits_.at(code_point);
-    traits = static_cast<std::uint8_t>((traits & ~kPlain) | kAltered);
-  }
-
-  void note_in_piece(Bytes text) {
-    for_each_character(text, [&](std::uint32_t now) { traits_.at(now) |= kInPiece; });
-  }
-
-  static bool is_white_or_nothing(Bytes made) {
-    const std::string_view text(reinterpret_cast<const char*>(made.data()), made.size());
-    return text.empty() || text.find(' ') != text.npos || text.find("\xE2\x96\x81") != text.npos;
+    traits_.at(code_point) &= static_cast<std::uint8_t>(~kPlain);
   }
 
   // The characters that stand side by side in a text.
@@ -260,10 +192,8 @@ class CertainCuts {
       add_neighbours(key, pairs);
       for_each_character(key, [&](std::uint32_t now) {
         if (size++ == 0) first = now;
-        if (size > 1) traits_.at(now) |= kAltered;
         last = now;
       });
-      if (is_white_or_nothing(replacement)) set_apart(last);
       begins_with_space_ |= first == ' ';
       const auto spaces = static_cast<std::size_t>(std::ranges::count(replacement, Byte{' '}));
       most_made_ = std::max(most_made_, (replacement.size() + 2 * spaces + key.size() - 1) / key.size());
