@@ -62,7 +62,6 @@ def test_a_word_of_which_every_piece_stays_keeps_them(
     for word in words:
         before = reference.longest_matches(word, pieces.texts)
         after = reference.longest_matches(word, left)
-        assert (before is None) <= (after is None)
-        if before is not None:
+        if before is not None:  # an unknown word may become known, where a longer match led astray
             assert after is not None
             assert after == before or not gone.isdisjoint(before)
