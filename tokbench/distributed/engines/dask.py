@@ -41,7 +41,8 @@ class DaskEngine(ClosedOnExit):
         self._client = client
         self._cluster = cluster
         self._address = client.scheduler.address
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it tells, we tell
+        for name in ("batched", "client"):  # what they tell, we tell
+            logging.getLogger(f"distributed.{name}").setLevel(logging.CRITICAL)
 
     @classmethod
     def at(cls, scheduler: str) -> Self:
