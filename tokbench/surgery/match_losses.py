@@ -1,7 +1,8 @@
 """Which pieces of a WordPiece go, by the tokens that a text gains: `reference.prune_matches` without counting anew.
 
 The loss of a piece is a sum over the words that it is a token of. Of each word it is known how many tokens it would
-have without each of its own, and which pieces that is made of; when one of these goes, the word is matched again.
+have without each of its own, and which pieces that is made of; when one of these goes, the word is matched again. So
+is an unknown word when a piece goes that it begins with: a longer match may have led astray.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class _Word(NamedTuple):
     """A word as it is matched now.
 
     Attributes:
-        tokens: its pieces, by id.
+        tokens: its pieces, by id; none of an unknown word.
         gains: each of these → the tokens that the word gains without it; None where it would become unknown.
-        looked_at: the pieces that any of this is made of.
+        looked_at: the pieces that any of this is made of, those before a part without a piece included.
     """
 
     tokens: tuple[int, ...]
@@ -120,16 +121,15 @@ class _Left:
             self._add(word)
 
     def _add(self, word: str) -> None:
-        """Match a word; one that is unknown, or longer than is matched, says nothing."""
-        tokens = self._matched(word)
-        if tokens is None:
-            self._words.pop(word, None)
-            return
+        """Match a word."""
+        found, is_known = self._matched(word)
+        tokens = found if is_known else ()
         others = {token: self._matched(word, without=token) for token in set(tokens)}
         gains = {
-            token: None if other is None else len(other) - len(tokens) for token, other in others.items()
+            token: len(other) - len(tokens) if still_known else None
+            for token, (other, still_known) in others.items()
         }
-        looked_at = frozenset(tokens).union(*(other for other in others.values() if other))
+        looked_at = frozenset(found).union(*(other for other, _ in others.values()))
         self._words[word] = _Word(tokens, gains, looked_at)
         for piece in looked_at:
             self._words_of[piece].add(word)
@@ -150,16 +150,17 @@ class _Left:
             for piece in found.looked_at:
                 self._words_of[piece].discard(word)
 
-    def _matched(self, word: str, *, without: int | None = None) -> tuple[int, ...] | None:
-        """The longest matches in a word from its left; None where it is unknown."""
-        pieces, prefix, found, start = self._pieces, "", [], 0
+    def _matched(self, word: str, *, without: int | None = None) -> tuple[tuple[int, ...], bool]:
+        """The longest matches in a word from its left, and whether that is all of it."""
+        found: list[int] = []
+        pieces, prefix, start = self._pieces, "", 0
         while start < len(word):
             for stop in range(min(len(word), start + self._longest), start, -1):
                 id = pieces.get(prefix + word[start:stop])
                 if id is not None and id != without:
                     break
             else:
-                return None
+                return tuple(found), False
             found.append(id)
             start, prefix = stop, self._vocabulary.prefix
-        return tuple(found)
+        return tuple(found), True

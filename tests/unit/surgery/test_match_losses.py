@@ -46,6 +46,13 @@ def test_rare_pieces_go_whatever_their_loss() -> None:
     assert choose_matches(pieces("ab", "abb", "##bb"), words={"abb": 1, "ab": 2}, min_count=2).ids == (8, 7)
 
 
+def test_a_word_that_becomes_known_is_counted() -> None:
+    """abd is ab, and nothing; without ab it is a ##bd."""
+    removal = choose_matches(pieces("ab", "##bd"), words={"abd": 3}, min_count=1)
+    assert removal.ids == (6,)
+    assert (removal.frequencies[1], removal.frequencies[7]) == (3, 3)
+
+
 def test_pieces_with_a_character_that_is_none_stay() -> None:
     found = pieces("ax", "ca", "ab")
     removal = choose_matches(found, selected={6, 7, 8, 1, 0})
