@@ -1,8 +1,10 @@
 // Which code points of texts have no mark in a table of them: what is left to ask about, after one look at everything.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstdint>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -30,19 +32,29 @@ class Marks {
   bool marks_ascii_ = true;
 };
 
+// A set of code points: a list of a few, and a bit for each code point once there are more. Most texts have none or one,
+// and to clear and to read all the bits takes as long as it does to look at 20 KB of text.
 class CodePoints {
  public:
   void add(std::size_t code_point) {
-    if (words_.empty()) words_.resize(kNumCodePoints / 64);
-    words_[code_point / 64] |= std::uint64_t{1} << code_point % 64;
+    const auto one = static_cast<std::uint32_t>(code_point);
+    if (!words_.empty()) return set(one);
+    if (std::ranges::find(few_, one) != few_.end()) return;
+    if (few_.size() < kFew) return few_.push_back(one);
+    words_.resize(kNumCodePoints / 64);
+    for (const std::uint32_t each : few_) set(each);
+    set(one);
   }
   void add(const CodePoints& others) {
-    if (words_.empty()) words_ = others.words_;
-    for (std::size_t i = 0; i < others.words_.size(); ++i) words_[i] |= others.words_[i];
+    for (const std::uint32_t each : others.in_order()) add(each);
   }
 
   std::vector<std::uint32_t> in_order() const {
     std::vector<std::uint32_t> found;
+    if (words_.empty()) {
+      found = few_;
+      std::ranges::sort(found);
+    }
     for (std::size_t i = 0; i < words_.size(); ++i) {
       for (std::uint64_t left = words_[i]; left != 0; left &= left - 1) {
         found.push_back(static_cast<std::uint32_t>(i * 64 + static_cast<std::size_t>(std::countr_zero(left))));
@@ -52,7 +64,12 @@ class CodePoints {
   }
 
  private:
-  std::vector<std::uint64_t> words_;  // a bit for each code point, once there is one
+  static constexpr std::size_t kFew = 32;
+
+  void set(std::uint32_t code_point) { words_[code_point / 64] |= std::uint64_t{1} << code_point % 64; }
+
+  std::vector<std::uint32_t> few_;
+  std::vector<std::uint64_t> words_;  // a bit for each code point, once there are more than a few
 };
 
 template <class Unit>
