@@ -27,7 +27,7 @@ def test_json_holds_the_figures_and_what_follows(run, trained, files):
     tokenizer = tokbench.load(trained)
     tokens = data["tokenizer"]["counts"]["tokens"]
     assert list(data["tokenizer"]["metrics"]) == list(METRICS)
-    assert sum(data["lengths"]) == sum(one["tokens"] for one in data["vocabulary_usage"]) == tokens
+    assert sum(data["lengths"]) == sum(one["occurrences"] for one in data["vocabulary_usage"]) == tokens
     assert data["cost"]["embedding_bytes"] == 1024 * 64 * 2
     assert data["tokenizer"]["fairness"]["reference"] == "en"
     for use in data["most_used"]:

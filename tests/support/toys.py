@@ -72,7 +72,7 @@ class Toy(BaseTokenizer):
     def _token(self, id: int, start: int, size: int, kind: TokenKind) -> Token:
         return Token(id, self.token_bytes(id), Span(start, start + size), kind)
 
-    def entry(self, id: int) -> bytes | None:
+    def ordinary_bytes(self, id: int) -> bytes | None:
         return self._entries[id]
 
     def token_id(self, piece: bytes) -> int | None:

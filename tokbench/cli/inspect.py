@@ -213,27 +213,27 @@ def _search(
 ) -> None:
     from tokbench.inspection.search import TokenQuery
     from tokbench.render.found_tokens import forms_of_tokens, render_tokens
-    from tokbench.workbench.search_vocabulary import count_tokens, open_entries, search_vocabulary
+    from tokbench.workbench.search_vocabulary import count_tokens, open_vocabulary, search_vocabulary
     from tokbench.workbench.vocabulary_file import check_name, vocabulary_rows, write_vocabulary
 
     if vocab_out is not None:
         check_name(vocab_out)
     query = searching.query()
     with showing_progress(progress) as report:
-        entries = open_entries(name, request, progress=report)
-        counts = None if corpus is None else count_tokens(entries, corpus)
+        vocabulary = open_vocabulary(name, request, progress=report)
+        counts = None if corpus is None else count_tokens(vocabulary, corpus)
     if corpus is not None:
         tell_problems(corpus)
     if vocab_out is not None:
-        write_vocabulary(vocab_out, entries, counts=counts)
-        print(f"{len(entries.tokens):,} tokens are written to {vocab_out}", file=sys.stderr)
+        write_vocabulary(vocab_out, vocabulary, counts=counts)
+        print(f"{len(vocabulary.tokens):,} tokens are written to {vocab_out}", file=sys.stderr)
         if query is None:
             return
     top = searching.longest or (None if searching.id else searching.top)
     result = search_vocabulary(
-        entries, query or TokenQuery(), longest=searching.longest is not None, counts=counts, top=top
+        vocabulary, query or TokenQuery(), longest=searching.longest is not None, counts=counts, top=top
     )
-    rows = list(vocabulary_rows(result.entries, counts=counts)) if output.form == "csv" else []
+    rows = list(vocabulary_rows(result.tokens, counts=counts)) if output.form == "csv" else []
     output.write(forms_of_tokens(result, rows), lambda console: render_tokens(result, console=console))
 
 

@@ -57,7 +57,7 @@ class BaseTokenizer(PlainUse, ABC):
         """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
 
     @abstractmethod
-    def entry(self, id: int) -> bytes | None:
+    def ordinary_bytes(self, id: int) -> bytes | None:
         """The bytes of a token that is no special token; None where the vocabulary has no such id."""
 
     @abstractmethod
@@ -164,13 +164,13 @@ class BaseTokenizer(PlainUse, ABC):
     @cached_property
     def _known(self) -> dict[int, bytes]:
         """The bytes of every id there is."""
-        entries = ((id, self.entry(id)) for id in range(self.info.vocab_size))
-        return {id: data for id, data in entries if data is not None} | self._special_bytes
+        tokens = ((id, self.ordinary_bytes(id)) for id in range(self.info.vocab_size))
+        return {id: data for id, data in tokens if data is not None} | self._special_bytes
 
     def _known_bytes(self, id: int, position: int) -> bytes:
         data = self._special_bytes.get(id)
         if data is None and 0 <= id < self.info.vocab_size:
-            data = self.entry(id)
+            data = self.ordinary_bytes(id)
         if data is None:
             raise UnknownIdError(id, position, self.info.vocab_size)
         return data

@@ -84,7 +84,7 @@ class GroupState:
 
     Attributes:
         counts: int64[len(COUNTS)], without the identifiers in prose.
-        others: int64, what is counted of decoding and of entries.
+        others: int64, what is counted of decoding and of kinds of tokens.
         numbers: int64[17, 2], by length in digits.
         documents: int64[2]: how many there are, and how many of them have no tokens.
         words: the distinct words, as `Measurer.words` gives them.

@@ -72,13 +72,13 @@ class Report(ShownInNotebooks):
 
     Attributes:
         comparison: its figures and groups, as of a comparison with nothing else.
-        most_used: the entries that occurred most.
+        most_used: the tokens that occurred most.
         least_used: of those that occurred at all, the rarest.
-        unused: reachable entries that did not occur.
+        unused: reachable tokens that did not occur.
         deciles: of the frequencies of those that did.
         lengths: tokens by their length in bytes; the last position holds all longer ones.
         vocabulary_usage: what the vocabulary is spent on.
-        intermediate_tokens: entries that only feed other merges on this text; None where merges are not known.
+        intermediate_tokens: tokens that only feed other merges on this text; None where merges are not known.
         numbers: numbers by their length.
         robustness: how the ids change with the writing.
         cost: for the model that was described.

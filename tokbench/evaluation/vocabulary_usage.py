@@ -33,36 +33,36 @@ _WORD_MARKS = str.maketrans({"▁": " "})
 
 @dataclass(frozen=True, slots=True)
 class VocabularyPart:
-    """One kind of entries.
+    """The tokens of one kind.
 
     Attributes:
         kind: a script, or one of the names above.
-        entries: how many.
+        tokens: how many the vocabulary has.
         used: those that occurred.
-        tokens: how often they did.
+        occurrences: how often they did.
     """
 
     kind: str
-    entries: int
-    used: int
     tokens: int
+    used: int
+    occurrences: int
 
 
 def vocabulary_usage_of(vocabulary: Vocabulary, frequencies: NDArray[np.int64]) -> tuple[VocabularyPart, ...]:
-    """The entries by kind, the largest kind first."""
+    """The tokens by kind, the largest kind first."""
     ids_by_kind: dict[str, list[int]] = {}
     for id, kind in enumerate(_kinds(vocabulary)):
         ids_by_kind.setdefault(kind, []).append(id)
     found = (
         VocabularyPart(
             kind=kind,
-            entries=len(ids),
+            tokens=len(ids),
             used=int(np.count_nonzero(frequencies[ids])),
-            tokens=int(frequencies[ids].sum()),
+            occurrences=int(frequencies[ids].sum()),
         )
         for kind, ids in ids_by_kind.items()
     )
-    return tuple(sorted(found, key=lambda one: (-one.entries, one.kind)))
+    return tuple(sorted(found, key=lambda one: (-one.tokens, one.kind)))
 
 
 def _kinds(vocabulary: Vocabulary) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _kinds(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def kind_of(text: str) -> str:
-    """The kind of an entry that is text.
+    """The kind of a token that is text.
 
     >>> kind_of(" the"), kind_of("  "), kind_of("2024"), kind_of("!="), kind_of("aб")
     ('Latin', 'white space', 'digits', 'punctuation and symbols', 'letters of several scripts')
@@ -97,7 +97,7 @@ def kind_of(text: str) -> str:
 
 
 def _kind_of_ascii(plain: str) -> str:
-    """The same for most entries of most vocabularies, without a look at each character."""
+    """The same for most tokens of most vocabularies, without a look at each character."""
     if not plain.isprintable():
         return CONTROLS
     if _LETTER.search(plain):

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError
-from tokbench.inspection.entries import text_of_bytes
 from tokbench.inspection.token_merges import NoTokenMerges
+from tokbench.inspection.vocabulary_tokens import text_of_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     import regex
 
-    from tokbench.inspection.entries import Entries
+    from tokbench.inspection.vocabulary_tokens import VocabularyTokens
 
 _SECONDS = 10.0
 _SECONDS_OF_ONE = 2.0
@@ -62,19 +62,19 @@ class FoundTokens:
     without_text: int = 0
 
 
-def search(entries: Entries, query: TokenQuery) -> FoundTokens:
+def search(vocabulary: VocabularyTokens, query: TokenQuery) -> FoundTokens:
     """The tokens of a vocabulary that a query describes.
 
     Raises:
         ConfigError: the expression is none, or takes too long; there is no such script; an id has no token; or
             ranks are asked for and nothing is merged.
     """
-    ids: Collection[int] = entries.tokens.keys()
+    ids: Collection[int] = vocabulary.tokens.keys()
     if query.ids is not None:
-        ids = _known_ids(entries, query.ids)
+        ids = _known_ids(vocabulary, query.ids)
     if query.ranks is not None:
-        ids = _ranked_ids(entries, query.ranks, ids)
-    tokens = entries.tokens
+        ids = _ranked_ids(vocabulary, query.ranks, ids)
+    tokens = vocabulary.tokens
     if query.data is not None:
         ids = [id for id in ids if query.data in tokens[id]]
     if not query.is_about_text:
@@ -91,9 +91,9 @@ def search(entries: Entries, query: TokenQuery) -> FoundTokens:
     return FoundTokens(tuple(found), without_text)
 
 
-def longest_first(entries: Entries, ids: Iterable[int]) -> list[int]:
+def longest_first(vocabulary: VocabularyTokens, ids: Iterable[int]) -> list[int]:
     """Ids in the order of the lengths of their tokens in bytes, of equal ones the lowest id first."""
-    return sorted(ids, key=lambda each: (-len(entries.tokens[each]), each))
+    return sorted(ids, key=lambda each: (-len(vocabulary.tokens[each]), each))
 
 
 def parse_ranks(text: str) -> tuple[float, float]:
@@ -126,22 +126,26 @@ def parse_bytes_of_token(text: str) -> bytes:
     return bytes.fromhex(digits)
 
 
-def _known_ids(entries: Entries, ids: frozenset[int]) -> list[int]:
+def _known_ids(vocabulary: VocabularyTokens, ids: frozenset[int]) -> list[int]:
     for id in sorted(ids):
-        if id not in entries.tokens:
-            gaps = ", and some have none" if len(entries.tokens) <= max(entries.tokens) else ""
+        if id not in vocabulary.tokens:
+            gaps = ", and some have none" if len(vocabulary.tokens) <= max(vocabulary.tokens) else ""
             raise ConfigError(
-                f"no token has the id {id}", hint=f"ids run from 0 to {max(entries.tokens)}{gaps}"
+                f"no token has the id {id}", hint=f"ids run from 0 to {max(vocabulary.tokens)}{gaps}"
             )
     return sorted(ids)
 
 
-def _ranked_ids(entries: Entries, ranks: tuple[float, float], ids: Iterable[int]) -> list[int]:
-    if isinstance(entries.merges, NoTokenMerges):
-        raise ConfigError(f"--rank does not apply: {entries.merges}", hint="--id takes the number of a token")
+def _ranked_ids(vocabulary: VocabularyTokens, ranks: tuple[float, float], ids: Iterable[int]) -> list[int]:
+    if isinstance(vocabulary.merges, NoTokenMerges):
+        raise ConfigError(
+            f"--rank does not apply: {vocabulary.merges}", hint="--id takes the number of a token"
+        )
     first, stop = ranks
     asked = set(ids)
-    found = sorted((rank, id) for id, rank in entries.ranks.items() if first <= rank < stop and id in asked)
+    found = sorted(
+        (rank, id) for id, rank in vocabulary.ranks.items() if first <= rank < stop and id in asked
+    )
     return [id for _, id in found]
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tokbench.core.plurals import counted
 from tokbench.core.quoting import quoted
 from tokbench.inspection.differences import compare_merges, compare_tokens
-from tokbench.inspection.entries import Entries
 from tokbench.inspection.settings import differing_settings
+from tokbench.inspection.vocabulary_tokens import VocabularyTokens
 from tokbench.lint.agreement import disagreement
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
@@ -166,10 +166,10 @@ def _changed_scores(target: LintTarget) -> Iterator[Found]:
 
 
 def _scores(target: LintTarget) -> dict[str, float]:
-    entries = Entries(target)
-    if not entries.scores:
+    vocabulary = VocabularyTokens(target)
+    if not vocabulary.scores:
         raise DoesNotApplyError("one of the two has no scores")
-    return {entries.spellings[id]: score for id, score in entries.scores.items()}
+    return {vocabulary.spellings[id]: score for id, score in vocabulary.scores.items()}
 
 
 _rule = partial(Rule, group="reference", needs_reference=True)

@@ -36,7 +36,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], *, alpha: float = RENYI_ALP
         alpha: the order, at least 0; 1 is Shannon's.
 
     Returns:
-        A share in [0, 1], higher is flatter; None where no token occurred or the vocabulary has one entry.
+        A share in [0, 1], higher is flatter; None where no token occurred or the vocabulary has one token.
 
     Source: Zouhar et al. 2023, "Tokenization and the Noiseless Channel", section 3. It divides by the
         full vocabulary, not by the types seen: the two rank tokenizers differently.
@@ -64,7 +64,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], *, alpha: float = RENYI_ALP
 
 
 def utilization(frequencies: NDArray[np.int64], *, among: NDArray[np.bool_] | None = None) -> float | None:
-    """The share of entries that occurred, of all or of those chosen; None where there are none.
+    """The share of tokens that occurred, of all or of those chosen; None where there are none.
 
     >>> import numpy as np
     >>> utilization(np.array([3, 0, 1, 0]))
@@ -79,7 +79,7 @@ def utilization(frequencies: NDArray[np.int64], *, among: NDArray[np.bool_] | No
 
 
 def average_rank(frequencies: NDArray[np.int64]) -> float | None:
-    """The mean, over tokens, of the position of their entry when entries are sorted by frequency, from 1.
+    """The mean, over token occurrences, of the position of their token when tokens are sorted by frequency, from 1.
 
     >>> import numpy as np
     >>> average_rank(np.array([1, 3]))
@@ -93,7 +93,7 @@ def average_rank(frequencies: NDArray[np.int64]) -> float | None:
 
 
 def frequency_deciles(frequencies: NDArray[np.int64]) -> tuple[int, ...] | None:
-    """The smallest, the nine deciles and the largest of the frequencies of entries that occurred.
+    """The smallest, the nine deciles and the largest of the frequencies of tokens that occurred.
 
     Each is a frequency that was seen (the nearest rank below), so that none is invented between two.
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 def intermediate_tokens(
     frequencies: NDArray[np.int64], merges: Sequence[tuple[int, int]]
 ) -> NDArray[np.bool_]:
-    """Which learned entries only feed other merges: they never occur, but an entry made of them does.
+    """Which learned tokens only feed other merges: they never occur, but a token made of them does.
 
     Args:
-        frequencies: int64[B + M], how often each entry occurs; the B base entries come first.
-        merges: (left id, right id) of entry B + rank, each below it.
+        frequencies: int64[B + M], how often each token occurs; the B base tokens come first.
+        merges: (left id, right id) of token B + rank, each below it.
 
     Returns:
         bool[B + M].
@@ -31,8 +31,8 @@ def intermediate_tokens(
     feeds = np.zeros(len(frequencies), dtype=bool)
     used = frequencies > 0
     for rank in range(len(merges) - 1, -1, -1):
-        entry = base + rank
-        if used[entry] or feeds[entry]:
+        token = base + rank
+        if used[token] or feeds[token]:
             feeds[list(merges[rank])] = True
     result = feeds & ~used
     result[:base] = False

@@ -162,7 +162,7 @@ def _count_language(text: Sequence[Character], spans: Sequence[Span], kinds: Seq
 
     White space, controls, punctuation and symbols are left out: they are no part of a language, and what becomes
     of them says how a tokenizer treats layout. A character that is cut over tokens is not covered, whether
-    these are fallback bytes or entries of a byte-level vocabulary.
+    these are fallback bytes or tokens of a byte-level vocabulary.
     """
     whole = [span for span, kind in zip(spans, kinds, strict=True) if kind not in {BYTE, UNKNOWN}]
     of_language = [character for character in text if character.kind in LANGUAGE]

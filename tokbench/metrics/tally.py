@@ -30,10 +30,10 @@ FIDELITY = (
 """What is counted of decoding, by document, by line or by character."""
 
 ENTRIES = (
-    "lone_byte_tokens",  # tokens whose entry is one byte of a character of several
-    "incomplete_tokens",  # tokens whose entry is not whole characters
+    "lone_byte_tokens",  # token occurrences whose token is one byte of a character of several
+    "incomplete_tokens",  # token occurrences whose token is not whole characters
 )
-"""What is counted of tokens by what their entry is."""
+"""What is counted of token occurrences by what their token is."""
 
 DOCUMENT_COUNTS = (*COUNTS, *FIDELITY, *ENTRIES, "documents")
 """What is kept of each document; an index is a column of `Evaluation.document_counts`."""

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """What the entries are, by id.
+    """What the tokens are, by id.
 
     Attributes:
-        pieces: V entries; None where an id has none.
+        pieces: V tokens; None where an id has none.
         lengths: int64[V], their bytes.
-        special: bool[V], special tokens and ids without an entry: no text reaches them.
+        special: bool[V], special tokens and ids without a token: no text reaches them.
         incomplete: bool[V], those whose bytes are not whole characters.
         lone_bytes: bool[V], those that are one byte of a character of several.
     """
@@ -40,7 +40,7 @@ class Vocabulary:
 
 
 def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
-    """The entries of a tokenizer. Takes O(V) calls of it."""
+    """The tokens of a tokenizer. Takes O(V) calls of it."""
     return vocabulary_from(
         [_piece(tokenizer, id) for id in range(tokenizer.info.vocab_size)],
         special_ids=tuple(tokenizer.info.special_tokens.values()),
@@ -48,7 +48,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
 
 
 def vocabulary_from(pieces: Sequence[bytes | None], *, special_ids: Sequence[int] = ()) -> Vocabulary:
-    r"""The arrays of some entries.
+    r"""The arrays of some tokens.
 
     >>> vocabulary_from([b"a", b"\xc3", None]).lone_bytes.tolist()
     [False, True, False]

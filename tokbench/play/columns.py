@@ -11,7 +11,7 @@ import numpy as np
 from tokbench.core.token_arrays import KIND_NUMBERS, encode_spans
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
 from tokbench.inspection.contents import TokenizerContents
-from tokbench.inspection.entries import Entries
+from tokbench.inspection.vocabulary_tokens import VocabularyTokens
 from tokbench.play.blocks import block_edges
 from tokbench.play.text_part import TextPart
 
@@ -49,9 +49,9 @@ class OpenTokenizer:
         return self.tokenizer.info.name
 
     @cached_property
-    def entries(self) -> Entries:
+    def vocabulary(self) -> VocabularyTokens:
         """Its vocabulary; takes some time when it is first asked for."""
-        return Entries(TokenizerContents(self.opened))
+        return VocabularyTokens(TokenizerContents(self.opened))
 
 
 @dataclass(frozen=True)

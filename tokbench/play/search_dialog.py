@@ -63,7 +63,7 @@ class SearchDialog(Dialog[str]):
     def _changed(self, event: Input.Changed) -> None:
         asked = event.value
         if self._searching is not None and asked:
-            self._searching.ask(lambda: search_tokens(self._source.entries, asked), self._show)
+            self._searching.ask(lambda: search_tokens(self._source.vocabulary, asked), self._show)
 
     def _show(self, found: SearchResult) -> None:
         if not self.is_mounted:
@@ -71,9 +71,9 @@ class SearchDialog(Dialog[str]):
         self._found = found
         shown = self.query_one(OptionList)
         shown.clear_options()
-        shown.add_options(Option(found_line(entry)) for entry in found.entries)
-        shown.highlighted = 0 if found.entries else None
-        more = f", the first {len(found.entries)} of them here" if found.found > len(found.entries) else ""
+        shown.add_options(Option(found_line(token)) for token in found.tokens)
+        shown.highlighted = 0 if found.tokens else None
+        more = f", the first {len(found.tokens)} of them here" if found.found > len(found.tokens) else ""
         self._say(f"{counted(found.found, 'token')} of {self._source.name}{more}")
         self._draw()
 
@@ -87,8 +87,8 @@ class SearchDialog(Dialog[str]):
     def action_move(self, count: int) -> None:
         """Go through the tokens."""
         shown = self.query_one(OptionList)
-        if self._found is not None and self._found.entries:
-            last = len(self._found.entries) - 1
+        if self._found is not None and self._found.tokens:
+            last = len(self._found.tokens) - 1
             shown.highlighted = max(min((shown.highlighted or 0) + count, last), 0)
             self._draw()
 
@@ -99,7 +99,7 @@ class SearchDialog(Dialog[str]):
             tree.update("")
         else:
             tree.update(
-                token_tree(self._source.entries, self._found.entries[place].id, width=tree.size.width)
+                token_tree(self._source.vocabulary, self._found.tokens[place].id, width=tree.size.width)
             )
 
     @on(Input.Submitted)
@@ -108,7 +108,7 @@ class SearchDialog(Dialog[str]):
         place = self.query_one(OptionList).highlighted
         if self._found is None or place is None:
             return
-        text = self._found.entries[place].text
+        text = self._found.tokens[place].text
         if text is None:
             self._say("these bytes are not whole characters, and cannot be typed")
         else:

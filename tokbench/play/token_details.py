@@ -57,10 +57,10 @@ class TokenAnswer:
 def ask_about(column: Column, index: int, *, special: SpecialPolicy) -> TokenAnswer:
     """Find out about a token; takes a moment, and longer at the first token of a tokenizer."""
     token = column.token(index)
-    entries = column.source.entries
+    vocabulary = column.source.vocabulary
     details = None
-    if token.id in entries.tokens:
-        [details] = search_vocabulary(entries, TokenQuery(ids=frozenset({token.id}))).details
+    if token.id in vocabulary.tokens:
+        [details] = search_vocabulary(vocabulary, TokenQuery(ids=frozenset({token.id}))).details
     try:
         return TokenAnswer(column, index, token, details, explain_token(column, index, special=special))
     except ConfigError as error:
@@ -76,8 +76,8 @@ def _lines(answer: TokenAnswer, width: int) -> Iterator[Line]:
     token, details = answer.token, answer.details
     yield Line(_head(answer))
     yield _labelled("bytes", _bytes_of(token))
-    if details is not None and details.entry.spelling not in (None, details.entry.text):
-        yield _labelled("spelled", visible(details.entry.spelling or ""))
+    if details is not None and details.token.spelling not in (None, details.token.text):
+        yield _labelled("spelled", visible(details.token.spelling or ""))
     yield from _tree(details, width)
     if answer.explained is None:
         yield _labelled("why", answer.problem or "")
@@ -93,10 +93,10 @@ def _head(answer: TokenAnswer) -> Text:
     token, details = answer.token, answer.details
     shown = text_of(glyphs_of(token.piece)) or "⟨empty⟩"
     head = Text.assemble((shown, _BOLD), f"  id {token.id:,}")
-    if details is not None and details.entry.rank is not None:
-        head.append(f" · rank {details.entry.rank:,}")
-    if details is not None and details.entry.score is not None:
-        head.append(f" · score {details.entry.score:.3f}")
+    if details is not None and details.token.rank is not None:
+        head.append(f" · rank {details.token.rank:,}")
+    if details is not None and details.token.score is not None:
+        head.append(f" · score {details.token.score:.3f}")
     if token.kind.value != "normal":
         head.append(f" · {token.kind.value}")
     if not answer.column.part.is_whole:

@@ -13,7 +13,7 @@ from tokbench.render.glyphs import glyphs_of, text_of
 from tokbench.workbench.search_vocabulary import search_vocabulary
 
 if TYPE_CHECKING:
-    from tokbench.inspection.entries import Entries, Entry
+    from tokbench.inspection.vocabulary_tokens import VocabularyToken, VocabularyTokens
     from tokbench.workbench.search_vocabulary import SearchResult
 
 MOST_SHOWN = 200
@@ -40,21 +40,21 @@ def query_of(asked: str) -> TokenQuery:
     return TokenQuery(data=asked.encode(errors="replace"))
 
 
-def search_tokens(entries: Entries, asked: str) -> SearchResult:
+def search_tokens(vocabulary: VocabularyTokens, asked: str) -> SearchResult:
     """The tokens that are asked for. Raises as `query_of` and `tokbench.inspection.search.search`."""
-    return search_vocabulary(entries, query_of(asked), top=MOST_SHOWN)
+    return search_vocabulary(vocabulary, query_of(asked), top=MOST_SHOWN)
 
 
-def found_line(entry: Entry) -> Text:
+def found_line(token: VocabularyToken) -> Text:
     """A token that was found, in a line."""
-    shown = text_of(glyphs_of(entry.data)) or "⟨empty⟩"
-    kind = "" if entry.kind.value == "normal" else f"  {entry.kind.value}"
-    return Text.assemble((f"{entry.id:>8,}  ", "dim"), shown, (kind, "dim"))
+    shown = text_of(glyphs_of(token.data)) or "⟨empty⟩"
+    kind = "" if token.kind.value == "normal" else f"  {token.kind.value}"
+    return Text.assemble((f"{token.id:>8,}  ", "dim"), shown, (kind, "dim"))
 
 
-def token_tree(entries: Entries, id: int, *, width: int) -> Text:
+def token_tree(vocabulary: VocabularyTokens, id: int, *, width: int) -> Text:
     """How a token is merged, or why that is not drawn."""
-    [details] = search_vocabulary(entries, TokenQuery(ids=frozenset({id}))).details
+    [details] = search_vocabulary(vocabulary, TokenQuery(ids=frozenset({id}))).details
     if details.derivation is None:
         return Text(details.not_applicable or "", "dim")
     rows = merge_tree(details.derivation, width=width)

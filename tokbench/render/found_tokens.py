@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tokbench.explain.symbols import MergeRule, Symbol
     from tokbench.explain.traces import MergeTrace
-    from tokbench.inspection.entries import Entry
+    from tokbench.inspection.vocabulary_tokens import VocabularyToken
     from tokbench.render.exports import Forms
     from tokbench.workbench.search_vocabulary import SearchResult, TokenDetails
 
@@ -41,7 +41,7 @@ def render_tokens(result: SearchResult, *, console: Console) -> None:
                 console.print()
             _render_details(details, result, console=console)
         return
-    if result.entries:
+    if result.tokens:
         write_table(tokens_table(result), console=console)
     for sentence in _sentences(result):
         console.print(Text(sentence))
@@ -61,35 +61,35 @@ def forms_of_tokens(result: SearchResult, rows: Sequence[Sequence[object]]) -> F
 
 def tokens_table(result: SearchResult) -> Table:
     """A row for each token."""
-    has_scores = any(entry.score is not None for entry in result.entries)
-    has_ranks = any(entry.rank is not None for entry in result.entries)
-    has_kinds = len({entry.kind for entry in result.entries}) > 1
+    has_scores = any(token.score is not None for token in result.tokens)
+    has_ranks = any(token.rank is not None for token in result.tokens)
+    has_kinds = len({token.kind for token in result.tokens}) > 1
     heads = [*_HEADS, Column("length", name="length")]
     heads += [Column("rank", name="rank", first="ascending")] if has_ranks else []
     heads += [Column("score", name="score")] if has_scores else []
     heads += [Column("frequency", name="frequency")] if result.counts is not None else []
     heads += [Column("kind", align="left", name="kind", first="ascending")] if has_kinds else []
 
-    def row(entry: Entry) -> Iterator[Cell]:
-        yield Cell(str(entry.id), entry.id)
-        yield _token_cell(entry)
-        yield Cell(entry.data.hex(), entry.data.hex(), style="dim")
-        yield count_cell(len(entry.data))
+    def row(token: VocabularyToken) -> Iterator[Cell]:
+        yield Cell(str(token.id), token.id)
+        yield _token_cell(token)
+        yield Cell(token.data.hex(), token.data.hex(), style="dim")
+        yield count_cell(len(token.data))
         if has_ranks:
-            yield _number_cell(entry.rank)
+            yield _number_cell(token.rank)
         if has_scores:
-            yield _number_cell(entry.score)
-        if (frequency := result.frequency(entry.id)) is not None:
+            yield _number_cell(token.score)
+        if (frequency := result.frequency(token.id)) is not None:
             yield count_cell(frequency)
         if has_kinds:
-            yield Cell(entry.kind.value, entry.kind.value)
+            yield Cell(token.kind.value, token.kind.value)
 
-    rows = [tuple(row(entry)) for entry in result.entries]
+    rows = [tuple(row(token)) for token in result.tokens]
     return table_of_rows(f"Tokens of {visible(result.info.name)}", heads, rows, corner="id")
 
 
-def _token_cell(entry: Entry) -> Cell:
-    shown = text_of(spelled(entry.data))
+def _token_cell(token: VocabularyToken) -> Cell:
+    shown = text_of(spelled(token.data))
     return Cell(shown, shown)
 
 
@@ -101,7 +101,7 @@ def _number_cell(value: float | None) -> Cell:
 
 def _sentences(result: SearchResult) -> Iterator[str]:
     """How many there are, and how many were left out."""
-    shown = len(result.entries)
+    shown = len(result.tokens)
     more = f", the first {shown:,} shown (--top)" if shown < result.found else ""
     yield f"{counted(result.found, 'token')} of {visible(result.info.name)}{more}"
     if result.without_text:
@@ -119,18 +119,18 @@ def _render_details(details: TokenDetails, result: SearchResult, *, console: Con
 
 
 def _detail_rows(details: TokenDetails, result: SearchResult) -> Iterator[tuple[str, Text]]:
-    entry = details.entry
-    yield "token", Text(text_of(spelled(entry.data)), style="bold")
-    yield "id", Text(str(entry.id))
-    yield "bytes", Text(f"{entry.data.hex(' ')} ({len(entry.data):,})")
+    token = details.token
+    yield "token", Text(text_of(spelled(token.data)), style="bold")
+    yield "id", Text(str(token.id))
+    yield "bytes", Text(f"{token.data.hex(' ')} ({len(token.data):,})")
     incomplete = "none: the bytes are not whole characters"
-    yield "text", Text(incomplete if entry.text is None else quoted(entry.text))
-    if entry.spelling is not None and entry.spelling != entry.text:
-        yield "spelling", Text(quoted(entry.spelling))
-    yield "kind", Text(entry.kind.value)
-    if entry.score is not None:
-        yield "score", Text(f"{entry.score:,g}")
-    if (frequency := result.frequency(entry.id)) is not None and result.counts is not None:
+    yield "text", Text(incomplete if token.text is None else quoted(token.text))
+    if token.spelling is not None and token.spelling != token.text:
+        yield "spelling", Text(quoted(token.spelling))
+    yield "kind", Text(token.kind.value)
+    if token.score is not None:
+        yield "score", Text(f"{token.score:,g}")
+    if (frequency := result.frequency(token.id)) is not None and result.counts is not None:
         total = result.counts.tokens
         share = f" ({frequency / total:.2%})".replace("%", " %") if total else ""
         yield "frequency", Text(f"{frequency:,} of {counted(total, 'token occurrence')}{share}")

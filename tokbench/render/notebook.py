@@ -33,8 +33,8 @@ _MOST_TOKENS = 2000
 _STYLE = f"""<style>.tokbench{{overflow-x:auto;
 table{{border-collapse:collapse;margin:.5rem 0}}
 caption{{text-align:left;font-weight:700;white-space:nowrap}}
-th,td{{text-align:right;padding:.15rem .6rem}}
-.text{{text-align:left}}
+th,td{{text-align:right;padding:.15rem .6rem;white-space:nowrap}}
+.text{{text-align:left;white-space:normal}}
 {TOKEN_STYLE}}}</style>"""
 
 

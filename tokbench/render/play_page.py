@@ -25,7 +25,7 @@ def render_play_page(result: PlayPageResult, *, console: Console, messages: Cons
     console.print(Text(f"{visible(str(result.out))}  {result.num_bytes / 1e6:.2f} MB"), soft_wrap=True)
     for check in result.checks:
         name = visible(check.name)
-        told = f"{name}: the same ids on {check.texts:,} texts, {check.characters:,} characters"
+        told = f"{name}: the same ids on {check.texts:,} texts, {check.characters:,} different characters"
         if check.conversations is not None:
             told += f"; the same tokens and masks on {check.conversations:,} conversations"
         console.print(Text(told), soft_wrap=True)

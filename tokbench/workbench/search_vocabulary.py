@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.inspection.contents import TokenizerContents
-from tokbench.inspection.entries import Entries, EntryKind
 from tokbench.inspection.search import TokenQuery, longest_first, search
 from tokbench.inspection.token_merges import NoTokenMerges
+from tokbench.inspection.vocabulary_tokens import VocabularyTokenKind, VocabularyTokens
 from tokbench.workbench.explain_json import symbol_fields
 from tokbench.workbench.open import find_and_open
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.explain.symbols import MergeRule
     from tokbench.explain.traces import MergeTrace
-    from tokbench.inspection.entries import Entry
+    from tokbench.inspection.vocabulary_tokens import VocabularyToken
     from tokbench.lint.corpus_counts import CorpusCounts
     from tokbench.opening.request import OpenRequest
 
@@ -33,13 +33,13 @@ class TokenDetails:
     """A token in depth.
 
     Attributes:
-        entry: the token.
+        token: the token.
         derivation: how what it consists of is merged; None where that does not apply.
         uses: the merges that take it, in the order of their ranks.
         not_applicable: why there is no derivation; None where there is one.
     """
 
-    entry: Entry
+    token: VocabularyToken
     derivation: MergeTrace | None = None
     uses: tuple[MergeRule, ...] = ()
     not_applicable: str | None = None
@@ -47,7 +47,7 @@ class TokenDetails:
     @property
     def is_made(self) -> bool:
         """Whether what it consists of, merged alone, becomes the token."""
-        return self.derivation is not None and [t.id for t in self.derivation.tokens] == [self.entry.id]
+        return self.derivation is not None and [t.id for t in self.derivation.tokens] == [self.token.id]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SearchResult:
     Attributes:
         info: the tokenizer.
         found: how many were found.
-        entries: the first of them, in the order that was asked for.
+        tokens: the first of them, in the order that was asked for.
         without_text: tokens that were left out, as their bytes are not whole characters.
         details: the same in depth, where single tokens were asked for.
         counts: how often a corpus has each id; None without one.
@@ -65,7 +65,7 @@ class SearchResult:
 
     info: TokenizerInfo
     found: int
-    entries: tuple[Entry, ...]
+    tokens: tuple[VocabularyToken, ...]
     without_text: int = 0
     details: tuple[TokenDetails, ...] = ()
     counts: CorpusCounts | None = None
@@ -89,8 +89,12 @@ class SearchResult:
             "found": self.found,
             "without_text": self.without_text,
             "tokens": [
-                {**entry_fields(entry), "frequency": self.frequency(entry.id), **self._details(number)}
-                for number, entry in enumerate(self.entries)
+                {
+                    **vocabulary_token_fields(token),
+                    "frequency": self.frequency(token.id),
+                    **self._details(number),
+                }
+                for number, token in enumerate(self.tokens)
             ],
         }
 
@@ -98,26 +102,26 @@ class SearchResult:
         return _details_fields(self.details[number]) if self.details else {}
 
 
-def entry_fields(entry: Entry) -> dict[str, Any]:
+def vocabulary_token_fields(token: VocabularyToken) -> dict[str, Any]:
     """A token as JSON; its text is null where its bytes are not whole characters."""
     return {
-        "id": entry.id,
-        "bytes": entry.data.hex(),
-        "text": entry.text,
-        "kind": entry.kind.value,
-        "spelling": entry.spelling,
-        "score": entry.score,
-        "rank": entry.rank,
+        "id": token.id,
+        "bytes": token.data.hex(),
+        "text": token.text,
+        "kind": token.kind.value,
+        "spelling": token.spelling,
+        "score": token.score,
+        "rank": token.rank,
     }
 
 
-def open_entries(name: str, request: OpenRequest, *, progress: Progress = no_progress) -> Entries:
-    """The entries of the tokenizer behind a name. Raises as `tokbench.workbench.open.open_tokenizer`."""
-    return Entries(TokenizerContents(find_and_open(name, request, progress=progress)))
+def open_vocabulary(name: str, request: OpenRequest, *, progress: Progress = no_progress) -> VocabularyTokens:
+    """The vocabulary of the tokenizer behind a name. Raises as `tokbench.workbench.open.open_tokenizer`."""
+    return VocabularyTokens(TokenizerContents(find_and_open(name, request, progress=progress)))
 
 
 def search_vocabulary(
-    entries: Entries,
+    vocabulary: VocabularyTokens,
     query: TokenQuery,
     *,
     longest: bool = False,
@@ -127,7 +131,7 @@ def search_vocabulary(
     """The tokens that a query describes; single ones, asked for by id, in depth.
 
     Args:
-        entries: the vocabulary.
+        vocabulary: the vocabulary.
         query: what is asked for.
         longest: the longest first; else the most frequent first where there are counts, else by rank or id.
         counts: how often a corpus has each id.
@@ -136,38 +140,40 @@ def search_vocabulary(
     Raises:
         ConfigError: as `tokbench.inspection.search.search`.
     """
-    found = search(entries, query)
+    found = search(vocabulary, query)
     ids: Sequence[int] = found.ids
     if longest:
-        ids = longest_first(entries, ids)
+        ids = longest_first(vocabulary, ids)
     elif counts is not None and query.ids is None:
         ids = sorted(ids, key=lambda each: (-counts.frequencies[each], each))
-    listed = tuple(entries[id] for id in ids[:top])
-    details = () if query.ids is None else tuple(_in_depth(entries, entry) for entry in listed)
+    listed = tuple(vocabulary[id] for id in ids[:top])
+    details = () if query.ids is None else tuple(_in_depth(vocabulary, token) for token in listed)
     return SearchResult(
-        entries.contents.tokenizer.info, len(ids), listed, found.without_text, details, counts
+        vocabulary.contents.tokenizer.info, len(ids), listed, found.without_text, details, counts
     )
 
 
-def count_tokens(entries: Entries, texts: Iterable[str], *, threads: int | None = None) -> CorpusCounts:
+def count_tokens(
+    vocabulary: VocabularyTokens, texts: Iterable[str], *, threads: int | None = None
+) -> CorpusCounts:
     """How often texts have each id. Raises `CorpusError`, `TextError`."""
     from tokbench.lint.corpus_counts import count_corpus
 
-    return count_corpus(entries.contents.tokenizer, texts, threads=threads)
+    return count_corpus(vocabulary.contents.tokenizer, texts, threads=threads)
 
 
-def _in_depth(entries: Entries, entry: Entry) -> TokenDetails:
-    merges = entries.merges
+def _in_depth(vocabulary: VocabularyTokens, token: VocabularyToken) -> TokenDetails:
+    merges = vocabulary.merges
     if isinstance(merges, NoTokenMerges):
-        return TokenDetails(entry, not_applicable=str(merges))
-    uses = merges.uses(entry.id)
-    if entry.kind in (EntryKind.SPECIAL, EntryKind.ADDED):
+        return TokenDetails(token, not_applicable=str(merges))
+    uses = merges.uses(token.id)
+    if token.kind in (VocabularyTokenKind.SPECIAL, VocabularyTokenKind.ADDED):
         return TokenDetails(
-            entry, uses=uses, not_applicable="it is found in a text before anything is merged"
+            token, uses=uses, not_applicable="it is found in a text before anything is merged"
         )
-    if entry.kind is EntryKind.BYTE:
-        return TokenDetails(entry, uses=uses, not_applicable="it is a byte of characters that have no token")
-    return TokenDetails(entry, merges.derivation(entry.id), uses)
+    if token.kind is VocabularyTokenKind.BYTE:
+        return TokenDetails(token, uses=uses, not_applicable="it is a byte of characters that have no token")
+    return TokenDetails(token, merges.derivation(token.id), uses)
 
 
 # --- JSON -------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@ r"""Write a vocabulary to a file: a token a line (TSV), or JSON.
 
 In both the bytes of a token are in hexadecimal, so that every token can be told from every other. Its text is
 JSON's in JSON, null where the bytes are not whole characters; in TSV it is one line with escapes, where a backslash
-is doubled and `\xNN` is a byte that belongs to no character (`tokbench.inspection.entries.escaped`).
+is doubled and `\xNN` is a byte that belongs to no character (`tokbench.inspection.vocabulary_tokens.escaped`).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
-from tokbench.inspection.entries import escaped
-from tokbench.workbench.search_vocabulary import entry_fields
+from tokbench.inspection.vocabulary_tokens import escaped
+from tokbench.workbench.search_vocabulary import vocabulary_token_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from tokbench.inspection.entries import Entries, Entry
+    from tokbench.inspection.vocabulary_tokens import VocabularyToken, VocabularyTokens
     from tokbench.lint.corpus_counts import CorpusCounts
 
 SCHEMA = "tokbench.vocabulary/1"
@@ -35,12 +35,12 @@ def check_name(path: Path) -> None:
         )
 
 
-def write_vocabulary(path: Path, entries: Entries, *, counts: CorpusCounts | None = None) -> None:
+def write_vocabulary(path: Path, vocabulary: VocabularyTokens, *, counts: CorpusCounts | None = None) -> None:
     """Write all tokens in the order of their ids, atomically.
 
     Args:
         path: a file whose name ends in .tsv or .json.
-        entries: the vocabulary.
+        vocabulary: the vocabulary.
         counts: how often a corpus has each id; without them there are no frequencies.
 
     Raises:
@@ -51,30 +51,32 @@ def write_vocabulary(path: Path, entries: Entries, *, counts: CorpusCounts | Non
 
     check_name(path)
     if path.suffix == ".tsv":
-        lines = ("\t".join(row) for row in vocabulary_rows(entries, counts=counts))
+        lines = ("\t".join(row) for row in vocabulary_rows(vocabulary, counts=counts))
         write_file(path, ("\n".join(lines) + "\n").encode())
         return
     document = {
         "schema": SCHEMA,
-        "tokenizer": tokenizer_fields(entries.contents.tokenizer.info),
-        "tokens": [{**entry_fields(entry), "frequency": _frequency(entry, counts)} for entry in entries],
+        "tokenizer": tokenizer_fields(vocabulary.contents.tokenizer.info),
+        "tokens": [
+            {**vocabulary_token_fields(token), "frequency": _frequency(token, counts)} for token in vocabulary
+        ],
     }
     write_file(path, orjson.dumps(document) + b"\n")
 
 
 def vocabulary_rows(
-    entries: Iterable[Entry], *, counts: CorpusCounts | None = None
+    vocabulary: Iterable[VocabularyToken], *, counts: CorpusCounts | None = None
 ) -> Iterator[tuple[str, ...]]:
     """The lines of a TSV in cells, the names of the columns first; what is not known is empty."""
     yield COLUMNS
-    for entry in entries:
-        spelling = None if entry.spelling is None else escaped(entry.spelling.encode())
+    for token in vocabulary:
+        spelling = None if token.spelling is None else escaped(token.spelling.encode())
         values: tuple[Any, ...] = (
-            *(entry.id, entry.data.hex(), escaped(entry.data), entry.kind.value, spelling),
-            *(entry.score, entry.rank, _frequency(entry, counts)),
+            *(token.id, token.data.hex(), escaped(token.data), token.kind.value, spelling),
+            *(token.score, token.rank, _frequency(token, counts)),
         )
         yield tuple("" if value is None else str(value) for value in values)
 
 
-def _frequency(entry: Entry, counts: CorpusCounts | None) -> int | None:
-    return None if counts is None else int(counts.frequencies[entry.id])
+def _frequency(token: VocabularyToken, counts: CorpusCounts | None) -> int | None:
+    return None if counts is None else int(counts.frequencies[token.id])

@@ -48,7 +48,7 @@ class Library(BaseTokenizer):
         del threads
         return segmented(self, texts)
 
-    def entry(self, id: int) -> bytes | None:
+    def ordinary_bytes(self, id: int) -> bytes | None:
         raise NotImplementedError
 
     def token_id(self, piece: bytes) -> int | None:

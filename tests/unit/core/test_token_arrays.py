@@ -62,7 +62,7 @@ class Letters(BaseTokenizer):
             else:
                 yield Token(26, b"?", span, TokenKind.UNKNOWN)
 
-    def entry(self, id: int) -> bytes:
+    def ordinary_bytes(self, id: int) -> bytes:
         return b"abcdefghijklmnopqrstuvwxyz?"[id : id + 1]
 
     def token_id(self, piece: bytes) -> int | None:

@@ -73,8 +73,8 @@ def test_every_token_is_in_the_histogram_the_uses_and_the_kinds(found: Report, t
     evaluation = found.evaluated.evaluation
     tokens = evaluation.total["tokens"]
     assert sum(found.lengths) == tokens
-    assert sum(one.tokens for one in found.vocabulary_usage) == tokens
-    assert sum(one.entries for one in found.vocabulary_usage) == tokenizer.info.vocab_size
+    assert sum(one.occurrences for one in found.vocabulary_usage) == tokens
+    assert sum(one.tokens for one in found.vocabulary_usage) == tokenizer.info.vocab_size
     assert sum(one.used for one in found.vocabulary_usage) == np.count_nonzero(evaluation.frequencies)
     weighted = sum(size * count for size, count in enumerate(found.lengths[:-1]))
     assert weighted + found.lengths[-1] * 16 <= evaluation.num_bytes
@@ -111,7 +111,7 @@ def test_scaffolding_is_learned_and_unused(found: Report) -> None:
 def test_numbers_by_length_are_all_numbers(found: Report) -> None:
     total = found.evaluated.evaluation.total
     assert sum(one.numbers for one in found.numbers) == total["numbers"]
-    assert sum(one.tokens for one in found.numbers) == total["number_tokens"]
+    assert sum(one.occurrences for one in found.numbers) == total["number_tokens"]
     assert all(one.numbers for one in found.numbers)
 
 
@@ -199,7 +199,7 @@ def test_entries_have_a_kind(text: str, kind: str) -> None:
 def test_entries_are_counted_by_kind() -> None:
     vocabulary = vocabulary_from([b"a", b"b", b"\xc3", b"<s>", None], special_ids=[3])
     found = vocabulary_usage_of(vocabulary, np.array([5, 0, 2, 0, 0]))
-    assert [(one.kind, one.entries, one.used, one.tokens) for one in found] == [
+    assert [(one.kind, one.tokens, one.used, one.occurrences) for one in found] == [
         ("Latin", 2, 1, 5),
         ("special tokens", 2, 0, 0),
         ("bytes and parts of characters", 1, 1, 2),
@@ -285,7 +285,7 @@ def test_csv_holds_the_depth(found: Report) -> None:
     values = {(row["group"], row["metric"]): row["value"] for row in rows}
     assert len(values) == len(rows)
     for one in found.vocabulary_usage:
-        assert values[one.kind, "vocabulary_usage.entries"] == str(one.entries)
+        assert values[one.kind, "vocabulary_usage.tokens"] == str(one.tokens)
     for number in found.numbers:
         assert values[str(number.digits), "numbers.tokens"] == str(number.tokens)
     for rewriting in found.robustness:

@@ -9,8 +9,8 @@ from support.lint import byte_level, target_of
 
 from tokbench.errors import ConfigError
 from tokbench.inspection import search as searching
-from tokbench.inspection.entries import Entries
 from tokbench.inspection.search import TokenQuery, longest_first, parse_ranks, search
+from tokbench.inspection.vocabulary_tokens import VocabularyTokens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,46 +19,46 @@ MERGES = (("l", "o"), ("lo", "w"), (b"\xd0", b"\xb6"), (b"\xe2", b"\x82"))
 
 
 @pytest.fixture
-def entries(tmp_path: Path) -> Entries:
+def vocabulary(tmp_path: Path) -> VocabularyTokens:
     """Ids 256 lo, 257 low, 258 ж, 259 two of the three bytes of €."""
-    return Entries(target_of(byte_level(*MERGES), tmp_path))
+    return VocabularyTokens(target_of(byte_level(*MERGES), tmp_path))
 
 
-def found(entries: Entries, **asked: object) -> tuple[int, ...]:
-    return search(entries, TokenQuery(**asked)).ids  # type: ignore[arg-type]
+def found(vocabulary: VocabularyTokens, **asked: object) -> tuple[int, ...]:
+    return search(vocabulary, TokenQuery(**asked)).ids  # type: ignore[arg-type]
 
 
-def test_an_expression_matches_in_the_text(entries: Entries) -> None:
-    assert found(entries, find="^lo") == (256, 257)
-    assert found(entries, find=r"\p{Cyrillic}") == (258,)
+def test_an_expression_matches_in_the_text(vocabulary: VocabularyTokens) -> None:
+    assert found(vocabulary, find="^lo") == (256, 257)
+    assert found(vocabulary, find=r"\p{Cyrillic}") == (258,)
 
 
-def test_tokens_without_a_text_are_counted(entries: Entries) -> None:
-    result = search(entries, TokenQuery(find="."))
+def test_tokens_without_a_text_are_counted(vocabulary: VocabularyTokens) -> None:
+    result = search(vocabulary, TokenQuery(find="."))
     assert result.without_text == 128 + 1
     assert 259 not in result.ids
-    assert search(entries, TokenQuery(data=b"\x82")).without_text == 0
+    assert search(vocabulary, TokenQuery(data=b"\x82")).without_text == 0
 
 
-def test_bytes_are_found_in_incomplete_characters(entries: Entries) -> None:
-    assert found(entries, data=b"\xe2\x82") == (259,)
-    assert found(entries, data=b"\x82") == (0x82, 259)
+def test_bytes_are_found_in_incomplete_characters(vocabulary: VocabularyTokens) -> None:
+    assert found(vocabulary, data=b"\xe2\x82") == (259,)
+    assert found(vocabulary, data=b"\x82") == (0x82, 259)
 
 
-def test_ids_scripts_and_ranks(entries: Entries) -> None:
-    assert found(entries, ids=frozenset([257, 3])) == (3, 257)
-    assert found(entries, script="cyrillic") == (258,)
-    assert found(entries, ranks=(1, 3)) == (257, 258)
-    assert len(found(entries, script="Latin")) == 2 * 26 + 2
+def test_ids_scripts_and_ranks(vocabulary: VocabularyTokens) -> None:
+    assert found(vocabulary, ids=frozenset([257, 3])) == (3, 257)
+    assert found(vocabulary, script="cyrillic") == (258,)
+    assert found(vocabulary, ranks=(1, 3)) == (257, 258)
+    assert len(found(vocabulary, script="Latin")) == 2 * 26 + 2
 
 
-def test_all_that_is_asked_has_to_be_so(entries: Entries) -> None:
-    assert found(entries, find="o", ranks=(1, 9)) == (257,)
-    assert found(entries, find="o", data=b"w", script="latin") == (257,)
+def test_all_that_is_asked_has_to_be_so(vocabulary: VocabularyTokens) -> None:
+    assert found(vocabulary, find="o", ranks=(1, 9)) == (257,)
+    assert found(vocabulary, find="o", data=b"w", script="latin") == (257,)
 
 
-def test_the_longest_come_first(entries: Entries) -> None:
-    assert longest_first(entries, entries.tokens)[:4] == [257, 256, 258, 259]
+def test_the_longest_come_first(vocabulary: VocabularyTokens) -> None:
+    assert longest_first(vocabulary, vocabulary.tokens)[:4] == [257, 256, 258, 259]
 
 
 @pytest.mark.parametrize(
@@ -69,16 +69,16 @@ def test_the_longest_come_first(entries: Entries) -> None:
         ({"ids": frozenset([260])}, "no token has the id 260"),
     ],
 )
-def test_mistakes_are_named(entries: Entries, asked: dict[str, object], message: str) -> None:
+def test_mistakes_are_named(vocabulary: VocabularyTokens, asked: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        found(entries, **asked)
+        found(vocabulary, **asked)
 
 
 def test_an_expression_may_not_take_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_SECONDS_OF_ONE", 0.05)
-    entries = Entries(target_of(byte_level(tokens=["a" * 60 + "!"]), tmp_path))
+    vocabulary = VocabularyTokens(target_of(byte_level(tokens=["a" * 60 + "!"]), tmp_path))
     with pytest.raises(ConfigError, match="took too long"):
-        found(entries, find=r"^(a|aa|a?a)+$")
+        found(vocabulary, find=r"^(a|aa|a?a)+$")
 
 
 @pytest.mark.parametrize("text", ["", ":", "3:2", "2:2", "x", "-1:4", "1:2:3"])

@@ -8,8 +8,13 @@ import pytest
 from support.lint import byte_level, target_of
 
 from tokbench.explain.symbols import Symbol
-from tokbench.inspection.entries import Entries, Entry, EntryKind, escaped
 from tokbench.inspection.token_merges import MergesOfList, MergesOfRanks, NoTokenMerges, token_merges
+from tokbench.inspection.vocabulary_tokens import (
+    VocabularyToken,
+    VocabularyTokenKind,
+    VocabularyTokens,
+    escaped,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +88,7 @@ def test_a_tokenizer_json_has_merges_on_either_engine(tmp_path: Path, engine: st
     merges = token_merges(target)
     assert steps(merges.derivation(257)) == [(b"l", b"o"), (b"lo", b"w")]
     assert [rule.made.data for rule in merges.uses(256)] == [b"low"]
-    assert Entries(target)[257] == Entry(257, b"low", EntryKind.NORMAL, rank=1)
+    assert VocabularyTokens(target)[257] == VocabularyToken(257, b"low", VocabularyTokenKind.NORMAL, rank=1)
 
 
 def test_where_nothing_is_merged_the_reason_is_told(tmp_path: Path) -> None:
@@ -91,8 +96,8 @@ def test_where_nothing_is_merged_the_reason_is_told(tmp_path: Path) -> None:
     target = target_of(tmp_path / "vocab.txt", tmp_path)
     with pytest.raises(NoTokenMerges, match="has no merges"):
         token_merges(target)
-    entry = Entries(target)[2]
-    assert (entry.data, entry.spelling, entry.rank, entry.score) == (b"er", "##er", None, None)
+    token = VocabularyTokens(target)[2]
+    assert (token.data, token.spelling, token.rank, token.score) == (b"er", "##er", None, None)
 
 
 def test_escapes_tell_all_bytes_apart() -> None:

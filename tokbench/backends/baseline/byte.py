@@ -91,7 +91,7 @@ class ByteTokenizer(SaveableTokenizer):
         steps = (Step(PreToken(text, Span(0, len(data))), trace),) if text else ()
         return Derivation("bytes, nothing is learned", text, (), "nothing splits the text", steps)
 
-    def entry(self, id: int) -> bytes | None:
+    def ordinary_bytes(self, id: int) -> bytes | None:
         """The bytes of a token that is no special token; None where the vocabulary has no such id."""
         return bytes([id]) if id < _NUM_BYTES else None
 

@@ -183,7 +183,7 @@ class FrequentTokenizer(SaveableTokenizer):
             f"{self.backend}s, the most frequent", text, (), f"every {self.backend}", tuple(steps)
         )
 
-    def entry(self, id: int) -> bytes | None:
+    def ordinary_bytes(self, id: int) -> bytes | None:
         """The bytes of a token that is no special token; None where the vocabulary has no such id."""
         return self.parts[id].encode()
 

@@ -292,7 +292,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         """The bytes of ids are those of each, joined."""
         return Decoding.JOINED
 
-    def entry(self, id: int) -> bytes | None:
+    def ordinary_bytes(self, id: int) -> bytes | None:
         """The bytes of a token that is no special token; None where the vocabulary has no such id."""
         return self._tokens_for(1)[id] if id < self._num_ordinary and id not in self._gaps else None
 
@@ -314,11 +314,11 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     def _decoder(self) -> Decoder:
         """The decoder of all ids, without special tokens whose ids are far beyond the others."""
         beyond = min(self.info.vocab_size, _MOST_DECODED) - self._num_ordinary
-        entries = [*self._tokens, *[b""] * beyond]
+        tokens = [*self._tokens, *[b""] * beyond]
         for id, data in self._special_bytes.items():
-            if id < len(entries):
-                entries[id] = data
-        return self._kernel.decoder(entries)
+            if id < len(tokens):
+                tokens[id] = data
+        return self._kernel.decoder(tokens)
 
     @cached_property
     def _tokens(self) -> list[bytes]:

@@ -338,7 +338,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
             if token.kind is TokenKind.SPECIAL:
                 raise SpecialTokenError(self._special_bytes[token.id].decode(), token.span)
 
-    def entry(self, id: int) -> bytes | None:
+    def ordinary_bytes(self, id: int) -> bytes | None:
         """The bytes of a token that is no special token; None where the vocabulary has no such id."""
         return self._laid_out.pieces.get(id)
 

@@ -292,7 +292,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         """What is dropped depends on whether a text has begun; a table may match over several tokens."""
         return Decoding.FROM_LEFT if self._denormalizer is None else Decoding.WHOLE
 
-    def entry(self, id: int) -> bytes | None:
+    def ordinary_bytes(self, id: int) -> bytes | None:
         """The bytes a token stands for: ▁ is a space, the unknown piece is what decoding shows for it."""
         return self._entries[id]
 

@@ -83,17 +83,17 @@ def _depth(report: Report) -> Iterator[tuple[str, str, float | None]]:
 
 def _vocabulary(report: Report) -> Iterator[tuple[str, str, float | None]]:
     for spent in report.vocabulary_usage:
-        yield spent.kind, "vocabulary_usage.entries", spent.entries
-        yield spent.kind, "vocabulary_usage.used", spent.used
         yield spent.kind, "vocabulary_usage.tokens", spent.tokens
-    yield "", "entries.unused", report.unused
+        yield spent.kind, "vocabulary_usage.used", spent.used
+        yield spent.kind, "vocabulary_usage.occurrences", spent.occurrences
+    yield "", "tokens.unused", report.unused
     if report.intermediate_tokens is not None:
         yield "", "intermediate_tokens", report.intermediate_tokens
     for place, frequency in enumerate(report.deciles or ()):
-        yield str(place), "entries.decile", frequency
+        yield str(place), "tokens.decile", frequency
     for label, uses in (("most_used", report.most_used), ("least_used", report.least_used)):
         for use in uses:
-            yield _spelled(use.piece), f"entries.{label}", use.count
+            yield _spelled(use.piece), f"tokens.{label}", use.count
 
 
 def _text(report: Report) -> Iterator[tuple[str, str, float | None]]:

@@ -153,11 +153,11 @@ def usage_table(report: Report) -> Table:
         "Vocabulary by kind of token",
         (
             text_column("kind", (one.kind for one in kinds), is_long=True),
-            count_column("entries", (one.entries for one in kinds)),
-            count_column("used", (one.used for one in kinds)),
             count_column("tokens", (one.tokens for one in kinds)),
+            count_column("used", (one.used for one in kinds)),
+            count_column("occurrences", (one.occurrences for one in kinds)),
         ),
-        bars=tuple(one.entries for one in kinds),
+        bars=tuple(one.tokens for one in kinds),
     )
 
 
@@ -174,9 +174,9 @@ def occurrences_table(report: Report) -> Table:
     if report.deciles is not None:
         rows.append(("deciles", "  ".join(f"{frequency:,}" for frequency in report.deciles)))
     return Table(
-        "Entries by how often they occur",
+        "Tokens by how often they occur",
         (
-            text_column("entries", (label for label, _ in rows), style="dim"),
+            text_column("tokens", (label for label, _ in rows), style="dim"),
             Column(
                 "which",
                 tuple(Cell(text, text) for _, text in rows),

@@ -1,4 +1,4 @@
-r"""The entries of a vocabulary: the bytes of each token, and what its file says of it.
+r"""The tokens of a vocabulary: the bytes of each token, and what its file says of it.
 
 A token is bytes. Its text is what they are in UTF-8; bytes that are no whole characters have none, and are written
 with `\xNN` for each byte that belongs to no character.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
-class EntryKind(StrEnum):
+class VocabularyTokenKind(StrEnum):
     """What a token of a vocabulary is."""
 
     NORMAL = "normal"
@@ -38,7 +38,7 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class VocabularyToken:
     r"""A token of a vocabulary.
 
     Attributes:
@@ -49,13 +49,13 @@ class Entry:
         score: its score, where the algorithm has scores.
         rank: the rank at which merging makes it, where the algorithm merges.
 
-    >>> Entry(0, "é".encode()).text, Entry(1, b"\xc3").text
+    >>> VocabularyToken(0, "é".encode()).text, VocabularyToken(1, b"\xc3").text
     ('é', None)
     """
 
     id: int
     data: bytes
-    kind: EntryKind = EntryKind.NORMAL
+    kind: VocabularyTokenKind = VocabularyTokenKind.NORMAL
     spelling: str | None = None
     score: float | None = None
     rank: float | None = None
@@ -66,8 +66,8 @@ class Entry:
         return text_of_bytes(self.data)
 
 
-class Entries:
-    """The entries of a tokenizer, made as they are asked for.
+class VocabularyTokens:
+    """The tokens of a tokenizer's vocabulary, made as they are asked for.
 
     Args:
         contents: what it is made of.
@@ -76,13 +76,13 @@ class Entries:
     def __init__(self, contents: TokenizerContents) -> None:
         self.contents = contents
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[VocabularyToken]:
         return (self[id] for id in self.tokens)
 
-    def __getitem__(self, id: int) -> Entry:
-        """The entry of an id. Raises `KeyError` where no token has it."""
+    def __getitem__(self, id: int) -> VocabularyToken:
+        """The token of an id. Raises `KeyError` where no token has it."""
         rank = self.ranks.get(id)
-        return Entry(
+        return VocabularyToken(
             id=id,
             data=self.tokens[id],
             kind=self._kind(id),
@@ -134,15 +134,15 @@ class Entries:
         vocab = None if document is None else document["model"]["vocab"]
         return {id: float(score) for id, (_, score) in enumerate(vocab)} if isinstance(vocab, list) else {}
 
-    def _kind(self, id: int) -> EntryKind:
+    def _kind(self, id: int) -> VocabularyTokenKind:
         if id in self._special_ids:
-            return EntryKind.SPECIAL
+            return VocabularyTokenKind.SPECIAL
         if id in self.contents.added_ids:
-            return EntryKind.ADDED
+            return VocabularyTokenKind.ADDED
         if id == self._unknown_id:
-            return EntryKind.UNKNOWN
+            return VocabularyTokenKind.UNKNOWN
         is_byte = len(self.tokens[id]) == 1 and _BYTE_PIECE.fullmatch(self.spellings.get(id, ""))
-        return EntryKind.BYTE if is_byte else EntryKind.NORMAL
+        return VocabularyTokenKind.BYTE if is_byte else VocabularyTokenKind.NORMAL
 
     @cached_property
     def _unknown_id(self) -> int | None:
