@@ -71,6 +71,7 @@ def test_what_stays_and_comes_is_what_the_definitions_say(
     assert done["new_tokens"] < done["old_tokens"]
 
 
+@pytest.mark.slow
 def test_the_model_learns_what_each_id_has_been(
     run: Callable[..., Done], trained: Path, tmp_path: Path
 ) -> None:
@@ -92,6 +93,7 @@ def test_the_model_learns_what_each_id_has_been(
     assert new.token_bytes(eos) == b"<eos>"
 
 
+@pytest.mark.slow
 def test_a_special_token_takes_the_place_of_a_rare_one(
     run: Callable[..., Done], trained: Path, tmp_path: Path
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_special_token_takes_the_place_of_a_rare_one(
     assert {"<eos>", "<|tool|>"} == set(new.info.special_tokens)
 
 
+@pytest.mark.slow
 def test_it_says_what_came_and_went(run: Callable[..., Done], trained: Path) -> None:
     printed = run("extend", trained, "new.txt", "--budget", "40", "--out", "new").good().stdout
     assert "270 ids: " in printed
@@ -115,7 +118,11 @@ def test_it_says_what_came_and_went(run: Callable[..., Done], trained: Path) -> 
         (["new.txt", "--budget", "5", "--tokens", "5"], "--budget keeps the size"),
         (["new.txt", "--budget", "5", "--size", "500"], "--budget keeps the size"),
         (["new.txt", "--budget", "5", "--words", "new.txt"], "--budget keeps the size"),
-        (["old.txt", "--budget", "5", "--min-frequency", "999"], "no token would come"),
+        pytest.param(
+            ["old.txt", "--budget", "5", "--min-frequency", "999"],
+            "no token would come",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -127,6 +134,7 @@ def test_what_cannot_be_is_refused(
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_gaps_close_up(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
     path = tmp_path / "gaps" / "tokenizer.json"
     path.parent.mkdir()

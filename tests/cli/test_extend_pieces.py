@@ -110,6 +110,7 @@ def test_a_document_of_characters_learns_the_same(
 
 
 @pytest.mark.parametrize("name", ["unigram", "unigram as t5", "unigram with symbols"])
+@pytest.mark.slow
 def test_a_unigram_becomes_likelier(run: Callable[..., Done], text: Path, tmp_path: Path, name: str) -> None:
     old = variant(name)
     (tmp_path / "it.model").write_bytes(old.proto)
@@ -142,6 +143,7 @@ def test_a_unigram_document(run: Callable[..., Done], text: Path, tmp_path: Path
     assert [new.token_bytes(id) for id in range(3, 512)] == [other.token_bytes(id) for id in range(3, 512)]
 
 
+@pytest.mark.slow
 def test_a_saved_wordpiece_changes_by_new_pieces_only(
     run: Callable[..., Done], text: Path, tmp_path: Path
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_saved_wordpiece_changes_by_new_pieces_only(
 
 
 @pytest.mark.parametrize("name", ["bpe as llama", "unigram", "wordpiece"])
+@pytest.mark.slow
 def test_words_are_one_token_each(run: Callable[..., Done], tmp_path: Path, name: str) -> None:
     if name == "wordpiece":
         tokbench.train(training_text(), backend="wordpiece", vocab_size=400).save(tmp_path / "old")
@@ -177,6 +180,7 @@ def test_words_are_one_token_each(run: Callable[..., Done], tmp_path: Path, name
     assert done.json["proofs"]["segmentations"]["texts"] > 10
 
 
+@pytest.mark.slow
 def test_a_piece_inside_words_has_the_prefix(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\na\nb\n##a\n##b\n")
     (tmp_path / "words.txt").write_text("##ba\nAB\n")

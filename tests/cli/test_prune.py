@@ -57,6 +57,7 @@ def test_the_rarest_leaves_go_and_the_ids_close_up(
     assert [proof["agrees"] for proof in done.json["proofs"]["encodings"]] == [True]
 
 
+@pytest.mark.slow
 def test_scripts_go_without_a_corpus(run: Callable[..., Done], tokenizer: Path, tmp_path: Path) -> None:
     done = run("prune", tokenizer, "--script", "cyrillic", "--out", "new").good()
     assert any(line.startswith("to       262 ids: 3 went") for line in done.lines)
@@ -67,6 +68,7 @@ def test_scripts_go_without_a_corpus(run: Callable[..., Done], tokenizer: Path, 
     assert written(tmp_path / "new", "tokenizer_config.json")["eos_token"] == "<eos>"
 
 
+@pytest.mark.slow
 def test_a_list_goes_as_far_as_nothing_needs_it(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
@@ -75,6 +77,7 @@ def test_a_list_goes_as_far_as_nothing_needs_it(
     assert (done.json["removed"], done.json["needed"], done.json["fixed"]) == (1, [256], [97])
 
 
+@pytest.mark.slow
 def test_ranks_are_written_and_proved_with_tiktoken(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
@@ -115,6 +118,7 @@ def test_what_cannot_be_done_is_refused(
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_other_folders_are_left_alone(run: Callable[..., Done], tokenizer: Path, tmp_path: Path) -> None:
     options = ("prune", tokenizer, "--script", "Latin", "--out", "new")
     (tmp_path / "new").mkdir()

@@ -33,6 +33,7 @@ def proofs(done: Done) -> list[str]:
     return [proof["second"].split()[0] for proof in done.json["proofs"]["encodings"]]
 
 
+@pytest.mark.slow
 def test_a_trained_wordpiece(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
     tokbench.train(training_text(), backend="wordpiece", vocab_size=700).save(tmp_path / "mine")
     done = run("prune", "mine", "--corpus", text, "--size", "500", "--out", "new", "--json").good()

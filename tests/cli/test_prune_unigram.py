@@ -33,6 +33,7 @@ def written(folder: Path, name: str) -> Any:
     return json.loads((folder / name).read_bytes())
 
 
+@pytest.mark.slow
 def test_pieces_go_by_loss(run: Callable[..., Done], model: Path, tmp_path: Path) -> None:
     done = run("prune", model, "--corpus", "text.txt", "--size", "400", "--out", "new", "--json").good()
     assert (done.json["algorithm"], done.json["new_vocab_size"], done.json["removed"]) == (

@@ -75,6 +75,7 @@ def test_lines_of_files_are_drawn_by_file() -> None:
     assert by_file >= ENOUGH - 0.02
 
 
+@pytest.mark.slow
 def test_lots_hold_it_too() -> None:
     """More units than are kept apart, dealt by their keys: some lots have several, some none."""
     generator = np.random.default_rng(3)

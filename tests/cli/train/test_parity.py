@@ -32,6 +32,7 @@ def tokens_of(folder, text):
     return len(tokbench.load(folder).encode(text))
 
 
+@pytest.mark.slow
 def test_it_learns_what_the_textbook_learns(train, parallel):
     from support.kernels import counted_by_definition
 

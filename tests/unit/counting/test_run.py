@@ -58,7 +58,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("part_bytes", [300_000, 40_000, 9_000])
+@pytest.mark.parametrize("part_bytes", [300_000, 40_000, pytest.param(9_000, marks=pytest.mark.slow)])
 def test_parts_change_nothing(texts: list[Path], tmp_path: Path, part_bytes: int) -> None:
     whole = counted(texts, tmp_path / "whole")
     divided = counted(texts, tmp_path / "divided", part_bytes=part_bytes)

@@ -43,6 +43,7 @@ def test_some_thousand_texts_with_every_character_are_tried(mine: Opened) -> Non
     assert found.num_bytes > 2_000_000
 
 
+@pytest.mark.slow
 def test_a_difference_is_told_by_the_smallest_text(mine: Opened) -> None:
     data = tokenizer_data(mine, name="mine")
     merges = data.fields["merges"]

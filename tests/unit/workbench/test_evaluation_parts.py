@@ -114,6 +114,7 @@ def test_each_aggregation_is_the_same(case: Case, options: dict[str, Any]) -> No
     assert case.figures(case.work(), **options) == case.figures(**options)
 
 
+@pytest.mark.slow
 def test_many_parts_are_added_up_in_a_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three files at most; what is missing of it or damaged is made again, to the same bytes."""
     monkeypatch.setattr(evaluation_sums, "MOST_FILES", 3)
