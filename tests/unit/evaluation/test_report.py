@@ -111,7 +111,7 @@ def test_scaffolding_is_learned_and_unused(found: Report) -> None:
 def test_numbers_by_length_are_all_numbers(found: Report) -> None:
     total = found.evaluated.evaluation.total
     assert sum(one.numbers for one in found.numbers) == total["numbers"]
-    assert sum(one.occurrences for one in found.numbers) == total["number_tokens"]
+    assert sum(one.tokens for one in found.numbers) == total["number_tokens"]
     assert all(one.numbers for one in found.numbers)
 
 
