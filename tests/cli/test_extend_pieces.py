@@ -148,12 +148,18 @@ def test_a_saved_wordpiece_changes_by_new_pieces_only(
     run: Callable[..., Done], text: Path, tmp_path: Path
 ) -> None:
     tokbench.train(training_text(), backend="wordpiece", vocab_size=400).save(tmp_path / "mine")
-    done = run("extend", "mine", text, "--tokens", "8", "--out", "new", "--json").good()
-    assert (done.json["algorithm"], done.json["new_vocab_size"]) == ("wordpiece", 408)
+    options = ("--tokens", "8", "--special", "[TOOL]", "--out", "new", "--json")
+    done = run("extend", "mine", text, *options).good()
+    assert (done.json["algorithm"], done.json["new_vocab_size"]) == ("wordpiece", 409)
     assert proofs(done) == ["tokenizers", "tokenizers"]
     old, new = tokbench.load(tmp_path / "mine"), tokbench.load(tmp_path / "new")
     lines = (tmp_path / "mine" / "vocab.txt").read_text().splitlines()
-    assert (tmp_path / "new" / "vocab.txt").read_text().splitlines()[:400] == lines
+    made = (tmp_path / "new" / "vocab.txt").read_text().splitlines()
+    assert (made[:400], made[408]) == (lines, "[TOOL]")
+    assert read(tmp_path / "new", "tokenizer_config.json")["added_tokens_decoder"]["408"]["special"]
+    assert any(
+        "tokenizer_config.json lists and a vocab.txt cannot: '[TOOL]'" in n for n in done.json["notes"]
+    )
     for line in training_text():
         for word in line.split():
             before, after = old.encode(word), new.encode(word)

@@ -109,6 +109,8 @@ def prove_word_list_in_libraries(
 ) -> LibraryProofs:
     """Compare a WordPiece with its `tokenizer.json` and with its `vocab.txt`, both in tokenizers.
 
+    With the `vocab.txt` it is told the special tokens that the `tokenizer_config.json` beside it lists.
+
     Args:
         tokenizer: as it runs.
         path: its `tokenizer.json`; a `vocab.txt` is made beside it to be opened.
@@ -120,7 +122,7 @@ def prove_word_list_in_libraries(
     """
     first = prove_in_libraries(tokenizer, path, with_ranks=False, seed=seed, progress=progress)
     try:
-        product = word_lists.make(source_of(tokenizer))
+        product = word_lists.make(source_of(tokenizer), configured=True)
         beside = path.with_name(WORD_LIST_NAME)
         beside.write_bytes(product.files[""])
         second = _agreeing(prove(tokenizer, _opened(product, beside), seed=seed, progress=progress))

@@ -18,7 +18,7 @@ from tokbench.formats.post_processors import parse_post_processing, spelled_temp
 from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.core.descriptions import Template
@@ -32,8 +32,16 @@ _NEVER_MADE = ("", "##")
 _SPECIAL = ("[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]")
 
 
-def make(source: Source) -> Product:
-    """A `vocab.txt`. Raises `ConversionError`."""
+def make(source: Source, *, configured: bool = False) -> Product:
+    """A `vocab.txt`.
+
+    Args:
+        source: the tokenizer.
+        configured: whether a `tokenizer_config.json` beside it says which lines are special tokens, other than BERT's.
+
+    Raises:
+        ConversionError: a `vocab.txt` cannot say what it is.
+    """
     if source.description is None:
         raise undescribed(source)
     if not isinstance(source.description, HuggingFaceModel):
@@ -51,7 +59,8 @@ def make(source: Source) -> Product:
             raise ConversionError(
                 f"readers of a vocab.txt assume {name} = {value!r}; here it is {model.get(name)!r}"
             )
-    pieces = _pieces(model["vocab"], document)
+    added = _added(document, configured=configured)
+    pieces = _pieces(model["vocab"])
     done, written = post_processing_of(source.description), bert_template(model["vocab"])
 
     def opened(path: Path) -> Peer:
@@ -60,6 +69,8 @@ def make(source: Source) -> Product:
 
         # One copy in which special tokens are found in texts, and one in which they are not.
         ordinary, special = (BertWordPieceTokenizer.from_file(str(path), **options) for _ in range(2))
+        for each in (ordinary, special):
+            each.add_special_tokens([tokenizers.AddedToken(text, **flags) for text, flags in added.items()])
         ordinary._tokenizer.encode_special_tokens = True
         return Peer(
             name=f"tokenizers {tokenizers.__version__}",
@@ -73,7 +84,7 @@ def make(source: Source) -> Product:
     return Product(
         files={"": "".join(f"{piece}\n" for piece in pieces).encode()},
         open=opened,
-        notes=(*_notes(options, pieces), *_template_notes(done, written)),
+        notes=(*_notes(options, pieces, added), *_template_notes(done, written)),
         post_processing=PostProcessing(template=written),
     )
 
@@ -134,16 +145,26 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _pieces(vocabulary: Mapping[str, int], document: Mapping[str, Any]) -> list[str]:
+def _added(document: Mapping[str, Any], *, configured: bool) -> dict[str, dict[str, bool]]:
+    """The special tokens that whoever opens the vocabulary is told of, with their flags; BERT's they know."""
+    vocabulary, told = document["model"]["vocab"], {}
+    for token in document.get("added_tokens", []):
+        text = token["content"]
+        sayable = text in _SPECIAL or (configured and token["special"])
+        if not sayable or vocabulary.get(text) != token["id"]:
+            raise ConversionError(f"a vocab.txt cannot say that {text!r} is an added token")
+        if text not in _SPECIAL:
+            told[text] = {flag: token[flag] for flag in ("single_word", "lstrip", "rstrip", "normalized")}
+    return told
+
+
+def _pieces(vocabulary: Mapping[str, int]) -> list[str]:
     """The pieces in the order of their ids, which are their lines."""
     by_id = {id: piece for piece, id in vocabulary.items()}
     if sorted(by_id) != list(range(len(vocabulary))):
         raise ConversionError("the ids leave a gap, and a vocab.txt has a line for each")
     for piece in vocabulary:
         _check_line(piece)
-    for token in document.get("added_tokens", []):
-        if token["content"] not in _SPECIAL or vocabulary.get(token["content"]) != token["id"]:
-            raise ConversionError(f"a vocab.txt cannot say that {token['content']!r} is an added token")
     return [by_id[id] for id in range(len(by_id))]
 
 
@@ -160,10 +181,13 @@ def _check_line(piece: str) -> None:
         raise ConversionError(f"the piece {piece!r} ends in white space, and would be read as {read!r}")
 
 
-def _notes(options: Mapping[str, Any], pieces: Sequence[str]) -> tuple[str, ...]:
+def _notes(options: Mapping[str, Any], pieces: Sequence[str], added: Iterable[str]) -> tuple[str, ...]:
     given = ", ".join(f"{name}={value!r}" for name, value in options.items())
     blank = [piece for piece in pieces if piece != piece.rstrip(_WHITE_SPACE)]
     notes = [f"a vocab.txt holds pieces alone; open it with {given}"]
+    if added:
+        listed = ", ".join(map(repr, added))
+        notes.append(f"special tokens that tokenizer_config.json lists and a vocab.txt cannot: {listed}")
     if blank:
         listed = ", ".join(map(repr, blank))
         notes.append(
