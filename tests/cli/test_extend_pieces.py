@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sentencepiece
+from support.huggingface import added
 from support.sentencepiece_models import scored, training_text, unknown, variant, written
 
 import tokbench
@@ -141,6 +142,26 @@ def test_a_unigram_document(run: Callable[..., Done], text: Path, tmp_path: Path
     run("extend", "it.model", text, "--size", "512", "--out", "other").good()
     new, other = tokbench.load(tmp_path / "new"), tokbench.load(tmp_path / "other" / "it.model")
     assert [new.token_bytes(id) for id in range(3, 512)] == [other.token_bytes(id) for id in range(3, 512)]
+
+
+@pytest.mark.slow
+def test_added_tokens_behind_a_unigram_keep_their_ids(
+    run: Callable[..., Done], text: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "it.model").write_bytes(variant("unigram as t5").proto)
+    run("convert", "-t", "it.model", "--to", "tokenizers", "--out", "document/tokenizer.json").good()
+    document = read(tmp_path / "document", "tokenizer.json")
+    size = len(document["model"]["vocab"])
+    document["added_tokens"] += [added("the", size, special=False), added("ten", size + 1)]
+    (tmp_path / "document" / "tokenizer.json").write_text(json.dumps(document))
+    run("extend", "document", text, "--tokens", "9", "--special", "<x>", "--out", "new").good()
+    run("extend", "new", text, "--tokens", "9", "--out", "newer").good()  # the places are held already
+    for name in ("new", "newer"):
+        opened = tokbench.load(tmp_path / name)
+        assert [opened.token_bytes(size + each) for each in (0, 1)] == [b"the", b"ten"]
+        assert opened.info.special_tokens["ten"] == size + 1
+        assert size + 1 not in opened.encode("ten tens attend")
+        assert max(opened.encode(TEXT)) > size + 1
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import ConfigError, SurgeryError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def extended_document(
@@ -22,14 +22,15 @@ def extended_document(
 
     Args:
         document: parsed.
-        pieces: the new ones, as the file spells them, → ids.
+        pieces: the new ones, as the file spells them, → ids. A Unigram numbers pieces by their places, so that those
+            of added tokens behind its own come first, where any come.
         merges: of a BPE, what they are made of.
         scores: of a Unigram, piece → score.
         special_tokens: text → id, behind those.
 
     Raises:
         ConfigError: a special token is there already.
-        SurgeryError: the ids of added tokens stand in the way of pieces, which are numbered by their places.
+        SurgeryError: the pieces of a Unigram would have other ids than their places.
 
     >>> letters = {"a": 0, "b": 1}
     >>> model = {"vocab": letters, "merges": []}
@@ -45,7 +46,7 @@ def extended_document(
             raise ConfigError(f"{text!r} is a token already", hint="leave it out")
     changed: dict[str, Any]
     if by_place:
-        _check_places(vocab, added, pieces)
+        _check_places(pieces, first=len(vocab))
         changed = {**model, "vocab": [*model["vocab"], *([text, (scores or {})[text]] for text in pieces)]}
     else:
         # Their ids would follow the vocabulary, which grows: an id that is to stay can only be said there.
@@ -71,16 +72,14 @@ def added_outside(document: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def _check_places(
-    vocab: Mapping[str, int], added: Sequence[Mapping[str, Any]], pieces: Collection[str]
-) -> None:
-    behind = [token for token in added if token["id"] >= len(vocab)]
-    if pieces and behind:
-        raise SurgeryError(
-            f"the pieces of a Unigram are numbered by their places, and behind its {len(vocab):,} stands the added "
-            f"token {behind[0]['content']!r} with the id {behind[0]['id']}",
-            hint="tokens can only be added to it as special ones",
-        )
+def _check_places(pieces: Mapping[str, int], *, first: int) -> None:
+    for place, (piece, id) in enumerate(pieces.items(), first):
+        if id != place:
+            raise SurgeryError(
+                f"the pieces of a Unigram are numbered by their places, and {piece!r} with the id {id} would be in "
+                f"place {place}: no token has that id",
+                hint="tokens can only be added to it as special ones",
+            )
 
 
 def _special(text: str, id: int) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
-from tokbench.surgery.extended_document import extended_document
+from tokbench.surgery.extended_document import added_outside, extended_document
 from tokbench.surgery.extension_proofs import LikelierByNewPieces, OnlyByNewPieces, check_texts
 from tokbench.surgery.growing_pieces import ScoredGrowing
 from tokbench.surgery.piece_extension import PieceExtension
 from tokbench.surgery.piece_words import normaliser_of, words_of_document, words_of_model
 from tokbench.surgery.scored_pieces import pieces_of_document, pieces_of_model
+from tokbench.surgery.unused_pieces import unused_score
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -91,7 +92,13 @@ class UnigramExtension(PieceExtension):
         """New pieces with their scores."""
         scores = self.pieces.new
         if self.model is None:
-            return extended_document(self.document, pieces, scores=scores, special_tokens=special_tokens)
+            held = self._held(pieces)
+            return extended_document(
+                self.document,
+                {**held, **pieces},
+                scores=scores | self._unused(held),
+                special_tokens=special_tokens,
+            )
         made = [ModelPiece(text, scores[text], PieceType.NORMAL) for text in pieces]
         return self.extended_model(made, special_tokens)
 
@@ -104,3 +111,12 @@ class UnigramExtension(PieceExtension):
         scores = [known.get(id) for id in range(new.info.vocab_size)]
         judge = LikelierByNewPieces(changes, scores)
         return check_texts(texts, tokenizers=(old, new), judge=judge, threads=threads)
+
+    def _held(self, pieces: Mapping[str, int]) -> dict[str, int]:
+        """The added tokens behind the pieces, where more come: each holds the place of its id."""
+        outside = added_outside(self.document) if pieces else {}
+        return dict(sorted(outside.items(), key=lambda item: item[1]))
+
+    def _unused(self, held: Mapping[str, int]) -> dict[str, float]:
+        """Scores with which no text becomes them. Raises `SurgeryError`."""
+        return dict.fromkeys(held, unused_score(held, self.pieces)) if held else {}

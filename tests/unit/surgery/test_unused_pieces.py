@@ -1,0 +1,57 @@
+"""A piece that only holds a place is never used, and no text changes by it."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import orjson
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+from support.huggingface import added, document
+
+from tokbench.errors import SurgeryError
+from tokbench.surgery.growing_pieces import ScoredGrowing
+from tokbench.surgery.unused_pieces import unused_score
+
+LETTERS = "ab["
+TEXTS = st.text(LETTERS, min_size=2, max_size=4)
+SCORES = st.integers(-24, -1).map(lambda quarters: quarters / 4)
+WITH_UNKNOWN = ["".join(each) for size in range(5) for each in product(LETTERS + "x", repeat=size)]
+
+
+def ids(vocab: list[tuple[str, float]], held: str) -> list[list[int]]:
+    """What tokenizers makes of many texts in which nothing is a special token."""
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [("<unk>", 0.0), *vocab]}
+    parts: dict[str, Any] = {"added_tokens": [added(held, len(LETTERS) + 1)]}
+    opened = tokenizers.Tokenizer.from_buffer(orjson.dumps(document(model, **parts)))
+    opened.encode_special_tokens = True
+    return [each.ids for each in opened.encode_batch(WITH_UNKNOWN, add_special_tokens=False)]
+
+
+@given(
+    scores=st.tuples(SCORES, SCORES, SCORES), held=TEXTS, pieces=st.dictionaries(TEXTS, SCORES, max_size=4)
+)
+def test_no_text_becomes_it(scores: tuple[float, ...], held: str, pieces: dict[str, float]) -> None:
+    pieces.pop(held, None)
+    letters = list(zip(LETTERS, scores, strict=True))
+    known = letters + list(pieces.items())
+    low = unused_score([held], ScoredGrowing(dict(known)))
+    moved = [[id + (id > len(LETTERS)) for id in each] for each in ids(known, held)]
+    assert ids([*letters, (held, low), *pieces.items()], held) == moved
+
+
+def test_a_text_with_an_unknown_character_would_become_it() -> None:
+    pieces = ScoredGrowing({"a": -1.0, "b": -2.0})
+    with pytest.raises(SurgeryError, match=r"'a<' would have to be a piece.*its character '<' is none"):
+        unused_score(["ab", "a<"], pieces)
+    pieces.add_word("<")
+    assert unused_score(["ab", "a<"], pieces) <= -4
+
+
+def test_an_unknown_character_within_a_piece_would_be_worth_less() -> None:
+    """axb is "a", "xb"; were x worth 90 less than it is, "ax", "b" and "a", x, "b" would be compared otherwise."""
+    with pytest.raises(SurgeryError, match="where 'x' is, which is in the piece 'ax' and none itself"):
+        unused_score(["ab"], ScoredGrowing({"a": -1.0, "b": -2.0, "ax": -20.0}))
