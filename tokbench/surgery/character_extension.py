@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.piece_words import PieceWords
     from tokbench.surgery.proofs import SegmentationProof
@@ -68,9 +69,9 @@ class CharacterExtension(PieceExtension):
         """A line as words."""
         return self.words.of_line(line)
 
-    def count_words(self, texts: Iterable[str]) -> Counter[str]:
+    def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
         """Words between which nothing merges."""
-        return self.words.count(texts)
+        return self.words.count(texts, threads=threads, progress=progress)
 
     def may_be_piece(self, text: str) -> bool:
         """Whether its training would have allowed a piece."""

@@ -69,7 +69,7 @@ class PieceExtension:
         """A line as the words that pieces can be."""
         raise NotImplementedError
 
-    def count_words(self, texts: Iterable[str]) -> Counter[str]:
+    def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
         """The words of a text with their counts."""
         raise NotImplementedError
 
@@ -144,9 +144,7 @@ class PieceExtension:
 
     def count(self, corpus: Corpus, *, threads: int | None, progress: Progress) -> int | None:
         """Count words."""
-        del threads
-        progress("counting", 0, None, "words")
-        self._counted = self.count_words(corpus)
+        self._counted = self.count_words(corpus, threads=threads, progress=progress)
         return None
 
     def learn(

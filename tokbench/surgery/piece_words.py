@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.unigram.rules import IN_NO_PIECE, PieceRules, segments_of
+from tokbench.backends.wordpiece.config import WordPieceConfig
+from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
+from tokbench.backends.wordpiece.words import NormalWordCounting
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece.model import SPACE, PieceType, iter_user_defined
 from tokbench.lint.reachability.steps import DocumentSteps
+from tokbench.surgery.chunk_counting import count_by_chunks, document_is_local, model_is_local
 from tokbench.surgery.growing_pieces import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from tokbench.core.progress import Progress
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
 _IN_NO_WORD = "\n\r" + "".join(IN_NO_PIECE)
@@ -33,7 +41,9 @@ class PieceWords:
     """How a text becomes words.
 
     Attributes:
-        normal: a text → its normalised parts, without special tokens and symbols of the user.
+        normal: a part of a text → its normalised parts, without symbols of the user.
+        parts: a text → what is normalised by itself: what stands between added tokens.
+        is_local: whether the chunks of a part tell its words, by `chunk_counting`.
         rules: what a new piece may be.
         space_behind: whether ▁ ends a word instead of beginning one.
         taken: texts that are no new piece, whatever they are now.
@@ -41,16 +51,22 @@ class PieceWords:
 
     normal: Callable[[str], Iterable[str]]
     rules: PieceRules
+    parts: Callable[[str], Iterable[str]] = field(default=lambda text: (text,))
+    is_local: bool = False
     space_behind: bool = False
     taken: frozenset[str] = frozenset()
 
-    def count(self, texts: Iterable[str]) -> Counter[str]:
-        """The words of texts with their counts."""
-        words: Counter[str] = Counter()
-        find = self._pattern.findall
-        for text in texts:
-            for part in self.normal(text):
-                words.update(find(part))
+    def count(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
+        """The words of texts with their counts. Raises `CorpusError`."""
+        if self.is_local:
+            words = count_by_chunks(
+                texts, self._words_of, parts_of=self.parts, threads=threads, progress=progress
+            )
+        else:
+            words = Counter(
+                word for text in texts for part in self.parts(text) for word in self._words_of(part)
+            )
+        del words[SPACE]  # it teaches nothing, and is at the ends of texts, which chunks do not tell
         if not self.space_behind:
             return segments_of(words, self.rules)
         mirrored = segments_of({word[::-1]: count for word, count in words.items()}, self.rules)
@@ -67,9 +83,13 @@ class PieceWords:
             line = line.removeprefix(" ")
         elif probe.endswith(SPACE):
             line = line.removesuffix(" ")
-        return [word for part in self.normal(line) for word in self._pattern.findall(part)]
+        return [word for part in self.parts(line) for word in self._words_of(part)]
 
-    @property
+    def _words_of(self, part: str) -> list[str]:
+        found = self._pattern.findall
+        return [word for normal in self.normal(part) for word in found(normal)]
+
+    @cached_property
     def _pattern(self) -> re.Pattern[str]:
         if not self.rules.split_by_whitespace:
             return _LINE
@@ -115,7 +135,13 @@ def words_of_model(model: SentencePieceFile, normalise: Callable[[str], str]) ->
         whitespace_only=options["allow_whitespace_only_pieces"],
     )
     taken = frozenset(piece.text for piece in model.pieces) | parts_of(unused)
-    return PieceWords(normal, rules, space_behind=options["treat_whitespace_as_suffix"], taken=taken)
+    return PieceWords(
+        normal,
+        rules,
+        is_local=model_is_local(model),
+        space_behind=options["treat_whitespace_as_suffix"],
+        taken=taken,
+    )
 
 
 def words_of_document(document: Mapping[str, Any], pieces: Iterable[str]) -> PieceWords:
@@ -127,7 +153,14 @@ def words_of_document(document: Mapping[str, Any], pieces: Iterable[str]) -> Pie
     """
     known = list(pieces)
     texts = {token["content"] for token in document.get("added_tokens") or []} | set(known)
-    return PieceWords(_normal_parts(document), rules_of_pieces(known), taken=frozenset(texts))
+    rules = rules_of_pieces(known)
+    return PieceWords(
+        DocumentSteps(document).pretokens,
+        rules,
+        parts=_parts_of(document),
+        is_local=rules.split_by_whitespace and document_is_local(document),
+        taken=frozenset(texts),
+    )
 
 
 def rules_of_pieces(pieces: Iterable[str]) -> PieceRules:
@@ -166,27 +199,52 @@ class MatchedWords:
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self.of_text = _normal_parts(document)
+        self._document = document
+        self._parts, self._pretokens = _parts_of(document), DocumentSteps(document).pretokens
         self.longest = int(document["model"].get("max_input_chars_per_word", _LONGEST_WORD))
 
-    def count(self, texts: Iterable[str]) -> Counter[str]:
-        """The words of texts with their counts, without those that are too long to be cut."""
-        words: Counter[str] = Counter()
-        for text in texts:
-            for line in text.splitlines():
-                words.update(self.of_text(line))
+    def of_text(self, text: str) -> list[str]:
+        """The words of a text, in order."""
+        return [word for part in self._parts(text) for word in self._pretokens(part)]
+
+    def count(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
+        """The words of texts with their counts, without those that are too long to be cut. Raises `CorpusError`."""
+        counting = self._kernel_counting()
+        if counting is not None:
+            counter = counting.new_counter(threads=threads or os.cpu_count() or 1, seed=0)
+            counting.count(counter, texts, progress=progress)
+            return Counter(dict(counter.items()))
+        words = Counter(word for text in texts for word in self.of_text(text))
         return Counter({word: number for word, number in words.items() if len(word) <= self.longest})
 
+    def _kernel_counting(self) -> NormalWordCounting | None:
+        """How the kernel counts; None where its words are others."""
+        try:
+            described = wordpiece_description(self._document)
+            return NormalWordCounting(
+                WordPieceConfig(
+                    special_tokens=tuple(_added(self._document)),
+                    unknown_token=self._document["model"]["unk_token"],
+                    max_characters_per_word=self.longest,
+                    **asdict(described.rules),
+                )
+            )
+        except (LeftToLibraryError, ConfigError):  # or an added token that a training would not take
+            return None
 
-def _normal_parts(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
-    """A text → what the model of a document is given of it, without added tokens."""
-    steps = DocumentSteps(document)
-    added = {token["content"]: token["id"] for token in document.get("added_tokens") or []}
-    finder = SpecialTokenFinder({text: id for text, id in added.items() if text})
+
+def _parts_of(document: Mapping[str, Any]) -> Callable[[str], Iterator[str]]:
+    """A text → what stands between its added tokens."""
+    finder = SpecialTokenFinder(_added(document))
 
     def parts(text: str) -> Iterator[str]:
-        for piece in finder.cut(text, special=SpecialPolicy.ENCODE):
-            if not piece.is_special:
-                yield from steps.pretokens(piece.text)
+        pieces = finder.cut(text, special=SpecialPolicy.ENCODE)
+        return (piece.text for piece in pieces if not piece.is_special)
 
-    return lambda text: list(parts(text))
+    return parts
+
+
+def _added(document: Mapping[str, Any]) -> dict[str, int]:
+    """The added tokens of a document that any text can have → their ids."""
+    tokens = document.get("added_tokens") or []
+    return {token["content"]: token["id"] for token in tokens if token["content"]}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.piece_words import PieceWords
     from tokbench.surgery.proofs import SegmentationProof
@@ -70,9 +71,9 @@ class UnigramExtension(PieceExtension):
         """A line as words."""
         return self.words.of_line(line)
 
-    def count_words(self, texts: Iterable[str]) -> Counter[str]:
+    def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
         """Words, of which a new piece has its votes as a share of all parts."""
-        words = self.words.count(texts)
+        words = self.words.count(texts, threads=threads, progress=progress)
         cut = self.pieces.cut
         self.pieces.total = max(1, sum(count * len(cut(word)) for word, count in words.items()))
         return words

@@ -75,9 +75,9 @@ class WordPieceExtension(PieceExtension):
         mark = prefix if line.startswith(prefix) and line != prefix else ""
         return [mark + word for word in self.words.of_text(line.removeprefix(mark))]
 
-    def count_words(self, texts: Iterable[str]) -> Counter[str]:
+    def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
         """The words of a text."""
-        return self.words.count(texts)
+        return self.words.count(texts, threads=threads, progress=progress)
 
     def may_be_piece(self, text: str) -> bool:
         """Whether a text is nothing else yet."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tokbench.backends.unigram.scripts import INHERITED, script_of
@@ -73,10 +74,11 @@ def segments_of(words: Mapping[str, int], rules: PieceRules) -> Counter[str]:
     Counter({'▁word': 3, ',': 1})
     """
     found: Counter[str] = Counter()
+    are_parted = lru_cache(maxsize=1 << 16)(rules.are_parted)
     for word, count in words.items():
         start = 0
         for i, c in enumerate(word):
-            if c in IN_NO_PIECE or (i > start and rules.are_parted(word[i - 1], c)):
+            if c in IN_NO_PIECE or (i > start and are_parted(word[i - 1], c)):
                 found[word[start:i]] += count
                 start = i + (c in IN_NO_PIECE)
         found[word[start:]] += count

@@ -5,7 +5,7 @@ Scripts of Unicode 17, of which hiragana, katakana and the long mark ー count a
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def script_arrays() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     return np.array(starts, dtype=np.uint32), np.array([numbers[name] for name in scripts], dtype=np.uint8)
 
 
+@lru_cache(maxsize=1 << 16)
 def script_of(character: str) -> str:
     """The script of one character.
 

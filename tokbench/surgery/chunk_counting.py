@@ -1,0 +1,153 @@
+"""Counting the words of a text by its chunks, spaces and what follows them: each distinct one is normalised once.
+
+That gives the words of the whole text where no step before the pieces looks further than to the next space or line end.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections import Counter
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+from tokbench.backends.unigram.kernel import current_kernel
+from tokbench.core.counting import batches, limits_told
+from tokbench.errors import ConversionError
+from tokbench.formats.sentencepiece.charsmap import rules_of
+from tokbench.formats.sentencepiece.model import SPACE, iter_user_defined
+from tokbench.lint.reachability.steps import DocumentSteps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tokbench.core.progress import Progress
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+
+_FIRST = re.compile(" *[^ ]*")
+_BEFORE = "a"
+_LOCAL_SYMBOL = re.compile(f"{SPACE}*[^{SPACE}\n]*|\n+")
+_RUNS = {"Regex": " {2,}"}
+_NARROW = {"NFC", "NFD", "Lowercase", "StripAccents", "Prepend", "Replace"}
+"""Normalisers that make a space of nothing else."""
+_WIDE = {"NFKC", "NFKD", "Nmt", "Strip", "Precompiled"}
+_SPLITTING = {"Metaspace", "WhitespaceSplit", "Whitespace", "Digits"}
+
+
+def count_by_chunks(
+    texts: Iterable[str],
+    words_of: Callable[[str], list[str]],
+    *,
+    parts_of: Callable[[str], Iterable[str]],
+    threads: int | None,
+    progress: Progress,
+) -> Counter[str]:
+    """The words of texts with their counts: `words_of` of each part of each text, added up.
+
+    Args:
+        texts: read once.
+        words_of: a part → its words, by steps that `model_is_local` or `document_is_local` approves of.
+        parts_of: a text → what of it is normalised by itself.
+        threads: that count chunks; None takes every processor.
+        progress: told how far it is.
+
+    Raises:
+        CorpusError: a text cannot be read; `TrainingError` if there are too many chunks to be numbered.
+    """
+    counter = current_kernel().new_counter(
+        dummy_prefix=False,
+        collapse=False,
+        whole_lines=False,
+        special_tokens=[],
+        threads=threads or os.cpu_count() or 1,
+    )
+    firsts, lines, words = Counter[str](), Counter[str](), Counter[str]()
+    for batch in batches(texts, progress=progress, phase="counting"):
+        parts = (part for text in batch for part in parts_of(text))
+        with limits_told():
+            counter.add_texts([_taken_apart(part, firsts, lines) for part in parts])
+    with limits_told():
+        counter.finish()
+        data, offsets, counts = counter.arrays()
+    for first, count in firsts.items():
+        for word in words_of(first):
+            words[word] += count
+    block = data.tobytes()
+    ends = zip(pairwise(offsets.tolist()), counts.tolist(), strict=True)
+    chunks = ((block[start:stop].decode(), count) for (start, stop), count in ends)
+    before = {mark: len(words_of(_BEFORE + mark)) for mark in ("", "\n")}
+    for chunk, count in chain(chunks, lines.items()):
+        is_inside = chunk[0] == " " and SPACE not in chunk
+        mark = "" if is_inside else "\n"
+        for word in words_of(f"{_BEFORE}{mark}{chunk}\n")[before[mark] :]:
+            words[word] += count
+    return words
+
+
+def _taken_apart(part: str, firsts: Counter[str], lines: Counter[str]) -> str:
+    """What is left of a part without its first chunk, to which a space may be given, and lines with ▁.
+
+    That may stand beside a space: how many there are in a row, no chunk tells.
+    """
+    first_line, _, _ = part.partition("\n")
+    chunk = _FIRST.match(first_line)
+    assert chunk is not None  # as it matches nothing, too
+    first = first_line if SPACE in first_line else chunk.group()
+    rest = part[len(first) :]
+    firsts[first + "\n" if rest else first] += 1
+    if SPACE not in rest:
+        return rest
+    left = []
+    for line in rest.split("\n"):
+        if SPACE in line:
+            lines[line] += 1
+        else:
+            left.append(line)
+    return "\n".join(left)
+
+
+def model_is_local(model: SentencePieceFile) -> bool:
+    """Whether the chunks of a text tell its words under a SentencePiece model.
+
+    It must take many spaces for one, where other characters become spaces that may stand beside a chunk's.
+    """
+    options = model.trainer
+    if not options["split_by_whitespace"] or options["treat_whitespace_as_suffix"]:
+        return False
+    if not all(map(_LOCAL_SYMBOL.fullmatch, iter_user_defined(model))):
+        return False
+    charsmap = model.normalizer["precompiled_charsmap"]
+    return not charsmap or (model.normalizer["remove_extra_whitespaces"] and _stays_within(charsmap))
+
+
+def document_is_local(document: Mapping[str, Any]) -> bool:
+    """The same of a `tokenizer.json`: whether its steps are known ones of that kind."""
+    steps = DocumentSteps(document)
+    kinds = {step.get("type") for step in steps.normalizers}
+    splitting = {step.get("type") for step in steps.pre_tokenizers}
+    collapses = "WhitespaceSplit" in splitting or (
+        bool(steps.normalizers) and _is_replacing(steps.normalizers[-1:], _RUNS)
+    )
+    if not splitting <= _SPLITTING or not kinds <= _NARROW | (_WIDE if collapses else set()):
+        return False
+    replacing = [step for step in steps.normalizers if step.get("type") == "Replace"]
+    tables = [step for step in steps.normalizers if step.get("type") == "Precompiled"]
+    return _is_replacing(replacing, _RUNS, {"String": " "}) and all(
+        _stays_within(base64.b64decode(step["precompiled_charsmap"] or "")) for step in tables
+    )
+
+
+def _is_replacing(steps: Sequence[Mapping[str, Any]], *patterns: Mapping[str, str]) -> bool:
+    """Whether steps replace spaces by one, or by the ▁ that it becomes."""
+    return all(step.get("pattern") in patterns and step.get("content") in (" ", SPACE) for step in steps)
+
+
+def _stays_within(charsmap: bytes) -> bool:
+    """Whether no rule of a table replaces a space or a line end together with others, and none makes ▁."""
+    try:
+        rules = rules_of(charsmap).items() if charsmap else ()
+    except ConversionError:
+        return False
+    ends = {" ", "\n"}
+    return not any((len(key) > 1 and not ends.isdisjoint(key)) or SPACE in value for key, value in rules)
