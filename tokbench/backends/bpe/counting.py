@@ -44,6 +44,11 @@ class PretokenCounting:
         return resolve_pattern(self.config.pattern)
 
     @property
+    def reads_bytes(self) -> bool:
+        """Whether UTF-8 is split as it stands in a file, by a native scanner: then no Python string is made of it."""
+        return not self.pattern.is_custom and self.pattern.normalization is None
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """All that the counts depend on besides the text."""
         return {
@@ -73,10 +78,7 @@ class PretokenCounting:
     def count(self, counter: PretokenCounter, documents: Iterable[str], *, progress: Progress) -> None:
         """Hand documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
         refuse_one_text(documents)
-        pattern = self.pattern
-        # The native scanners split UTF-8 as it stands in a file: then no Python string is made of it.
-        reads_bytes = not pattern.is_custom and pattern.normalization is None
-        if reads_bytes and isinstance(documents, ByteDocuments):
+        if self.reads_bytes and isinstance(documents, ByteDocuments):
             count_sources(counter, documents, progress=progress)
             return
         for batch in batches(documents, progress=progress):

@@ -6,6 +6,7 @@ alone, and learning goes on there: `reference.train_superwords` is the definitio
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from functools import partial
@@ -24,7 +25,8 @@ from tokbench.backends.bpe.reference import (
 )
 from tokbench.backends.bpe.training import merged
 from tokbench.core.counted_words import WordArrays
-from tokbench.core.counting import batches, limits_told
+from tokbench.core.counting import batches, count_sources, limits_told
+from tokbench.core.documents import ByteDocuments
 from tokbench.core.training import identity_of, refuse_one_text
 from tokbench.core.word_input import check_counted, check_room, merger_room
 
@@ -34,9 +36,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.backends.bpe.config import BpeConfig
-    from tokbench.backends.bpe.kernel import PretokenCounter
+    from tokbench.backends.bpe.kernel import Encoder, PretokenCounter
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
+    from tokbench.core.counting import CountProgress
     from tokbench.core.progress import Progress
+
+
+_ENCODED_BYTES = 1 << 22
 
 
 def train_with_superwords(documents: Iterable[str], config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
@@ -70,14 +76,56 @@ def _count(
         counting.new_counter(threads=threads_of(config), seed=config.seed)
         for counting in (of_words, of_superwords)
     )
-    for batch in batches(documents, progress=progress):
-        of_words.add(words, batch)
-        of_superwords.add(superwords, batch)
-    with limits_told():
-        words.finish()
-        superwords.finish()
+    if of_words.reads_bytes and isinstance(documents, ByteDocuments):
+        count_sources(_Both(words, superwords), documents, progress=progress)
+    else:
+        for batch in batches(documents, progress=progress):
+            of_words.add(words, batch)
+            of_superwords.add(superwords, batch)
+        with limits_told():
+            words.finish()
+            superwords.finish()
     check_counted(words, hint=None)
     return words, superwords
+
+
+class _Both:
+    """Two counters that count the same sources; see `tokbench.core.counting.SourceCounter`."""
+
+    def __init__(self, first: PretokenCounter, second: PretokenCounter) -> None:
+        self._first, self._second = first, second
+
+    def add_file(self, fd: int, documents: str, progress: CountProgress | None) -> int:
+        """A plain file, read by each."""
+        size = self._first.add_file(fd, documents, progress)
+        os.lseek(fd, 0, os.SEEK_SET)
+        self._second.add_file(fd, documents, None)
+        return size
+
+    def begin_source(self, documents: str) -> None:
+        """A source begins."""
+        self._first.begin_source(documents)
+        self._second.begin_source(documents)
+
+    def feed(self, block: bytes) -> None:
+        """The next bytes of the source."""
+        self._first.feed(block)
+        self._second.feed(block)
+
+    def end_source(self) -> None:
+        """The source is complete."""
+        self._first.end_source()
+        self._second.end_source()
+
+    def finish(self) -> None:
+        """Everything has been added."""
+        self._first.finish()
+        self._second.finish()
+
+    @property
+    def invalid(self) -> tuple[int, int] | None:
+        """The first place that is not UTF-8."""
+        return self._first.invalid
 
 
 def _learn(
@@ -105,16 +153,16 @@ def _learn(
     )
     encoder = kernel.encoder_from_merges(first, None)
     data, offsets, times = superwords.arrays()
-    block = data.tobytes()
-    texts = [block[start:stop].decode() for start, stop in pairwise(offsets.tolist())]
-    ids, ends = encoder.encode_batch(texts, threads_of(config))
-    del block, texts
+    superwords.clear_counts()
+    ids, ends = _encoded(data, offsets, encoder, threads=threads_of(config))
     check_room([WordArrays(data, ends, times)], room=merger_room(step=1), hint=None)
+    tokens = encoder.tokens()
+    del data, offsets, encoder  # which remembers words
     behind, more_counts, num_tokens = kernel.continue_training(
         ids,
         ends,
         times,
-        encoder.tokens(),
+        tokens,
         num_merges=num_merges - len(first),
         min_frequency=min_frequency,
         max_token_length=max_token_length,
@@ -124,3 +172,20 @@ def _learn(
         progress=lambda done: progress(len(first) + done),
     )
     return np.concatenate([first, behind]), np.concatenate([counts, more_counts]), num_tokens
+
+
+def _encoded(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], encoder: Encoder, *, threads: int
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The ids of stretches of text one behind the other, and where each ends; not all are strings at a time."""
+    parts, lengths = [], [np.zeros(1, np.int64)]
+    stops = np.searchsorted(offsets, np.arange(0, offsets[-1], _ENCODED_BYTES)[1:]).tolist()
+    for first, stop in pairwise(sorted({0, *stops, len(offsets) - 1})):
+        block = data[offsets[first] : offsets[stop]].tobytes()
+        places = (offsets[first : stop + 1] - offsets[first]).tolist()
+        ids, ends = encoder.encode_batch(
+            [block[here:there].decode() for here, there in pairwise(places)], threads
+        )
+        parts.append(ids)
+        lengths.append(np.diff(ends))
+    return np.concatenate(parts), np.cumsum(np.concatenate(lengths))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,6 +103,21 @@ def test_bundled_text_teaches_what_it_teaches_the_textbook(kernel: Kernel) -> No
     assert tokenizer.merges == textbook(texts, vocab_size=360, superwords=300)
     assert tokenizer.training is not None
     assert tokenizer.training.tokens == sum(map(len, tokenizer.encode_batch(texts)))
+
+
+def test_files_teach_what_their_texts_do(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A plain file is read twice by the kernel, blocks of another are handed to both counters."""
+    (tmp_path / "a.txt").write_text(BUNDLED[0], newline="")
+    with gzip.open(tmp_path / "b.txt.gz", "wt", newline="") as file:
+        file.write(BUNDLED[1])
+    options = {"vocab_size": 420, "superwords": 340}
+    with chosen(kernel.name):
+        corpus = tokbench.open_corpus(tmp_path / "a.txt", tmp_path / "b.txt.gz")
+        found = BpeBackend().train(corpus, BpeConfig(**options))
+    monkeypatch.setattr(superwords, "_ENCODED_BYTES", 100)
+    assert found.merges == train(kernel, BUNDLED[:2], **options).merges
 
 
 def test_special_tokens_are_cut_out_of_both_trainings(kernel: Kernel) -> None:
