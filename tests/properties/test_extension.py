@@ -73,3 +73,13 @@ def test_a_coarsening_has_no_boundary_of_its_own() -> None:
     assert unchanged_words(old, old.grown([(256, 99, 1)]), ["abc", "b"], threads=1) == 1  # type: ignore[list-item]  # ab c → abc
     other = Vocabulary(letters, ()).grown([(98, 99, 1)])  # type: ignore[list-item]  # a bc
     assert unchanged_words(old, other, ["abc"], threads=1) is None
+
+
+def test_bytes_without_a_token_are_in_no_word(kernel: Kernel) -> None:
+    """As Falcon has none for control characters: "a" is 96 here, and "ab" becomes 255."""
+    vocabulary = Vocabulary(tuple(bytes([value]) for value in range(256) if value != 3), ())
+    counted = CountedPretokens(["abab", "a\3"], np.array([3, 9], np.int64)).without(vocabulary.missing_bytes)
+    with chosen(kernel.name):
+        found = grow(vocabulary, counted, num_tokens=1, min_frequency=1, threads=1, progress=no_progress)
+        assert found.tokens == ((96, 97, 6),)
+        assert vocabulary.grown(found.tokens).cut(["abc"], threads=1).ids.tolist() == [255, 98]

@@ -75,7 +75,7 @@ class BpeExtension:
         """Count pre-tokens."""
         self._counted = count_pretokens(
             self.opened.tokenizer, self.document, corpus, threads=threads, progress=progress
-        )
+        ).without(self._vocabulary.missing_bytes)
         return self._counted.num_bytes
 
     def learn(
@@ -148,6 +148,12 @@ class BpeExtension:
                 hint="leave it out, or give its parts",
             )
         [pretoken] = pretokens
+        missing = set(self._vocabulary.missing_bytes).intersection(pretoken.encode())
+        if missing:
+            raise ConfigError(
+                f"the word {word!r} has the byte {min(missing)}, for which there is no token",
+                hint="leave it out",
+            )
         return str(pretoken)
 
     def _grow(self, words: CountedPretokens, num_tokens: int, **options: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,18 @@ class CountedPretokens:
         """Words that count alike."""
         distinct = list(dict.fromkeys(words))
         return cls(distinct, np.ones(len(distinct), np.int64))
+
+    def without(self, missing: bytes) -> CountedPretokens:
+        """Those that have none of some bytes.
+
+        >>> CountedPretokens.once(["ab", "b"]).without(b"a").words
+        ['b']
+        """
+        if not missing:
+            return self
+        unwanted = set(missing)
+        kept = [number for number, word in enumerate(self.words) if unwanted.isdisjoint(word.encode())]
+        return replace(self, words=[self.words[number] for number in kept], counts=self.counts[kept])
 
 
 def count_pretokens(

@@ -10,7 +10,7 @@ import numpy as np
 
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.core.progress import no_progress
-from tokbench.errors import ConversionError
+from tokbench.errors import SurgeryError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,17 +77,25 @@ class Vocabulary:
         return Vocabulary(tuple(tokens), tuple(merges), self.whole_tokens_first)
 
     def cut(self, words: list[str], *, threads: int | None) -> Cut:
-        """Words as its tokens. Raises `ConversionError` for a vocabulary without some byte."""
+        """Words as its tokens, in which all bytes have one."""
         return Cut(*self._encoder().encode_batch(words, threads or os.cpu_count() or 1))
+
+    @property
+    def missing_bytes(self) -> bytes:
+        """The bytes that have no token: those that text hardly has, or never, as 192."""
+        known = {token for token in self.tokens if len(token) == 1}
+        return bytes(byte for byte in range(256) if bytes([byte]) not in known)
 
     def _encoder(self) -> Encoder:
         merges = np.array(self.merges, dtype=np.uint32).reshape(-1, 3)
+        # A kernel wants every byte; ids behind the vocabulary come of no word that is cut here.
+        tokens = [*self.tokens, *(bytes([byte]) for byte in self.missing_bytes)]
         try:
             return current_kernel().encoder_from_parts(
-                list(self.tokens), merges, whole_tokens_first=self.whole_tokens_first, pattern=None
+                tokens, merges, whole_tokens_first=self.whole_tokens_first, pattern=None
             )
         except ValueError as error:
-            raise ConversionError(f"it cannot be extended: {error}") from None
+            raise SurgeryError(f"it cannot be extended: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +135,7 @@ def grow(
         progress: told how many are learned.
 
     Raises:
-        ConversionError: a byte has no token.
+        SurgeryError: the vocabulary is none that merges make.
     """
     cut = vocabulary.cut(words.words, threads=threads)
     pairs, counts, new_count = current_kernel().continue_training(

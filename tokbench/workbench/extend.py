@@ -202,7 +202,7 @@ def extend(
         out=out,
         pad_multiple=pad_multiple,
         overwrite=overwrite,
-        notes=(*grown.notes, *made.notes),
+        notes=(*grown.notes, *_spelled(old_tokens, new_tokens), *made.notes),
         seconds={**opening, **grown.seconds},
     )
     return ExtendResult(
@@ -294,6 +294,15 @@ def _fewer(found: int, wanted: int, additions: Additions, algorithm: Algorithm) 
         "wordpiece": "no piece is left that saves tokens and occurs",
     }.get(algorithm, "no pair is left that occurs")
     return [f"{found:,} of {wanted:,} tokens: {worth} {additions.min_frequency} times or more"]
+
+
+def _spelled(old_tokens: int | None, new_tokens: int | None) -> list[str]:
+    """Why a text has more tokens than before, where it has."""
+    if old_tokens is None or new_tokens is None or new_tokens <= old_tokens:
+        return []
+    return [
+        "the text has more tokens: what was unknown, one token for a whole word or several, is spelled now"
+    ]
 
 
 def _wanted(additions: Additions, *, first_id: int, taken: int) -> int:
