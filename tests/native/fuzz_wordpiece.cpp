@@ -128,14 +128,14 @@ void check_texts(const WordPieceEncoder& encoder, const std::vector<Unit>& text,
   const std::vector<Text> texts = fuzz::cut_into_texts(text, kind, random);
   const auto threads = static_cast<unsigned>(random.below(4));
   fuzz::check_batch(encoder, texts, threads);
-  const Placed placed = placed_texts(encoder, texts, threads);
+  const Placed placed = placed_texts<Placing>(encoder, texts, threads);
   CHECK(placed.counts == encoder.count_batch(texts, threads));
   CHECK(placed.ids == found_in(encoder.encode_batch(texts, threads).ids));
 }
 
 void check_places(const WordPieceEncoder& encoder, Bytes text, std::size_t count) {
   const Text texts[] = {text};
-  const Placed placed = placed_texts(encoder, texts, 1);
+  const Placed placed = placed_texts<Placing>(encoder, texts, 1);
   CHECK(placed.ids.size() == count && placed.starts.size() == count && placed.stops.size() == count);
   for (std::size_t i = 0; i < count; ++i) {
     CHECK(placed.starts[i] >= 0 && placed.starts[i] < placed.stops[i] && placed.stops[i] <= static_cast<std::int64_t>(text.size()));

@@ -131,8 +131,8 @@ class Encoder {
 
   // Gives the ids of a text to an output of a family's own, on one of its workers; see Worker::encode().
   template <class Output>
-  std::size_t encode_on(Worker& worker, const Text& text, Output& output) const {
-    return worker.encode(split_words_, text, output);
+  void encode_on(Worker& worker, const Text& text, TextEnds ends, Output& output) const {
+    encode_text(worker, text, ends, {}, output);
   }
 
  private:

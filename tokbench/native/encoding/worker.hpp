@@ -24,13 +24,12 @@ class Worker {
   void end() { lease_ = {}; }
 
   // Gives the ids of a text to `output`: one of the two classes below, or another one that has all that these have. One that
-  // has begin_text() and begin_word() is told of each text and each word before its ids. Returns the bytes of the text.
+  // has begin_text() and begin_word() is told of each text and each word before its ids.
   template <class Output>
-  std::size_t encode(SplitWords split_words, const Text& text, Output& output) {
+  void encode(SplitWords split_words, const Text& text, Output& output) {
     const Bytes utf8 = utf8_of(text, utf8_);
     if constexpr (requires { output.begin_text(utf8); }) output.begin_text(utf8);
     encode_words_of(split_words, utf8, output);
-    return utf8.size();
   }
 
   // The same of UTF-8, cut by anything that cuts as a SplitWords does.

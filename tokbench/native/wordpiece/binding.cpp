@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include "encoding/python_encoding.hpp"
+#include "encoding/python_places.hpp"
 #include "places.hpp"
 #include "training_binding.hpp"
 
@@ -34,11 +35,7 @@ WordPieceEncoder* made_encoder(const nb::list& pieces, const InputArray<Id>& ids
 }
 
 nb::tuple place_texts(const WordPieceEncoder& encoder, const nb::list& strings, unsigned threads) {
-  const nb::tuple kept(strings);
-  const std::vector<Text> texts = texts_of(kept);
-  Placed placed = without_lock(kept, [&] { return placed_texts(encoder, texts, threads); });
-  return nb::make_tuple(to_array(std::move(placed.ids)), to_array(std::move(placed.starts)), to_array(std::move(placed.stops)),
-                        to_array(std::move(placed.counts)));
+  return place_texts_of(strings, [&](std::span<const Text> texts) { return placed_texts<Placing>(encoder, texts, threads); });
 }
 
 nb::list normal_words(const nb::str& text, bool clean_text, bool handle_chinese_chars, bool strip_accents, bool lowercase) {

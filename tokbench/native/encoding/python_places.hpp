@@ -1,0 +1,19 @@
+// Tokens with their places, for Python.
+#pragma once
+
+#include "placed_texts.hpp"
+#include "python_encoding.hpp"
+
+namespace tokbench {
+
+// (ids, starts, stops, counts) of what place(texts) says, which runs without the interpreter's lock.
+template <class Place>
+nb::tuple place_texts_of(const nb::list& strings, const Place& place) {
+  const nb::tuple kept(strings);  // other threads may change the list meanwhile
+  const std::vector<Text> texts = texts_of(kept);
+  Placed placed = without_lock(kept, [&] { return place(texts); });
+  return nb::make_tuple(to_array(std::move(placed.ids)), to_array(std::move(placed.starts)), to_array(std::move(placed.stops)),
+                        to_array(std::move(placed.counts)));
+}
+
+}  // namespace tokbench
