@@ -5,8 +5,7 @@
 
 #include "batches.hpp"
 #include "naive.hpp"
-#include "unigram/document_family.hpp"
-#include "unigram/family.hpp"
+#include "unigram/places.hpp"
 #include "unigram/word_cuts.hpp"
 
 using namespace tokbench;
@@ -136,18 +135,72 @@ void check_cuts(Bytes text, WordCut cut) {
   }
 }
 
-void check_document(const Vocabulary& vocabulary, const std::vector<Byte>& text, Random& random) {
+DocumentUnigramEncoder document_encoder(const Vocabulary& vocabulary, bool only_spaces, std::vector<AddedToken> found_first,
+                                        std::vector<AddedToken> found_behind) {
   UnigramRules<double> rules;
   rules.unknown_score = vocabulary.rules.unknown_score;
   rules.looks_up_unknown = true;
   std::vector<std::uint8_t> joining(0x110000);
   for (std::size_t one = 0x300; one < 0x370; ++one) joining[one] = DocumentForm::MayJoinPrevious;
-  DocumentForm form(CharacterMap(), joining, random.one_in(2));
+  DocumentForm form(CharacterMap(), joining, only_spaces, AddedTokenSet(std::move(found_behind)));
   UnigramModel<double> model(vocabulary.scored<double>(), rules, form.rewritten());
-  const DocumentUnigramEncoder encoder({std::move(model), std::move(form)}, {});
-  const Found once = found_in(encoder.encode(Bytes(text)));
-  CHECK(found_in(encoder.encode(Bytes(text))) == once);
+  return {{std::move(model), std::move(form)}, DocumentUnigram(AddedTokenSet(std::move(found_first)))};
+}
+
+// A slice of a text, without white space, as an added token.
+std::vector<AddedToken> added_in(Bytes text, Random& random) {
+  std::vector<AddedToken> tokens;
+  const std::size_t start = random.below(text.size()), size = random.between(1, 4);
+  const std::string slice(characters_of(text.subspan(start, std::min<std::size_t>(size, text.size() - start))));
+  const auto bytes = Bytes(reinterpret_cast<const Byte*>(slice.data()), slice.size());
+  const bool has_white = std::ranges::any_of(slice, [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); });
+  if (!has_white && !first_invalid(bytes)) tokens.push_back({slice, 5000, random.one_in(2), random.one_in(2), random.one_in(3)});
+  return tokens;
+}
+
+// The same ids as encoding, and places that follow one another inside of the text.
+template <class Placing, class Encoder>
+Found placed_in(const Encoder& encoder, Bytes text, Random& random) {
+  const std::vector<Text> texts(random.between(1, 3), Text(text));
+  const Placed placed = placed_texts<Placing>(encoder, texts, 2);
+  std::size_t at = 0;
+  Found first;
+  for (const std::int64_t count : placed.counts) {
+    const Found one(placed.ids.begin() + static_cast<std::ptrdiff_t>(at), placed.ids.begin() + static_cast<std::ptrdiff_t>(at) + count);
+    if (at == 0) first = one;
+    CHECK(one == first);
+    std::int64_t start = 0;
+    for (const std::size_t stop = at + static_cast<std::size_t>(count); at < stop; ++at) {
+      CHECK(placed.starts[at] >= start && placed.stops[at] >= placed.starts[at]);
+      CHECK(placed.stops[at] <= static_cast<std::int64_t>(text.size()));
+      start = placed.starts[at];
+    }
+  }
+  return first;
+}
+
+void check_document(const Vocabulary& vocabulary, const std::vector<Byte>& text, Random& random) {
+  const bool only_spaces = random.one_in(2);
+  const std::vector<AddedToken> tokens = added_in(text, random);
+  const DocumentUnigramEncoder plain = document_encoder(vocabulary, only_spaces, {}, {});
+  const DocumentUnigramEncoder encoder = document_encoder(vocabulary, only_spaces, tokens, {});
+  Found expected;
+  AddedTokenSet(tokens).cut(
+      Bytes(text),
+      [&](Bytes part) {
+        const Found found = found_in(plain.encode(part));
+        expected.insert(expected.end(), found.begin(), found.end());
+      },
+      [&](Id id, Bytes) { expected.push_back(id); });
+  CHECK(found_in(encoder.encode(Bytes(text))) == expected);
+  CHECK(found_in(encoder.encode(Bytes(text))) == expected);
   check_batch(encoder, text, Units::Utf8, random);
+  CHECK(placed_in<UnigramPlacing>(encoder, text, random) == expected);
+  if (only_spaces) return;
+  // What is found in normalised text is the same here, where nothing is normalised.
+  const DocumentUnigramEncoder behind = document_encoder(vocabulary, only_spaces, {}, tokens);
+  CHECK(found_in(behind.encode(Bytes(text))) == expected);
+  CHECK(placed_in<UnigramPlacing>(behind, text, random) == expected);
 }
 
 }  // namespace
@@ -170,6 +223,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(found_in(encoder.encode(bytes)) == expected);
   CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
   check_batch(encoder, block, Units::Utf8, random);
+  CHECK(placed_in<SentencePiecePlacing>(encoder, bytes, random) == expected);
   if (!first_invalid(bytes)) check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
   if (!first_invalid(bytes)) check_document(vocabulary, block, random);
   return 0;

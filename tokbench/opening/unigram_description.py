@@ -13,17 +13,17 @@ import binascii
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.tokenizer_json import special_contents, steps
+from tokbench.opening.found_tokens import FoundToken, found_tokens
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _UNKNOWN_PENALTY = 10.0
-_MOST_EVERYWHERE = 16
-"""Each text is searched for so many added tokens at most."""
 
 
 class LeftToLibraryError(Exception):
@@ -32,10 +32,12 @@ class LeftToLibraryError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnigramDescription:
-    """A Unigram as our kernel runs it, where no text is a special token.
+    """A Unigram as our kernel runs it.
 
     Attributes:
-        pieces: each piece that a text can become → its id and its score.
+        pieces: each piece that a text can become where none is a special token → its id and its score.
+        special_pieces: the pieces that are special tokens, which text becomes where these are found and its normal form
+            spells one.
         unknown: the id of what is no piece.
         unknown_score: the score of a character that is none.
         byte_ids: the ids of the 256 bytes, where characters that are no piece become bytes.
@@ -43,11 +45,13 @@ class UnigramDescription:
         charsmap: the table of replacements; empty for none.
         only_spaces: whether words are what stands between spaces, other white space being as other characters.
         trims_ends: whether a text loses the spaces that it ends in; else one that ends in any is left to the library.
-        everywhere: added tokens that the library finds in every text: one that holds any of them is left to it.
-        specials: the special tokens, which it finds where it is asked to; None where they may be spelled otherwise.
+        added: the added tokens.
+        finds_specials: whether special tokens are among them; else the library finds them.
+        knows_places: whether it is known what the library makes of the white space around tokens.
     """
 
     pieces: Mapping[str, tuple[int, float]]
+    special_pieces: Mapping[str, tuple[int, float]]
     unknown: int
     unknown_score: float
     byte_ids: tuple[int, ...] | None
@@ -55,15 +59,20 @@ class UnigramDescription:
     charsmap: bytes
     only_spaces: bool
     trims_ends: bool
-    everywhere: tuple[str, ...]
-    specials: tuple[str, ...] | None
+    added: tuple[FoundToken, ...]
+    finds_specials: bool
+    knows_places: bool
 
 
-def unigram_description(document: Mapping[str, Any]) -> UnigramDescription:
+def unigram_description(
+    document: Mapping[str, Any], *, ids: Mapping[str, int], normalize: Callable[[str], str]
+) -> UnigramDescription:
     """A document as our kernel runs it.
 
     Args:
         document: a `tokenizer.json` of a Unigram that its library takes.
+        ids: the id that the library gives each of its tokens.
+        normalize: all that the document does to a text before it is split.
 
     Raises:
         LeftToLibraryError: it does something that our kernel does not.
@@ -81,19 +90,11 @@ def unigram_description(document: Mapping[str, Any]) -> UnigramDescription:
     except NotNativeError as error:
         raise LeftToLibraryError(str(error)) from None
     scored = {piece: (id, float(score)) for id, (piece, score) in enumerate(model["vocab"])}
-    special = [token for token in document["added_tokens"] if token.get("special")]
-    everywhere = [token for token in document["added_tokens"] if not token.get("special")]
-    for token in everywhere:
-        if token.get("normalized", True) or not token["content"]:
-            raise LeftToLibraryError(
-                f"its added token {token['content']!r} is matched in the normalised text"
-            )
-    if len(everywhere) > _MOST_EVERYWHERE:
-        raise LeftToLibraryError(f"it finds {len(everywhere)} added tokens in every text")
-    as_spelled = not any(token.get("normalized", True) or not token["content"] for token in special)
-    spelled_otherwise = {"", *special_contents(document)}
+    added, finds_specials = _added_tokens(document, ids, normalize=normalize, only_spaces=only_spaces)
+    special = {text for text in special_contents(document) if text}
     return UnigramDescription(
-        pieces={piece: each for piece, each in scored.items() if piece not in spelled_otherwise},
+        pieces={piece: each for piece, each in scored.items() if piece and piece not in special},
+        special_pieces={piece: each for piece, each in scored.items() if piece in special},
         unknown=model["unk_id"],
         unknown_score=min(score for _, score in scored.values()) - _UNKNOWN_PENALTY,
         byte_ids=_byte_ids(scored) if model.get("byte_fallback") else None,
@@ -101,9 +102,48 @@ def unigram_description(document: Mapping[str, Any]) -> UnigramDescription:
         charsmap=charsmap,
         only_spaces=only_spaces,
         trims_ends=trims_ends,
-        everywhere=tuple(token["content"] for token in everywhere),
-        specials=tuple(token["content"] for token in special) if as_spelled else None,
+        added=added,
+        finds_specials=finds_specials,
+        knows_places=not (only_spaces and any(step.get("strip_left") for step in behind))
+        and not any(token.in_normalized and (token.lstrip or token.rstrip) for token in added),
     )
+
+
+def _added_tokens(
+    document: Mapping[str, Any],
+    ids: Mapping[str, int],
+    *,
+    normalize: Callable[[str], str],
+    only_spaces: bool,
+) -> tuple[tuple[FoundToken, ...], bool]:
+    """The added tokens, and whether special ones are among them: if they are found as the library finds them.
+
+    Those that are matched in the normalised text are looked for in words, of which they are a part.
+    """
+    listed: Sequence[Mapping[str, Any]] = document["added_tokens"]
+    everywhere = [token for token in listed if not token.get("special")]
+
+    def found(tokens: Sequence[Mapping[str, Any]]) -> tuple[FoundToken, ...]:
+        made = found_tokens(tokens, ids, normalization=normalize)
+        for token in made:
+            is_inside = not (
+                only_spaces or token.single_word or any(map(WHITE_SPACE.__contains__, token.text))
+            )
+            if token.in_normalized and not is_inside:
+                raise NotNativeError(f"its added token {token.content!r} is matched in the normalised text")
+        return made
+
+    try:
+        ordinary = found(everywhere)
+    except NotNativeError as error:
+        raise LeftToLibraryError(str(error)) from None
+    # Between tokens nothing is spelled as one of them, but with ▁ in front or where it is no word.
+    if any(SPACE in token["content"] or token.get("single_word") for token in listed if token.get("special")):
+        return ordinary, False
+    try:
+        return found(listed), True
+    except NotNativeError:
+        return ordinary, False
 
 
 def _words_between_spaces(document: Mapping[str, Any]) -> bool:

@@ -13,22 +13,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, NormalizedTexts
+from tokbench.core.encoded import Encoded
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
 from tokbench.core.special_tokens import WHITE_SPACE
-from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.native.kernel_choice import is_installed
+from tokbench.opening.document_encoder import DocumentEncoder
+from tokbench.opening.found_tokens import rows_of
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 from tokbench.opening.unigram_description import LeftToLibraryError, unigram_description
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from tokbench.core.kernel_or_library import KernelEncoder
-    from tokbench.native._unigram import DocumentEncoder
+    from tokbench.core.encoded import EncodedSpans
+    from tokbench.native._unigram import DocumentEncoder as CompiledEncoder
     from tokbench.opening.unigram_description import UnigramDescription
 
 COMPILED = "tokbench.native._unigram"
@@ -85,33 +89,58 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         if self.left_because:
             return
         try:
-            self._described = unigram_description(self._parsed)
+            self._described = self._description(self._parsed)
         except LeftToLibraryError as error:
             self.left_because = str(error)
             return
         self.info = replace(self.info, kernel="native")
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
-        if self.left_because:
+        if self.left_because or (special is not SpecialPolicy.TEXT and not self._described.finds_specials):
             return None
-        looked_for = self._described.everywhere
-        if special is not SpecialPolicy.TEXT:
-            if self._described.specials is None:
-                return None
-            looked_for = (*looked_for, *self._described.specials)
-        encoder: KernelEncoder = _Late(self)
-        if self._described.normalization:
-            encoder = NormalizedTexts(encoder, self._described.normalization)
-        return KernelUse(lambda text: self._covers(text, looked_for), encoder)
+        if special is SpecialPolicy.ENCODE:
+            return KernelUse(lambda text: self._covers(text, specials=True), self._encoder_of(specials=True))
+        covers = self._covers if special is SpecialPolicy.TEXT else self._covers_without_specials
+        return KernelUse(covers, self._encoder_of(specials=False))
 
-    def _covers(self, text: str, looked_for: tuple[str, ...]) -> bool:
+    def _encoder_of(self, *, specials: bool) -> DocumentEncoder:
+        described = self._described
+        return DocumentEncoder(_Late(self), described.normalization, added=described.added, specials=specials)
+
+    @property
+    def _kernel_spans(self) -> KernelSpans | None:
+        if self.left_because or not self._described.knows_places:
+            return None
+        return KernelSpans(self._covers_places, self._places, self._placed_tokens)
+
+    def _places(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
+        from tokbench.core.token_arrays import offsets_of
+
+        assert self.encoder is not None  # as the texts are covered
+        ids, starts, stops, counts = self.encoder.place_batch(list(texts), threads or os.cpu_count() or 1)
+        return self._owned(texts, Encoded(ids, offsets_of(counts)), starts, stops)
+
+    def _placed_tokens(self, text: str) -> Iterator[Token]:
+        found = self._places([text], threads=1)
+        pieces = self._laid_out.pieces
+        places = zip(found.encoded.ids.tolist(), found.starts.tolist(), found.stops.tolist(), strict=True)
+        for id, start, stop in places:
+            yield Token(id, pieces[id], Span(start, stop), self._kind(id, specials=False))
+
+    # --- which texts it runs ------------------------------------------------------------------
+
+    def _covers(self, text: str, *, specials: bool = False) -> bool:
         if "encoder" not in vars(self):
             self._missing -= len(text)
             if self._missing > 0:
                 return False
-        if self.encoder is None or any(each in text for each in looked_for):
+        encoder = self._encoder_with_specials if specials else self.encoder
+        if encoder is None or (not text.isascii() and any(map(text.__contains__, self._single_words))):
             return False
         normalization = self._described.normalization
+        is_same_in_parts = normalization.leaves(text) and self._ends_alike
+        if not is_same_in_parts and encoder.added_places(text.encode()):
+            return False
         if not normalization:
             return self._covers_normal(text)
         normal = normalization(text)
@@ -120,6 +149,29 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
         return agrees and self._covers_normal(normal)
 
+    def _covers_without_specials(self, text: str) -> bool:
+        """The same of a text without special tokens; of another one False, as the library says which it has."""
+        if not self._covers(text, specials=True):
+            return False
+        return self._special_bytes.keys().isdisjoint(self._encoder_of(specials=True).encode(text))
+
+    def _covers_places(self, text: str) -> bool:
+        """Whether the kernel tells of a text where its tokens are."""
+        if not self._covers(text) or self._described.normalization(text) != text:
+            return False
+        assert self.encoder is not None  # as the text is covered
+        return self.encoder.tells_places(text)
+
+    @property
+    def _ends_alike(self) -> bool:
+        """Whether it is no matter in what a part of a text ends."""
+        return not self._described.only_spaces or self._described.trims_ends
+
+    @cached_property
+    def _single_words(self) -> tuple[str, ...]:
+        """Added tokens that are whole words: of letters beyond ASCII the kernel knows only what split patterns need."""
+        return tuple(token.text for token in self._described.added if token.single_word)
+
     def _covers_normal(self, text: str) -> bool:
         """The same of a text as the table is applied to it."""
         assert self.encoder is not None  # as it is asked after it
@@ -127,7 +179,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return False
         if not self._described.only_spaces:
             return True
-        ends = self._described.trims_ends or not text or not self._ends_in_space(text[-1])
+        ends = self._ends_alike or not text or not self._ends_in_space(text[-1])
         return ends and not any(each in text for each in self._boundaries.ascii)
 
     @cached_property
@@ -174,9 +226,23 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
     @cached_property
-    def encoder(self) -> DocumentEncoder | None:
+    def encoder(self) -> CompiledEncoder | None:
         """What runs texts that are covered; None where the table of replacements is not one that it can take."""
-        from tokbench.native._unigram import DocumentEncoder
+        return self._compiled(specials=False)
+
+    @cached_property
+    def _encoder_with_specials(self) -> CompiledEncoder | None:
+        """The same where special tokens are found: a vocabulary of its own, as normalised text may spell one."""
+        return self._compiled(specials=True)
+
+    def compiled_encoder(self, *, specials: bool) -> CompiledEncoder:
+        """What runs texts that are covered."""
+        made = self._encoder_with_specials if specials else self.encoder
+        assert made is not None  # as there is one that is covered
+        return made
+
+    def _compiled(self, *, specials: bool) -> CompiledEncoder | None:
+        from tokbench.native._unigram import DocumentEncoder as CompiledEncoder
 
         described = self.described
         joining = _joining()
@@ -185,17 +251,19 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
                 return None
             joining = joining.copy()
             joining[list(self._boundaries.others)] = 2
+        pieces = {**described.pieces, **described.special_pieces} if specials else described.pieces
         try:
-            return DocumentEncoder(
-                [piece.encode() for piece in described.pieces],
-                np.array([id for id, _ in described.pieces.values()], np.uint32),
-                np.array([score for _, score in described.pieces.values()], np.float64),
+            return CompiledEncoder(
+                [piece.encode() for piece in pieces],
+                np.array([id for id, _ in pieces.values()], np.uint32),
+                np.array([score for _, score in pieces.values()], np.float64),
                 unknown=described.unknown,
                 unknown_score=described.unknown_score,
                 bytes=None if described.byte_ids is None else np.array(described.byte_ids, np.uint32),
                 charsmap=described.charsmap,
                 joining=joining,
                 only_spaces=described.only_spaces,
+                added=rows_of(described.added, specials=specials),
             )
         except ValueError:
             return None
@@ -203,7 +271,15 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
     @cached_property
     def described(self) -> UnigramDescription:
         """What the document asks for, with the library's scores. Raises `LeftToLibraryError`."""
-        return unigram_description({**self._parsed, "model": self._model_as_read()})
+        return self._description({**self._parsed, "model": self._model_as_read()})
+
+    def _description(self, document: Mapping[str, Any]) -> UnigramDescription:
+        normalizer = self._engines.plain.normalizer
+        return unigram_description(
+            document,
+            ids=self._spelled,
+            normalize=str if normalizer is None else normalizer.normalize_str,
+        )
 
     def _model_as_read(self) -> dict[str, Any]:
         """The model with the scores that the library has: it does not round all numbers of a file to the nearest."""
@@ -228,22 +304,25 @@ class _Boundaries(NamedTuple):
 
 
 class _Late:
-    """The encoder of a document, which is there when its first text is covered."""
+    """The encoders of a document, which are there when a first text is covered."""
 
     def __init__(self, document: UnigramDocument) -> None:
         self._document = document
 
-    @property
-    def _made(self) -> DocumentEncoder:
-        made = self._document.encoder
-        assert made is not None  # as its text is covered
-        return made
+    def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
+        return self._document.compiled_encoder(specials=specials).added_places(text)
 
-    def encode(self, text: str) -> list[int]:
-        return self._made.encode(text)
+    def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]:
+        return self._document.compiled_encoder(specials=specials).encode(text, normalized=normalized)
 
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        return self._made.encode_batch(texts, threads)
+    def encode_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        encoder = self._document.compiled_encoder(specials=specials)
+        return encoder.encode_batch(texts, threads, normalized=normalized)
 
-    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        return self._made.count_batch(texts, threads)
+    def count_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> NDArray[np.int64]:
+        encoder = self._document.compiled_encoder(specials=specials)
+        return encoder.count_batch(texts, threads, normalized=normalized)

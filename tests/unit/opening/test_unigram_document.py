@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sentencepiece
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.texts import characters_of_all_kinds, texts
 
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import SpecialTokenError
 from tokbench.formats.protobuf import fields
 from tokbench.native.kernel_choice import is_installed
 from tokbench.opening import unigram_document
@@ -74,13 +75,28 @@ def opened(made: dict[str, Any], *, engine: str = "auto") -> UnigramDocument:
 
 
 def check(ours: UnigramDocument, library: UnigramDocument, given_texts: list[str]) -> None:
-    """One text and many, on threads, counted; with the library alone as the definition."""
+    """One text and many, on threads, counted and placed; with the library alone as the definition."""
     for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         expected = [library.encode(text, special=special) for text in given_texts]
         assert [ours.encode(text, special=special) for text in given_texts] == expected
         encoded = ours.encode_batch(given_texts, special=special, threads=2)
         assert encoded.ids.tolist() == [id for each in expected for id in each]
         assert ours.count_batch(given_texts, special=special, threads=2).tolist() == list(map(len, expected))
+    for text in given_texts:
+        assert ours.segment(text) == library.segment(text)
+        assert outcome(ours, text) == outcome(library, text)
+    placed, defined = (each.encode_spans(given_texts, threads=2) for each in (ours, library))
+    assert placed.encoded.ids.tolist() == defined.encoded.ids.tolist()
+    for name in ("starts", "stops", "kinds"):
+        assert getattr(placed, name).tolist() == getattr(defined, name).tolist(), name
+
+
+def outcome(tokenizer: UnigramDocument, text: str) -> object:
+    """What comes of a text in which special tokens are refused."""
+    try:
+        return tokenizer.encode(text, special=SpecialPolicy.RAISE)
+    except SpecialTokenError as error:
+        return str(error)
 
 
 @cache
@@ -166,8 +182,55 @@ def test_converted_models_cover_most_texts(name: str) -> None:
         "a\r\nb",
         "a\u00a0b\u3000c",
     ]
-    assert all(ours._covers(text, ()) for text in given_texts)
+    assert all(ours._covers(text) for text in given_texts)
     check(ours, library, [*given_texts, "a ", "a\n", "\u200b", " ", "a\x0bb", "a\u0085b", "a▁b", "▁ a"])
+
+
+TOKENS = ["<a>", "x", "ab日", "\n", "<", "</s>b", "é", "a b", " c", "[FI]", "日本", "_w_", "a"]
+FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
+added_tokens = st.lists(
+    st.tuples(st.sampled_from(TOKENS), st.frozensets(st.sampled_from(FLAGS), max_size=3)),
+    max_size=4,
+    unique_by=lambda token: token[0],
+)
+SHAPES: dict[str, Any] = {"t5": document, **CONVERTED}
+
+
+def with_added(made: dict[str, Any], tokens: list[tuple[str, frozenset[str]]]) -> dict[str, Any]:
+    """A document with more added tokens."""
+    first = len(made["model"]["vocab"])
+    for id, (content, flags) in enumerate(tokens, start=first):
+        made["added_tokens"].append({"id": id, "content": content} | {flag: flag in flags for flag in FLAGS})
+    return made
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(data=st.data())
+@settings(max_examples=25)
+def test_added_tokens(shape: str, data: st.DataObject) -> None:
+    tokens = data.draw(added_tokens)
+    texts_with_them = st.lists(
+        st.sampled_from([*TOKENS, *FRAGMENTS, "ﬁ", "＜a＞", "［ﬁ］", "\u00ad", "\x01"]) | any_character,
+        max_size=12,
+    ).map("".join)
+    given_texts = data.draw(st.lists(texts_with_them, max_size=4))
+    ours, library = (
+        opened(with_added(SHAPES[shape](), tokens), engine=engine) for engine in ("auto", "library")
+    )
+    normalizer = library._engines.plain.normalizer
+    assume(all(normalizer.normalize_str(content) for content, _ in tokens))  # else the library panics
+    check(ours, library, given_texts)
+
+
+@pytest.mark.parametrize(
+    "flags", [frozenset[str](), frozenset({"normalized"}), frozenset({"lstrip", "rstrip"})]
+)
+def test_texts_with_added_tokens_are_covered(flags: frozenset[str]) -> None:
+    ours = opened(with_added(document(), [("<a>", flags), *([(f"<{n}>", flags) for n in range(40)])]))
+    assert not ours.left_because
+    assert ours._covers("text <a> and＜a＞日本<7>")
+    assert ours._covers("a </s> b", specials=True)
+    assert (ours._kernel_spans is not None) and ours._covers_places("text <a> 日本")
 
 
 SCORES = st.one_of(st.sampled_from([-1.0, -2.0, -3.0, -0.5, 0.0, 2.0]), st.floats(-20, 5))
@@ -191,7 +254,7 @@ def test_characters_of_all_kinds_in_context() -> None:
     everything = characters_of_all_kinds()
     covered = 0
     for start in range(0, len(everything), 512):
-        some = [each for each in everything[start : start + 512] if ours._covers(f"a{each}", ())]
+        some = [each for each in everything[start : start + 512] if ours._covers(f"a{each}")]
         covered += len(some)
         text = " ".join(f"a{each}b é{each} 日{each} {each}" for each in some)
         assert ours.encode(text) == library.encode(text)
@@ -212,9 +275,9 @@ def test_most_texts_are_covered() -> None:
         "🇩🇪 👍🏽 ❤️",
         "a\r\nb",
     ):
-        assert ours._covers(text, ()), text
+        assert ours._covers(text), text
     for text in (unicodedata.normalize("NFD", "é"), "①\u0301", "\u0600a"):
-        assert not ours._covers(text, ()), text
+        assert not ours._covers(text), text
 
 
 def test_scores_are_those_that_the_library_reads() -> None:
@@ -235,7 +298,7 @@ def test_what_is_left_to_the_library() -> None:
     ]
     for change, reason in cases:
         with pytest.raises(LeftToLibraryError, match=reason):
-            unigram_description({**document(), **change})
+            unigram_description({**document(), **change}, ids={}, normalize=str)
 
 
 @pytest.mark.real

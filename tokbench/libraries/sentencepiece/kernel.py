@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.native.kernel_choice import is_installed
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.kernel_or_library import KernelEncoder
     from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.native._unigram import Encoder as CompiledUnigram
 
 
 _ENOUGH_TEXT = 1 << 14
@@ -74,6 +75,15 @@ class LateEncoder:
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
         """How many ids each text has."""
         return self._encoder.count_batch(texts, threads)
+
+    def place_batch(
+        self, texts: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The ids of many texts, where each begins and ends as the library says it, and how many each text has.
+
+        Of a compiled Unigram alone.
+        """
+        return cast("CompiledUnigram", self._encoder).place_batch(texts, threads)
 
 
 def kernel_or_reason(model: SentencePieceFile) -> tuple[str, str]:

@@ -96,6 +96,22 @@ class SpanFinder:
             )
         return EncodedSpans(encoded, starts, stops, self._kinds[encoded.ids])
 
+    def placed(
+        self, texts: Sequence[str], encoded: Encoded, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> EncodedSpans:
+        """Tokens with the places that the library tells.
+
+        Args:
+            texts: with UTF-8 forms.
+            encoded: their ids.
+            starts: int64[N], where the library says that they begin; changed in place.
+            stops: int64[N], where it says that they end; changed in place.
+        """
+        if np.any(self._kinds[encoded.ids] == _BYTE):
+            data = [text.encode() for text in texts]
+            self._give_bytes(data, encoded.ids, encoded.offsets, starts, stops)
+        return EncodedSpans(encoded, starts, stops, self._kinds[encoded.ids])
+
     def _taken_as_they_are(self, data: Sequence[bytes], encoded: Encoded) -> NDArray[np.bool_]:
         """For each text whether it is its pieces, behind the space that the model puts in front."""
         if not self._takes_characters:
@@ -127,14 +143,26 @@ class SpanFinder:
         starts, stops = tiled_spans(offsets, sizes)
         firsts = np.repeat(origin_offsets[:-1], np.diff(offsets))
         starts, stops = origins[starts + firsts], origins[stops + firsts]
-        is_byte = np.flatnonzero(kinds == _BYTE)
-        if len(is_byte):
-            firsts = np.repeat(offsets_of(list(map(len, data)))[:-1], np.diff(offsets))[is_byte]
-            values = np.frombuffer(self._surfaces.joined(ids[is_byte]), np.uint8)
-            starts[is_byte], stops[is_byte] = (
-                _own_bytes(starts[is_byte] + firsts, stops[is_byte] + firsts, values, b"".join(data)) - firsts
-            )
+        self._give_bytes(data, ids, offsets, starts, stops)
         return starts, stops
+
+    def _give_bytes(
+        self,
+        data: Sequence[bytes],
+        ids: NDArray[np.uint32],
+        offsets: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+    ) -> None:
+        """Give each byte of byte fallback a place of its own, in `starts` and `stops`."""
+        is_byte = np.flatnonzero(self._kinds[ids] == _BYTE)
+        if not len(is_byte):
+            return
+        firsts = np.repeat(offsets_of(list(map(len, data)))[:-1], np.diff(offsets))[is_byte]
+        values = np.frombuffer(self._surfaces.joined(ids[is_byte]), np.uint8)
+        starts[is_byte], stops[is_byte] = (
+            _own_bytes(starts[is_byte] + firsts, stops[is_byte] + firsts, values, b"".join(data)) - firsts
+        )
 
     def _origins(self, data: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each byte of the normalised texts, and each end, its place in the text; where each text begins."""

@@ -26,6 +26,7 @@ struct NormalizerOptions {
 // Room for normalised text, used again and again.
 struct NormalizedText {
   std::vector<Byte> bytes;
+  std::vector<std::int64_t> origins;  // where they are asked for: for each byte, and the end, a place in the text
 };
 
 class Normalizer {
@@ -54,11 +55,28 @@ class Normalizer {
 
   // Writes the normalised form of a text to `out`. Of a part of one, what stands before it ends in no space and what stands
   // behind it has no part in its last character or symbol; the first part, and the last one, have more than spaces.
-  void normalize(Bytes text, TextEnds ends, NormalizedText& out) const {
+  void normalize(Bytes text, TextEnds ends, NormalizedText& out) const { write<false>(text, ends, out); }
+
+  // The same of a whole text, with origins; there are none of nothing.
+  void normalize_with_origins(Bytes text, NormalizedText& out) const { write<true>(text, {true, true}, out); }
+
+ private:
+  static constexpr Byte kSpaceSymbol[] = {0xE2, 0x96, 0x81};
+  static constexpr Byte kSpace = ' ';
+  static constexpr Byte kReplacementCharacter[] = {0xEF, 0xBF, 0xBD};
+
+  static constexpr Byte kAscii = 0x80;
+
+  template <bool kOrigins>
+  void write(Bytes text, TextEnds ends, NormalizedText& out) const {
     out.bytes.clear();
+    out.origins.clear();
     const Byte* p = text.data();
     const Byte* const end = p + text.size();
-    const auto add = [&out](Bytes bytes) { out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end()); };
+    const auto add = [&](Bytes bytes) {
+      out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
+      if constexpr (kOrigins) out.origins.insert(out.origins.end(), bytes.size(), p - text.data());
+    };
     if (ends.is_first && options_.remove_extra_whitespaces) p = behind_spaces(p, end);
     if (p == end && ends.is_first) return;
     const bool is_prefix = ends.is_first && options_.add_dummy_prefix && !options_.treat_whitespace_as_suffix;
@@ -68,7 +86,10 @@ class Normalizer {
       const Byte* const run = p;
       p = behind_run(p, end);
       if (p != run) {
-        add({run, p});
+        out.bytes.insert(out.bytes.end(), run, p);
+        if constexpr (kOrigins) {
+          for (const Byte* each = run; each != p; ++each) out.origins.push_back(is_continuation(*each) ? out.origins.back() : each - text.data());
+        }
         is_behind_space = false;
         if (p == end) break;
       }
@@ -81,15 +102,13 @@ class Normalizer {
       p += unit.length;
     }
     if (ends.is_last && options_.remove_extra_whitespaces) remove_spaces_behind(out.bytes);
+    if constexpr (kOrigins) {
+      if (out.origins.size() > out.bytes.size()) p = text.data() + out.origins[out.bytes.size()];
+      out.origins.resize(out.bytes.size());
+    }
     if (ends.is_last && options_.add_dummy_prefix && options_.treat_whitespace_as_suffix) add(space());
+    if constexpr (kOrigins) out.origins.push_back(p - text.data());
   }
-
- private:
-  static constexpr Byte kSpaceSymbol[] = {0xE2, 0x96, 0x81};
-  static constexpr Byte kSpace = ' ';
-  static constexpr Byte kReplacementCharacter[] = {0xEF, 0xBF, 0xBD};
-
-  static constexpr Byte kAscii = 0x80;
 
   // Whether a byte stays as it is in front of another one of ASCII.
   bool stays(Byte byte) const { return stays_[byte]; }

@@ -76,6 +76,23 @@ class BestPath {
     return written<false>(text, exact_, out, [](std::size_t) {});
   }
 
+  // The same, as use(ids, start, stop) for each token, in bytes of the text; several ids are the bytes of unknown characters.
+  template <class Use>
+  void place(Real& sum, const WalkedText& text, Use use) {
+    const std::size_t most = text.stops[text.numbers.size()];
+    if (ids_.size() < most) ids_.resize(most * 2);
+    behind(sum, text, ids_.data());
+    for_each_token([&](std::size_t start, std::size_t stop, std::size_t, Id id) {
+      std::size_t count = 1;
+      if (id == model_.rules().unknown) {
+        count = static_cast<std::size_t>(write_unknown(text, start, stop, ids_.data()) - ids_.data());
+      } else {
+        ids_[0] = id;
+      }
+      use(std::span<const Id>(ids_.data(), count), text.stops[start], text.stops[stop]);
+    });
+  }
+
   // The same from 0, as words are remembered: with its level in the first id, and with unknown characters counted.
   std::size_t anywhere(const WalkedText& text, Id* out) {
     const std::size_t size = text.numbers.size();
@@ -170,26 +187,34 @@ class BestPath {
     }
     is_told_ = true;
     Id* const first = out;
-    const Id unknown = model_.rules().unknown;
-    for (auto token = found_.rbegin(); token != found_.rend(); ++token) {
-      if (token->id != unknown) {
-        *out++ = token->id;
-        continue;
+    for_each_token([&](std::size_t start, std::size_t stop, std::size_t tokens, Id id) {
+      if (id != model_.rules().unknown) {
+        *out++ = id;
+        return;
       }
-      auto last = token;
-      if (!model_.rules().has_byte_fallback || model_.rules().looks_up_unknown) {
-        while (last + 1 != found_.rend() && (last + 1)->id == unknown) ++last;
-      }
-      const auto characters = static_cast<Id>(last - token) + 1;
+      const auto characters = static_cast<Id>(tokens);
       if (characters > packed::kMostUnknown || model_.has_doubtful_unknown()) is_told_ = false;
       Id* const first_of_run = out;
-      out = write_unknown(text, token->start, last->stop, out);
+      out = write_unknown(text, start, stop, out);
       if constexpr (kPacked) {
         if (is_told_) *first_of_run |= characters << packed::kUnknownShift;
       }
+    });
+    return static_cast<std::size_t>(out - first);
+  }
+
+  // Calls use(start, stop, tokens, id) for each token that was found, with unknown ones side by side as one where they are.
+  template <class Use>
+  void for_each_token(Use use) const {
+    const Id unknown = model_.rules().unknown;
+    for (auto token = found_.rbegin(); token != found_.rend(); ++token) {
+      auto last = token;
+      if (token->id == unknown && (!model_.rules().has_byte_fallback || model_.rules().looks_up_unknown)) {
+        while (last + 1 != found_.rend() && (last + 1)->id == unknown) ++last;
+      }
+      use(token->start, last->stop, static_cast<std::size_t>(last - token) + 1, token->id);
       token = last;
     }
-    return static_cast<std::size_t>(out - first);
   }
 
   // The ids of unknown characters.
@@ -214,6 +239,7 @@ class BestPath {
   std::vector<Exact> exact_;
   std::vector<Place> places_;
   std::vector<Found> found_;
+  std::vector<Id> ids_;
   bool is_told_ = true;  // whether what is remembered of the last text tells its sum
 };
 

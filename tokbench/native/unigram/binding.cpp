@@ -4,9 +4,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "encoding/python_added_tokens.hpp"
 #include "encoding/python_encoding.hpp"
-#include "document_family.hpp"
+#include "encoding/python_places.hpp"
 #include "family.hpp"
+#include "places.hpp"
 #include "word_cuts.hpp"
 
 using namespace tokbench;
@@ -91,7 +93,10 @@ SentencePieceUnigramEncoder* made_encoder(const nb::list& pieces, const InputArr
 
 DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const InputArray<Id>& ids, const InputArray<double>& scores,
                                               Id unknown, double unknown_score, const std::optional<InputArray<Id>>& bytes,
-                                              const nb::bytes& charsmap, const InputArray<std::uint8_t>& joining, bool only_spaces) {
+                                              const nb::bytes& charsmap, const InputArray<std::uint8_t>& joining, bool only_spaces,
+                                              const nb::tuple& added) {
+  if (added.size() != 2) throw std::invalid_argument("there are two sets of added tokens");
+  AddedTokenSet found_first(added_tokens_of(added[0])), found_behind(added_tokens_of(added[1]));
   const nb::tuple kept(pieces);
   const std::vector<std::string_view> texts = views_of(kept);
   UnigramRules<double> rules = rules_of(unknown, unknown_score, bytes);
@@ -101,9 +106,36 @@ DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const Inpu
   const std::span<const std::uint8_t> joined = view(joining);
   const Bytes table = view(charsmap);
   const nb::gil_scoped_release unlocked;
-  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces);
+  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces,
+                    std::move(found_behind));
   UnigramModel<double> model(pieces_of<double>(texts, numbers, amounts), rules, form.rewritten());
-  return new DocumentUnigramEncoder({std::move(model), std::move(form)}, {});
+  return new DocumentUnigramEncoder({std::move(model), std::move(form)}, DocumentUnigram(std::move(found_first)));
+}
+
+nb::list encode_document(const DocumentUnigramEncoder& encoder, nb::handle string, bool normalized) {
+  return encode_read_text(encoder, string, {normalized});
+}
+
+nb::tuple encode_documents(const DocumentUnigramEncoder& encoder, const nb::list& strings, unsigned threads, bool normalized) {
+  return encode_read_texts(encoder, strings, threads, {normalized});
+}
+
+Array<std::int64_t> count_documents(const DocumentUnigramEncoder& encoder, const nb::list& strings, unsigned threads, bool normalized) {
+  return count_read_texts(encoder, strings, threads, {normalized});
+}
+
+bool document_places_told(const DocumentUnigramEncoder& encoder, nb::handle string) {
+  std::vector<Byte> buffer;
+  const Text text = text_of(string);
+  return without_lock(std::array{string}, [&] { return tells_places(encoder, utf8_of(text, buffer)); });
+}
+
+nb::tuple place_documents(const DocumentUnigramEncoder& encoder, const nb::list& strings, unsigned threads) {
+  return place_texts_of(strings, [&](std::span<const Text> texts) { return placed_texts<UnigramPlacing>(encoder, texts, threads); });
+}
+
+nb::tuple place_texts(const SentencePieceUnigramEncoder& encoder, const nb::list& strings, unsigned threads) {
+  return place_texts_of(strings, [&](std::span<const Text> texts) { return placed_texts<SentencePiecePlacing>(encoder, texts, threads); });
 }
 
 WordCut cut_named(const std::string& name) {
@@ -145,12 +177,19 @@ NB_MODULE(_unigram, module) {
       .def("normalize", &normalized, "text"_a, "What the pieces of a SentencePiece model are looked for in.");
   nb::class_<DocumentUnigramEncoder>(module, "DocumentEncoder")
       .def(nb::new_(&made_document_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
-           "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert(), "only_spaces"_a)
+           "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert(), "only_spaces"_a, "added"_a)
       .def("covers", [](const DocumentUnigramEncoder& encoder, nb::handle text) { return encoder.model()->form.covers(text_of(text)); },
            "text"_a, "Whether the library makes of a text what the encoder does.")
-      .def("encode", &encode_text<DocumentUnigram>, "text"_a)
-      .def("encode_batch", &encode_texts<DocumentUnigram>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
-      .def("count_batch", &count_texts<DocumentUnigram>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].");
+      .def("added_places", [](const DocumentUnigramEncoder& encoder, const nb::bytes& text) { return places_of(encoder.family().found_first(), text); },
+           "text"_a, "(start, stop, id) of the added tokens that are found before a text is normalised.")
+      .def("encode", &encode_document, "text"_a, nb::kw_only(), "normalized"_a = false)
+      .def("encode_batch", &encode_documents, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false,
+           "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("count_batch", &count_documents, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false,
+           "How many ids each text has: int64[len(texts)].")
+      .def("tells_places", &document_places_told, "text"_a, "Whether place_batch gives the library's places for a text that is covered.")
+      .def("place_batch", &place_documents, "texts"_a, "threads"_a,
+           "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text.");
   nb::class_<SentencePieceUnigramEncoder>(module, "Encoder")
       .def(nb::new_(&made_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a, "unknown_score"_a,
            "bytes"_a.noconvert().none(), "reset"_a, "charsmap"_a, "symbols"_a, "add_dummy_prefix"_a, "remove_extra_whitespaces"_a,
@@ -163,5 +202,7 @@ NB_MODULE(_unigram, module) {
                    "How many of them were cut anew, as the sum of scores before them could decide how.")
       .def("encode", &encode_text<SentencePieceUnigram>, "text"_a)
       .def("encode_batch", &encode_texts<SentencePieceUnigram>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
-      .def("count_batch", &count_texts<SentencePieceUnigram>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].");
+      .def("count_batch", &count_texts<SentencePieceUnigram>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
+      .def("place_batch", &place_texts, "texts"_a, "threads"_a,
+           "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text.");
 }

@@ -1,7 +1,9 @@
-// Unigram of a `tokenizer.json` as the encoder runs it: each pre-token has a sum of scores of its own.
+// Unigram of a `tokenizer.json` as the encoder runs it: added tokens, and between them pre-tokens, each with a sum of scores of
+// its own.
 #pragma once
 
 #include "document_form.hpp"
+#include "encoding/added_tokens.hpp"
 #include "encoding/encoder.hpp"
 #include "part_solver.hpp"
 #include "word_lookup.hpp"
@@ -16,7 +18,10 @@ struct UnigramDocument {
 class DocumentUnigram {
  public:
   using Model = UnigramDocument;
-  struct Reading {};
+
+  struct Reading {
+    bool is_normalized = false;  // added tokens that are found before a text is normalised were found, and are not in it
+  };
 
   class Solver {
    public:
@@ -40,13 +45,24 @@ class DocumentUnigram {
     const DocumentForm& form_;
   };
 
+  // `found_first` are the added tokens that are found before a text is normalised; those found behind it are the form's.
+  explicit DocumentUnigram(AddedTokenSet found_first)
+      : found_first_(std::make_shared<const AddedTokenSet>(std::move(found_first))),
+        reaches_spaces_(!found_first_->may_be_cut_before_spaces()) {}
+
+  const AddedTokenSet& found_first() const { return *found_first_; }
+
   SplitWords split_words() const { return words_of(WordCut::AtWhiteSpace); }
 
-  // In front of white space.
-  std::size_t first_safe_cut(const Text& text, std::size_t from) const {
+  // In front of white space; where added tokens are found, of a space behind a letter or digit.
+  std::size_t first_safe_cut(const Text& text, std::size_t from) const { return first_safe_cut(text, from, {}); }
+  std::size_t first_safe_cut(const Text& text, std::size_t from, Reading reading) const {
+    const bool has_tokens = !reading.is_normalized && !found_first_->empty();
+    if (has_tokens && reaches_spaces_) return text.size;
     const auto among = [&](const auto* units) {
       for (std::size_t cut = from; cut < text.size; ++cut) {
-        if (units[cut] == ' ' || units[cut] == '\n') return cut;
+        const bool is_white = units[cut] == ' ' || (units[cut] == '\n' && !has_tokens);
+        if (is_white && (!has_tokens || (cut > 0 && is_ascii_word(units[cut - 1])))) return cut;
       }
       return text.size;
     };
@@ -54,16 +70,34 @@ class DocumentUnigram {
     if (text.units == Units::Ucs4) return among(static_cast<const std::uint32_t*>(text.data));
     return among(static_cast<const std::uint8_t*>(text.data));
   }
-  std::size_t first_safe_cut(const Text& text, std::size_t from, Reading) const { return first_safe_cut(text, from); }
 
   template <class Worker, class Output>
-  void encode(Worker& worker, SplitWords split, const Text& text, Reading, Output& output) const {
-    Roomy<Worker, Output> roomy{output, worker.solver().form().most_made_per_byte()};
-    worker.encode(split, text, roomy);
-    output = roomy.output;
+  void encode(Worker& worker, SplitWords split, const Text& text, Reading reading, Output& output) const {
+    const Bytes utf8 = worker.utf8(text);
+    if constexpr (requires { output.begin_text(utf8); }) output.begin_text(utf8);
+    const auto encode_part = [&](Bytes part) {
+      if constexpr (requires { output.begin_part(part); }) output.begin_part(part);
+      Roomy<Worker, Output> roomy{output, worker.solver().form().most_made_per_byte()};
+      worker.encode_words_of(split, part, roomy);
+      output = roomy.output;
+    };
+    if (reading.is_normalized || found_first_->empty()) return encode_part(utf8);
+    found_first_->cut(utf8, encode_part, [&](Id id, Bytes found) {
+      if constexpr (requires { output.put_added(id, found); }) {
+        output.put_added(id, found);
+      } else {
+        output.begin(1);
+        output.put(std::span<const Id>(&id, 1));
+        output.end();
+      }
+    });
   }
 
  private:
+  static bool is_ascii_word(std::uint32_t unit) {
+    return (unit >= '0' && unit <= '9') || ((unit | 0x20) >= 'a' && (unit | 0x20) <= 'z');
+  }
+
   // Gives an output more room than for an id a byte.
   template <class Worker, class Output>
   struct Roomy {
@@ -71,12 +105,18 @@ class DocumentUnigram {
     std::size_t most_per_byte;
 
     void begin(std::size_t most) { output.begin(most * most_per_byte); }
+    void begin_word(const TextWord& word) {
+      if constexpr (requires { output.begin_word(word); }) output.begin_word(word);
+    }
     void put(const WordEntry& entry) { output.put(entry); }
     void put(std::span<const Id> ids) { output.put(ids); }
     Id* room(Worker& worker, std::size_t size) { return output.room(worker, size * most_per_byte); }
     void use(std::size_t count) { output.use(count); }
     void end() { output.end(); }
   };
+
+  std::shared_ptr<const AddedTokenSet> found_first_;
+  bool reaches_spaces_;
 };
 
 using DocumentUnigramEncoder = Encoder<DocumentUnigram>;

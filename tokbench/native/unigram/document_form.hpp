@@ -13,10 +13,20 @@
 #include <optional>
 
 #include "common/texts.hpp"
+#include "encoding/added_tokens.hpp"
 #include "normalization/character_table.hpp"
 #include "normalization/normalizer.hpp"
 
 namespace tokbench {
+
+// A word in its normal form, and where each byte of it is from, as the library says it.
+struct PlacedText : NormalizedText {
+  // A character, in bytes from the beginning of the word.
+  struct Place {
+    std::int64_t start, stop;
+  };
+  std::vector<Place> places;
+};
 
 class DocumentForm {
  public:
@@ -24,9 +34,15 @@ class DocumentForm {
   enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown };
 
   // `joining` has one for each of 0x110000 code points. Where words are what stands between spaces, other white space is to be
-  // `Unknown`, and ▁ as well. Throws std::invalid_argument for a table that does not keep words apart.
-  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces)
-      : map_(std::move(map)), joining_(std::move(joining)) {
+  // `Unknown`, and ▁ as well. `added` are the tokens that are found in normalised text. Throws std::invalid_argument for a table
+  // that does not keep words apart, and for added tokens with white space, or where words stand between spaces.
+  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, AddedTokenSet added = AddedTokenSet({}))
+      : map_(std::move(map)), joining_(std::move(joining)), only_spaces_(only_spaces), added_(std::move(added)) {
+    for (const AddedToken& token : added_.tokens()) {
+      if (only_spaces || has_white({reinterpret_cast<const Byte*>(token.text.data()), token.text.size()})) {
+        throw std::invalid_argument("an added token may reach over the end of a word");
+      }
+    }
     if (joining_.size() != kCodePoints) throw std::invalid_argument("there must be a number for each code point");
     for (const Byte byte : {Byte{' '}, Byte{'\t'}, Byte{'\n'}, Byte{'\r'}}) {
       const CharacterMap::Match match = map_.longest(&byte, &byte + 1);
@@ -74,35 +90,74 @@ class DocumentForm {
   static constexpr bool kTextsAreAlone = true;
   static constexpr bool puts_space_in_front_of_words() { return true; }
 
-  // Calls use(bytes) for each pre-token of a word that stands between white space.
-  template <class Use>
-  void for_each_text(Bytes word, NormalizedText& normal, Use use) const {
-    std::vector<Byte>& made = normal.bytes;
-    made.clear();
-    append_normal(word, made);
-    // Parts between white space, each with room for ▁ in front of it where it has none.
-    const std::size_t size = made.size();
-    for (std::size_t start = 0; start < size;) {
-      const std::size_t white = white_length(made, start, size);
-      if (white != 0) {
-        start += white;
-        continue;
+  bool only_spaces() const { return only_spaces_; }
+
+  // Whether there is an added token in a word as it stands.
+  bool may_hold_added(Bytes word) const {
+    bool found = false;
+    if (!added_.empty()) added_.cut(word, [](Bytes) {}, [&](Id, Bytes) { found = true; });
+    return found;
+  }
+
+  // Whether nothing is left of the first character of a text: then the library loses count of where characters are.
+  bool removes_first(Bytes text) const {
+    if (text.empty()) return false;
+    const std::size_t length = well_formed_length(text.data(), text.data() + text.size());
+    const CharacterMap::Match match = map_.longest(text.data(), text.data() + std::max<std::size_t>(length, 1));
+    return match.length != 0 && match.length == length && match.replacement.empty();
+  }
+
+  // Calls use(bytes) for each pre-token of a word that stands between white space, and use_added(id) for each added token that
+  // is found when the word is normalised.
+  template <class Use, class UseAdded>
+  void for_each_text(Bytes word, NormalizedText& normal, const Use& use, const UseAdded& use_added) const {
+    normal.bytes.clear();
+    append_normal(word, [&](Bytes put, std::size_t, std::size_t) { normal.bytes.insert(normal.bytes.end(), put.begin(), put.end()); });
+    const auto copy = [&](std::size_t start, std::size_t stop, bool has_mark) {
+      if (!has_mark) normal.bytes.insert(normal.bytes.end(), kMark.begin(), kMark.end());
+      append_copy(normal.bytes, start, stop);
+    };
+    for_each_copy(normal.bytes, [&](std::size_t size) { normal.bytes.resize(size); }, copy,
+                  [&](std::size_t first, std::size_t behind) { use(Bytes(normal.bytes).subspan(first, behind - first)); },
+                  [&](Id id, std::size_t, std::size_t) { use_added(id); });
+  }
+
+  // The same with places: use(bytes, places) and use_added(id, place). Where words stand between spaces, ▁ is made of the white
+  // space `in_front` of the word, if there is any.
+  template <class Use, class UseAdded>
+  void for_each_placed_text(Bytes word, const std::optional<PlacedText::Place>& in_front, PlacedText& normal, const Use& use,
+                            const UseAdded& use_added) const {
+    using Place = PlacedText::Place;
+    normal.bytes.clear();
+    normal.places.clear();
+    bool is_inserted = false;  // the last one was put behind another of the same character
+    append_normal(word, [&](Bytes put, std::size_t start, std::size_t stop) {
+      const Place place{static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop)};
+      if (put.empty()) return give_removed(normal, place, is_inserted);
+      normal.bytes.insert(normal.bytes.end(), put.begin(), put.end());
+      normal.places.insert(normal.places.end(), put.size(), place);
+      is_inserted = put.size() > std::max<std::size_t>(well_formed_length(put.data(), put.data() + put.size()), 1);
+    });
+    const auto shrink = [&](std::size_t size) {
+      normal.bytes.resize(size);
+      normal.places.resize(size);
+    };
+    const auto copy = [&](std::size_t start, std::size_t stop, bool has_mark) {
+      if (!has_mark) {
+        const Place place = start != 0 && only_spaces_ ? normal.places[start - 1] : start == 0 && in_front ? *in_front : normal.places[start];
+        normal.bytes.insert(normal.bytes.end(), kMark.begin(), kMark.end());
+        normal.places.insert(normal.places.end(), kMark.size(), place);
       }
-      std::size_t stop = start;
-      while (stop < size && white_length(made, stop, size) == 0) ++stop;
-      const bool has_mark = is_mark(made, start, stop);
-      made.resize(size);
-      if (!has_mark) made.insert(made.end(), kMark.begin(), kMark.end());
-      const std::size_t first = made.size() - (has_mark ? 0 : kMark.size());
-      made.insert(made.end(), made.begin() + static_cast<std::ptrdiff_t>(start), made.begin() + static_cast<std::ptrdiff_t>(stop));
-      for (std::size_t at = first; at < made.size();) {
-        std::size_t next = at + 1;
-        while (next < made.size() && !is_mark(made, next, made.size())) ++next;
-        use(Bytes(made.data() + at, next - at));
-        at = next;
-      }
-      start = stop;
-    }
+      append_copy(normal.bytes, start, stop);
+      append_copy(normal.places, start, stop);
+    };
+    for_each_copy(normal.bytes, shrink, copy,
+                  [&](std::size_t first, std::size_t behind) {
+                    use(Bytes(normal.bytes).subspan(first, behind - first), std::span<const Place>(normal.places).subspan(first, behind - first));
+                  },
+                  [&](Id id, std::size_t start, std::size_t stop) {
+                    use_added(id, Place{normal.places[start].start, normal.places[stop - 1].stop});
+                  });
   }
 
  private:
@@ -111,15 +166,79 @@ class DocumentForm {
   static constexpr std::uint32_t kBehindWhite = 0x3001;  // code points: White_Space ends before
   static constexpr std::size_t kWholeClusters = 6;                  // bytes of those that are not looked up
 
-  void append_normal(Bytes text, std::vector<Byte>& made) const {
+  // Calls put(bytes, start, stop) with what each character of a text becomes.
+  template <class Put>
+  void append_normal(Bytes text, const Put& put) const {
     const Byte* const end = text.data() + text.size();
     for (const Byte* p = text.data(); p != end;) {
       const std::size_t length = std::max<std::size_t>(well_formed_length(p, end), 1);
       const CharacterMap::Match match = map_.longest(p, p + length);
-      const Bytes put = match.length == length ? match.replacement : Bytes(p, length);
-      made.insert(made.end(), put.begin(), put.end());
+      const auto start = static_cast<std::size_t>(p - text.data());
+      put(match.length == length ? match.replacement : Bytes(p, length), start, start + length);
       p += length;
     }
+  }
+
+  // Cuts what is in `made` at white space and at added tokens. Of each part in between, copy(start, stop, has_mark) puts a copy
+  // behind it, with ▁ in front of it if it has none; use(start, stop) gets the parts of that copy, cut in front of each ▁.
+  template <class Shrink, class Copy, class Use, class UseAdded>
+  void for_each_copy(std::vector<Byte>& made, const Shrink& shrink, const Copy& copy, const Use& use, const UseAdded& use_added) const {
+    const std::size_t size = made.size();
+    made.reserve(2 * size + kMark.size());  // it stays where it is
+    const auto use_copy = [&](std::size_t start, std::size_t stop) {
+      const bool has_mark = is_mark(made, start, stop);
+      shrink(size);
+      copy(start, stop, has_mark);
+      for (std::size_t at = size; at < made.size();) {
+        std::size_t next = at + 1;
+        while (next < made.size() && !is_mark(made, next, made.size())) ++next;
+        use(at, next);
+        at = next;
+      }
+    };
+    for (std::size_t start = 0; start < size;) {
+      const std::size_t white = white_length(made, start, size);
+      if (white != 0) {
+        start += white;
+        continue;
+      }
+      std::size_t stop = start;
+      while (stop < size && white_length(made, stop, size) == 0) ++stop;
+      if (added_.empty()) {
+        use_copy(start, stop);
+      } else {
+        const Byte* const first = made.data();
+        const auto place = [first](const Byte* p) { return static_cast<std::size_t>(p - first); };
+        added_.cut(Bytes(first + start, first + stop),
+                   [&](Bytes part) { use_copy(place(part.data()), place(part.data() + part.size())); },
+                   [&](Id id, Bytes found) { use_added(id, place(found.data()), place(found.data() + found.size())); });
+      }
+      start = stop;
+    }
+  }
+
+  // Of a vector with room for it.
+  template <class Value>
+  static void append_copy(std::vector<Value>& values, std::size_t start, std::size_t stop) {
+    const std::size_t size = values.size();
+    values.resize(size + (stop - start));
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(start), stop - start, values.begin() + static_cast<std::ptrdiff_t>(size));
+  }
+
+  // The library takes a character that is removed as what the character before it was made of, if that was put there.
+  static void give_removed(PlacedText& normal, PlacedText::Place place, bool& is_inserted) {
+    if (!is_inserted) return;
+    std::size_t at = normal.bytes.size() - 1;
+    while (is_continuation(normal.bytes[at])) --at;
+    for (; at < normal.bytes.size(); ++at) normal.places[at] = place;
+    is_inserted = false;
+  }
+
+  static bool has_white(Bytes bytes) {
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      if (white_length(bytes, at, bytes.size()) != 0) return true;
+    }
+    return false;
   }
 
   static std::uint32_t bytes_of(std::uint32_t code_point) {
@@ -195,6 +314,8 @@ class DocumentForm {
 
   CharacterMap map_;
   std::vector<std::uint8_t> joining_;
+  bool only_spaces_;
+  AddedTokenSet added_;               // that are found in normalised text
   std::vector<std::uint64_t> pairs_;  // of characters that a key begins with
   std::size_t growth_ = 1;
 };

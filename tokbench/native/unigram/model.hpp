@@ -55,9 +55,11 @@ class UnigramModel {
     if (rules.has_byte_fallback) most = std::max(most, *std::ranges::max_element(rules.bytes));
     if (most >= packed::kMostIds) throw std::length_error("an id is too large");
     scores_.resize(std::size_t{most} + 1);
+    sizes_.resize(scores_.size());
     largest_step_ = std::abs(rules.unknown_score);
     for (const auto& piece : pieces) {
       scores_[piece.id] = piece.score;
+      sizes_[piece.id] = static_cast<std::uint32_t>(piece.text.size());
       largest_step_ = std::max(largest_step_, std::abs(piece.score));
       has_doubtful_unknown_ |= piece.id == rules.unknown;
     }
@@ -85,6 +87,9 @@ class UnigramModel {
   // The largest amount that a token adds to a sum.
   Real largest_step() const { return largest_step_; }
 
+  // The bytes of a piece; 0 of an id that is none, up to the largest of pieces.
+  std::uint32_t piece_size(Id id) const { return id < sizes_.size() ? sizes_[id] : 0; }
+
   // Whether the ids of what is unknown do not tell what it adds to the sum.
   bool has_doubtful_unknown() const { return has_doubtful_unknown_; }
 
@@ -109,6 +114,7 @@ class UnigramModel {
   PartCuts part_cuts_;
   Real largest_step_ = 0;
   bool has_doubtful_unknown_ = false;
+  std::vector<std::uint32_t> sizes_;
   std::vector<Real> scores_;  // of each id; 0 where the piece is found in no text
 };
 

@@ -84,8 +84,13 @@ class NormalForm {
     normalizer_.normalize(text, {true, true}, out);
   }
 
-  template <class Use>
-  void for_each_text(Bytes word, NormalizedText& normal, Use use) const {
+  void normalize_with_origins(Bytes text, NormalizedText& out) const { normalizer_.normalize_with_origins(text, out); }
+
+  // User-defined symbols are pieces.
+  static constexpr bool may_hold_added(Bytes) { return false; }
+
+  template <class Use, class UseAdded>
+  void for_each_text(Bytes word, NormalizedText& normal, Use use, UseAdded) const {
     const bool is_alone = cut_ != WordCut::BeforeSpaces;
     normalizer_.normalize(word, {is_alone, is_alone}, normal);
     use(normal.bytes);

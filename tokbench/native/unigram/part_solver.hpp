@@ -16,7 +16,9 @@ namespace tokbench {
 //
 //   puts_space_in_front_of_words()      whether it is cut behind one more space
 //   kTextsAreAlone                      whether the sum begins at 0 with each text that a word becomes
-//   for_each_text(word, normal, use)    calls use(text) for each, with room for it
+//   for_each_text(word, normal, use, use_added)    calls use(text) for each, with room for it, and use_added(id) for each
+//                                       added token that is found in the normalised word
+//   may_hold_added(word)                whether one is found in a word of which no character is rewritten
 template <class Real, class Form>
 class PartSolver {
  public:
@@ -29,7 +31,8 @@ class PartSolver {
     texts_.clear();
     for (const Bytes word : words) cut(word);
     for (std::size_t i = 0; i < words.size(); ++i) {
-      if (!std::ranges::all_of(parts_of(i), [this](Part& part) { return find(part); })) normalize(i, words[i]);
+      const bool is_plain = !form_.may_hold_added(words[i]) && std::ranges::all_of(parts_of(i), [this](Part& part) { return find(part); });
+      if (!is_plain) normalize(i, words[i]);
     }
     texts_.walk();
   }
@@ -62,6 +65,10 @@ class PartSolver {
   std::size_t behind(Real& sum, std::size_t word, Id* out) {
     Id* const first = out;
     for (Part& part : parts_of(word)) {
+      if (part.is_added) {
+        *out++ = part.ids[0];
+        continue;
+      }
       if (Form::kTextsAreAlone && part.raw.empty()) sum = 0;
       const std::span<const Id> ids = ids_of(part);
       if (ids.empty()) continue;
@@ -107,6 +114,7 @@ class PartSolver {
     std::size_t count;  // of ids that were found there
     Id ids[kMostIds];
     std::size_t text;  // among those that are walked, where none were
+    bool is_added;     // it is the first of the ids
   };
 
   struct Word {
@@ -122,7 +130,7 @@ class PartSolver {
     bool has_mark = form_.puts_space_in_front_of_words();
     for (const Byte* p = word.data(); p != end; has_mark = false) {
       const Byte* const stop = word.size() <= kMostCut ? model_.part_cuts().behind_part(p, end) : end;
-      Part part{{p, stop}, has_mark, {}, nullptr, 0, {}, 0};
+      Part part{{p, stop}, has_mark, {}, nullptr, 0, {}, 0, false};
       if (part.raw.size() <= kShortWord) {
         part.key = key_of(part.raw);
         part.key.high |= std::uint64_t{has_mark} << kMarkShift;
@@ -150,10 +158,13 @@ class PartSolver {
 
   void normalize(std::size_t number, Bytes word) {
     const std::size_t first = parts_.size();
-    form_.for_each_text(word, normal_, [this](Bytes text) {
-      parts_.push_back({{}, false, {}, nullptr, 0, {}, texts_.size()});
-      texts_.add(text);
-    });
+    form_.for_each_text(
+        word, normal_,
+        [this](Bytes text) {
+          parts_.push_back({{}, false, {}, nullptr, 0, {}, texts_.size(), false});
+          texts_.add(text);
+        },
+        [this](Id id) { parts_.push_back({{}, false, {}, nullptr, 1, {id}, 0, true}); });
     words_[number] = {first, parts_.size() - first};
   }
 

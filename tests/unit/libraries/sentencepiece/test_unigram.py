@@ -15,6 +15,7 @@ from support.texts import texts
 
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
 from tokbench.libraries.sentencepiece import unigram
+from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.sentencepiece.unigram_fallback import ScoredPieces, best_cuts
 from tokbench.native.kernel_choice import is_installed
 
@@ -216,6 +217,28 @@ def test_trained_models(name: str, kernel: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
+@pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
+@pytest.mark.parametrize("name", TRAINED)
+@given(given_texts=st.lists(any_text, max_size=4))
+def test_places(name: str, given_texts: list[str]) -> None:
+    ours, library = opened(name, "auto"), opened(name, "library")
+    assert ours._kernel_spans is not None
+    placed, defined = (each.encode_spans(given_texts, threads=2) for each in (ours, library))
+    assert placed.encoded.ids.tolist() == defined.encoded.ids.tolist()
+    for field in ("starts", "stops", "kinds"):
+        assert getattr(placed, field).tolist() == getattr(defined, field).tolist(), field
+    for text in given_texts:
+        assert ours.segment(text) == library.segment(text)
+
+
+@cache
+def opened(name: str, engine: str) -> Any:
+    made = open_model(trained(name), name=name, engine=engine)
+    if engine == "auto":
+        made._late_encoder._missing = 0  # the encoder is made for the first text
+    return made
+
+
 @pytest.mark.parametrize("name", CUTS)
 def test_where_texts_are_cut(name: str) -> None:
     assert new_encoder(trained(name), "native").cut == CUTS[name]

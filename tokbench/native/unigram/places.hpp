@@ -1,0 +1,163 @@
+// Texts → ids with the part of its text that each is from, as `tokenizers` says it: from the beginning of the first character
+// that the token has something of to the end of the last one.
+//
+// Where no character of a word is rewritten, its pieces stand side by side in it, behind ▁, which has no place of its own or that
+// of a space. Other words are normalised and cut again to see what became of their characters. SentencePiece's own places are
+// those of its normaliser.
+#pragma once
+
+#include "document_family.hpp"
+#include "encoding/placed_texts.hpp"
+#include "family.hpp"
+
+namespace tokbench {
+
+// Whether the library's places are these: it loses count where a part of a text begins with a character that is removed.
+inline bool tells_places(const DocumentUnigramEncoder& encoder, Bytes text) {
+  bool removes_first = false;
+  const std::shared_ptr<const UnigramDocument> model = encoder.model();
+  encoder.family().found_first().cut(text, [&](Bytes part) { removes_first |= model->form.removes_first(part); }, [](Id, Bytes) {});
+  return !removes_first;
+}
+
+// Places the tokens of one word after another.
+class UnigramPlacing {
+ public:
+  UnigramPlacing(const UnigramDocument& model, Placed& placed)
+      : pieces_(model.pieces), form_(model.form), placed_(placed), path_(model.pieces), texts_(model.pieces) {}
+
+  void begin_text(Bytes text) { text_ = text.data(); }
+  void begin_part(Bytes part) { part_ = part.data(); }
+  void add_added(Id id, Bytes found) { placed_.add(id, found.data() - text_, found.data() + found.size() - text_); }
+
+  // The ids of a word of the text.
+  void add(Bytes word, std::span<const Id> ids) {
+    const std::optional<PlacedText::Place> in_front = space_in_front(word);
+    if (!add_plain(word, ids, in_front)) add_normalised(word, in_front);
+  }
+
+ private:
+  using Place = PlacedText::Place;
+
+  // The white space of which the library makes ▁; counted from the word.
+  std::optional<Place> space_in_front(Bytes word) const {
+    if (!form_.only_spaces() || word.data() == part_) return std::nullopt;
+    // A line end of two is one character to it, of which the first counts.
+    const bool is_line_end = word.data() - part_ >= 2 && word.data()[-1] == '\n' && word.data()[-2] == '\r';
+    return is_line_end ? Place{-2, -1} : Place{-1, 0};
+  }
+
+  // False where it is not known that the ids are pieces, and one unknown part, of which each stands in the word.
+  bool add_plain(Bytes word, std::span<const Id> ids, const std::optional<Place>& in_front) {
+    const Id unknown = pieces_.rules().unknown;
+    std::size_t size = 0, num_unknown = 0;
+    for (const Id id : ids) {
+      num_unknown += id == unknown;
+      size += id == unknown ? 0 : pieces_.piece_size(id);
+    }
+    const std::size_t whole = word.size() + kSpaceMark.size();
+    const bool may_be_told = num_unknown == 0 ? size == whole : num_unknown == 1 && size < whole && !pieces_.has_doubtful_unknown();
+    if (!may_be_told || !is_plain(word)) return false;
+    const std::int64_t offset = word.data() - text_;
+    const auto mark = static_cast<std::int64_t>(kSpaceMark.size());
+    std::int64_t at = -mark;
+    for (const Id id : ids) {
+      const std::int64_t behind = at + static_cast<std::int64_t>(id == unknown ? whole - size : pieces_.piece_size(id));
+      const bool is_first = at < 0;
+      const std::int64_t start = !is_first ? at : in_front ? in_front->start : 0;
+      const std::int64_t stop = behind > 0 ? behind : in_front ? in_front->stop : 0;
+      placed_.add(id, offset + start, offset + stop);
+      at = behind;
+    }
+    return true;
+  }
+
+  bool is_plain(Bytes word) const {
+    if (form_.may_hold_added(word)) return false;
+    const Byte* const end = word.data() + word.size();
+    for (const Byte* p = word.data(); p != end;) {
+      const CodePoint character = code_point_at(p, end);
+      if (pieces_.raw_number_of(character.value) == UnigramModel<double>::kRewritten) return false;
+      p += character.length;
+    }
+    return true;
+  }
+
+  void add_normalised(Bytes word, const std::optional<Place>& in_front) {
+    const std::int64_t offset = word.data() - text_;
+    form_.for_each_placed_text(
+        word, in_front, normal_,
+        [&](Bytes text, std::span<const Place> places) {
+          texts_.clear();
+          texts_.add(text);
+          texts_.walk();
+          double sum = 0;
+          path_.place(sum, texts_[0], [&](std::span<const Id> ids, std::size_t start, std::size_t stop) {
+            for (const Id id : ids) placed_.add(id, offset + places[start].start, offset + places[stop - 1].stop);
+          });
+        },
+        [&](Id id, Place place) { placed_.add(id, offset + place.start, offset + place.stop); });
+  }
+
+  const UnigramModel<double>& pieces_;
+  const DocumentForm& form_;
+  Placed& placed_;
+  BestPath<double> path_;
+  WalkedTexts<double> texts_;
+  PlacedText normal_;
+  const Byte* text_ = nullptr;
+  const Byte* part_ = nullptr;
+};
+
+// Places the tokens of texts that are not cut into words, as SentencePiece says it: from where the first byte of a token is from
+// to where the byte behind it is. Each byte of byte fallback has a place of its own.
+class SentencePiecePlacing {
+ public:
+  SentencePiecePlacing(const SentencePieceUnigram::Model& model, Placed& placed)
+      : form_(model.form), placed_(placed), path_(model.pieces), texts_(model.pieces) {}
+
+  void place_text(Bytes text) {
+    form_.normalize_with_origins(text, normal_);
+    float sum = 0;  // through all words
+    std::size_t first = 0;
+    for (const std::size_t size = normal_.bytes.size(); first < size;) {
+      const std::size_t before = first;
+      texts_.clear();
+      for (; first < size && texts_.size() < kAtOnce; first = behind_word(first)) {
+        texts_.add(Bytes(normal_.bytes).subspan(first, behind_word(first) - first));
+      }
+      texts_.walk();
+      place_walked(sum, before);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kAtOnce = 64;
+
+  // Where a word ends: in front of ▁ behind another character, as no piece has that.
+  std::size_t behind_word(std::size_t start) const {
+    const std::string_view text = characters_of(normal_.bytes);
+    if (form_.cut() == WordCut::Nowhere) return text.size();
+    while (text.substr(start).starts_with(kSpaceMark)) start += kSpaceMark.size();
+    return std::min(text.find(kSpaceMark, start), text.size());
+  }
+
+  void place_walked(float& sum, std::size_t first) {
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      path_.place(sum, texts_[i], [&](std::span<const Id> ids, std::size_t start, std::size_t stop) {
+        const std::int64_t* const origin = normal_.origins.data() + first + start;
+        if (ids.size() == 1) return placed_.add(ids[0], *origin, normal_.origins[first + stop]);
+        for (std::size_t byte = 0; byte < ids.size(); ++byte) placed_.add(ids[byte], origin[byte], origin[byte + 1]);
+      });
+      first += texts_[i].stops.back();
+    }
+  }
+
+  const NormalForm& form_;
+  Placed& placed_;
+  BestPath<float> path_;
+  WalkedTexts<float> texts_;
+  NormalizedText normal_;
+};
+
+}  // namespace tokbench
