@@ -7,6 +7,7 @@ each in random combination, on texts that hold the tokens, parts of them and wha
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,6 +196,28 @@ def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:
             native, _ = both(tmp_path, with_parts(splitting, normalizer))
             assert isinstance(native, NativeDocument)
             assert native.info.kernel == "native"
+
+
+def test_texts_that_nfc_changes_are_encoded_by_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    token = added("<s>", len(made["model"]["vocab"]), special=False, normalized=False)
+    native, library = both(tmp_path, dump(made | {"added_tokens": [token]}))
+    assert isinstance(native, NativeDocument)
+    decomposed = unicodedata.normalize("NFD", "Việt Nam, žluťoučký, 각하, काज़, ভালো ")
+    given_texts = [
+        "cafe\u0301",
+        "မြန်မာ\u103a\u1037",
+        decomposed,
+        "e\u0301\u0323 low\n" * 30_000,
+        "\u0301<s>\u0301",
+    ]
+    expected = [library.encode(text) for text in given_texts]
+    monkeypatch.setattr(NativeDocument, "_library", None)
+    assert [each.tolist() for each in native.encode_batch(given_texts, threads=2)] == expected
+    assert [native.encode(text) for text in given_texts] == expected
+    assert native.count_batch(given_texts, threads=2).tolist() == list(map(len, expected))
 
 
 # --- letters at the end of a word ---------------------------------------------------------------

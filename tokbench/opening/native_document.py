@@ -17,6 +17,7 @@ from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.document_encoder import DocumentEncoder
 from tokbench.opening.found_tokens import rows_of
 from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
+from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return self._encoder_of(specials=True)
 
     def _encoder_of(self, *, specials: bool) -> DocumentEncoder:
-        return DocumentEncoder(
-            self._encoder, self._plan.normalization, added=self._plan.added, specials=specials
-        )
+        normalization = self._plan.normalization
+        in_python = TextNormalization(()) if normalization.is_nfc else normalization
+        return DocumentEncoder(self._encoder, in_python, added=self._plan.added, specials=specials)
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
@@ -87,7 +88,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         """Whether the kernel is known to give the library's ids for a text."""
         covered = self._agreement.covers(text)
         normalization = self._plan.normalization
-        if covered and normalization.is_normal_form and not normalization.leaves(text):
+        if covered and self._may_make_others and not normalization.leaves(text):
             covered = self._agreement.covers(normalization(text))  # it may hold others
         # The kernel knows of letters beyond ASCII only what split patterns need.
         return covered and (
@@ -98,8 +99,12 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         """Whether all of some texts are covered, where nothing but their characters matters."""
         if self._single_words or not self._agreement.covers_all(texts, threads):
             return False
-        normalization = self._plan.normalization
-        return not normalization.is_normal_form or all(map(normalization.leaves, texts))
+        return not self._may_make_others or all(map(self._plan.normalization.leaves, texts))
+
+    @property
+    def _may_make_others(self) -> bool:
+        """Whether what normalisation makes of characters has to be asked about, too."""
+        return self._plan.normalization.is_normal_form and not self._plan.normalization.is_nfc
 
     def _covers_without_specials(self, text: str) -> bool:
         """The same of a text without special tokens. Raises `SpecialTokenError` for others."""
@@ -116,16 +121,19 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _disputed(self, characters: set[str]) -> set[str]:
         """Those of some characters on which the kernel and the library may disagree, for whatever reason."""
-        missing = self._plan.vocabulary.missing_bytes
-        lost = {
-            each for each in characters if not missing.isdisjoint(self._plan.normalization(each).encode())
-        }
         return (
-            lost
-            | {each for each in characters if not missing.isdisjoint(each.encode())}
+            self._lost(characters)
             | self._plan.normalization.disputed(characters)
             | disputed_by_sets(self._plan.splitting, characters)
         )
+
+    def _lost(self, characters: set[str]) -> set[str]:
+        """Those that the vocabulary has not all bytes of."""
+        missing = self._plan.vocabulary.missing_bytes
+        if not missing:
+            return set()
+        made = {each: each + self._plan.normalization(each) for each in characters}
+        return {each for each in characters if not missing.isdisjoint(made[each].encode())}
 
     @cached_property
     def _encoder(self) -> PreparedEncoder:
@@ -145,4 +153,5 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             sets=masks,
             byte_sets=None if masks is None else byte_masks(masks),
             marks_ends=vocabulary.marks_ends,
+            makes_nfc=self._plan.normalization.is_nfc,
         )

@@ -7,20 +7,14 @@ to see that takes the kernel a fraction of the time that normalising them takes 
 from __future__ import annotations
 
 import unicodedata
-from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from tokbench.core.canonical_parts import VOWELS_AND_TRAILS, wholes_with
 from tokbench.core.character_agreement import CharacterAgreement, only_ascii
 from tokbench.native import _bpe
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 NORMAL_FORMS: tuple[NormalForm, ...] = ("NFC", "NFD", "NFKC", "NFKD")
-
-_VOWELS_AND_FINALS = range(0x1160, 0x1200)
-"""Jamo that may become part of the syllable before them: NFC composes these by a rule, the others by a table."""
 
 
 class StillCharacters(CharacterAgreement):
@@ -49,24 +43,18 @@ class StillCharacters(CharacterAgreement):
 
     def disputed_among(self, characters: set[str]) -> set[str]:
         """Those that are changed, or may become one with what stands before them."""
-        joining = _joining() if self._form.endswith("C") else frozenset()
+        composes = self._form.endswith("C")
         return {
-            each for each in characters if each in joining or unicodedata.normalize(self._form, each) != each
+            each
+            for each in characters
+            if (composes and _may_join(each)) or unicodedata.normalize(self._form, each) != each
         }
 
 
-@cache
-def _joining() -> frozenset[str]:
-    """The characters that may become one with what stands before them.
+def _may_join(character: str) -> bool:
+    """Whether a character may become one with what stands before it.
 
-    >>> "\u09be" in _joining(), "\u0bbe" in _joining(), "a" in _joining()  # the vowel signs AA of Bengali and of Tamil
+    >>> _may_join("\u09be"), _may_join("\u0bbe"), _may_join("a")  # the vowel signs AA of Bengali and of Tamil
     (True, True, False)
     """
-    return frozenset([*map(chr, _VOWELS_AND_FINALS), *_second_parts()])
-
-
-def _second_parts() -> Iterator[str]:
-    for code_point in range(0x110000):
-        parts = unicodedata.decomposition(chr(code_point)).split()
-        if len(parts) == 2 and not parts[0].startswith("<"):
-            yield chr(int(parts[1], 16))
+    return ord(character) in VOWELS_AND_TRAILS or bool(wholes_with(character))

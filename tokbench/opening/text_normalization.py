@@ -65,6 +65,11 @@ class TextNormalization:
         """Whether one of Unicode's normal forms is made, for which characters depend on their neighbours."""
         return not {"NFC", "NFD", "NFKC", "NFKD"}.isdisjoint(self.kinds)
 
+    @property
+    def is_nfc(self) -> bool:
+        """Whether it is what the kernel does to a text by itself, too."""
+        return self.kinds == ("NFC",)
+
     def leaves(self, text: str) -> bool:
         """Whether it certainly leaves a text, and every part of it, as it is; False also where that is not known."""
         return not self._steps or (self._still is not None and self._still.leaves(text))
@@ -86,6 +91,10 @@ class TextNormalization:
         if not self._steps:
             return set()
         theirs = self._library()
+        if len(self.kinds) == 1 and self.is_normal_form:
+            together = "\n".join(characters)  # which nothing joins
+            if theirs.normalize_str(together) == self(together):
+                return set()
         return {each for each in characters if theirs.normalize_str(each) != self(each)}
 
     def _library(self) -> Any:
@@ -103,7 +112,7 @@ class TextNormalization:
 def _step(step: Mapping[str, Any]) -> Step:
     kind = step.get("type")
     if kind in {"NFC", "NFD", "NFKC", "NFKD"}:
-        return lambda text: unicodedata.normalize(kind, text)
+        return _nfc if kind == "NFC" else lambda text: unicodedata.normalize(kind, text)
     if kind == "Lowercase":
         return _lower_case
     if kind == "StripAccents":
@@ -115,6 +124,12 @@ def _step(step: Mapping[str, Any]) -> Step:
     if kind == "Strip":
         return _strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right")))
     raise NotNativeError(f"it normalises the text ({kind})")
+
+
+def _nfc(text: str) -> str:
+    from tokbench.native._bpe import nfc
+
+    return nfc(text)
 
 
 def _lower_case(text: str) -> str:

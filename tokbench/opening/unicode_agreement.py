@@ -1,6 +1,6 @@
 """The characters that a library and our kernel put into the same class, so that split patterns match alike.
 
-Split patterns ask for letters, marks, digits and white space; NFC has tables of its own.
+Split patterns ask for letters, marks, digits and white space; NFC has tables of its own, and makes other characters.
 
 Most are not asked about: an assigned character that Unicode 3.2 of 2002 and the kernel's tables put into
 the same class has been in no other one in between, and every library is from in between. (Python has the
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tokbench.core.canonical_parts import VOWELS_AND_TRAILS, canonical_parts, wholes_with
 from tokbench.core.character_agreement import CharacterAgreement, only_ascii, unmarked_in_python
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class UnicodeAgreement(CharacterAgreement):
     Args:
         members: (class, text) → the characters of the text that the library finds in the class.
         kernel: the name of the kernel that runs.
-        nfc: whether the text is also brought to NFC, or another normal form.
+        nfc: whether the text is also brought to NFC, or another normal form, as `tokenizers` does it. Of a text that is
+            covered, the NFC is, too.
         further: characters → those of them that are disputed for another reason; also asked about ASCII.
     """
 
@@ -61,14 +63,24 @@ class UnicodeAgreement(CharacterAgreement):
 
     def disputed_among(self, characters: set[str]) -> set[str]:
         """Those of some characters that the two put into different classes, or that are disputed for another reason."""
+        if not self._nfc:
+            return self._disputed_as_they_are(characters)
+        made = {character: _may_become(character) for character in characters}
+        disputed = self._disputed_as_they_are(set().union(*made.values()))
+        return {
+            character
+            for character in characters
+            if not _is_settled_in_nfc(character, kernel=self._kernel)
+            or not disputed.isdisjoint(made[character])
+        }
+
+    def _disputed_as_they_are(self, characters: set[str]) -> set[str]:
         classes = classes_here(characters, kernel=self._kernel)
         asked = "".join(sorted(one for one, number in classes.items() if not is_settled(one, number)))
         disputed: set[str] = set()
         for number, each in enumerate(CLASSES if asked else (), start=1):
             ours = {character for character in asked if classes[character] == number}
             disputed |= ours ^ set(self._members(each, asked))
-        if self._nfc:
-            disputed |= {character for character in characters if not _is_settled_in_nfc(character)}
         return disputed | (self._further(characters) if self._further is not None else set())
 
 
@@ -108,26 +120,72 @@ def is_settled(character: str, number: int) -> bool:
     return number != 0 or unicodedata.category(character) != "Cn"
 
 
-def _is_settled_in_nfc(character: str) -> bool:
-    """Whether every library of the last twenty years normalises a character in the same way.
+def _may_become(character: str) -> frozenset[str]:
+    r"""What may be in the NFC of a text because a character is in the text.
 
-    By Unicode's stability policy that is so for what was assigned in 3.2. Later characters count where NFC has nothing
-    to do with them, so that who does not know them leaves them alone, too: they are no part of others, and no marks
-    that are put into an order.
+    >>> _may_become("a") == {"a"}, _may_become("\u0301") > {"\u0301", "\u00e9"}
+    (True, True)
+    """
+    if character in _syllables():
+        return frozenset(character)
+    parts = unicodedata.normalize("NFD", character)
+    wholes = [wholes_with(part) for part in parts]
+    if ord(character) in VOWELS_AND_TRAILS:
+        wholes.append(_syllables())
+    return frozenset({character, *parts}).union(*wholes)
+
+
+@cache
+def _syllables() -> frozenset[str]:
+    return frozenset(map(chr, range(0xAC00, 0xD7A4)))
+
+
+def _is_settled_in_nfc(character: str, *, kernel: str) -> bool:
+    """Whether `tokenizers`, Python and the kernel normalise a character in the same way.
+
+    By Unicode's stability policy all do for what was assigned in 3.2. Later characters count where NFC has nothing
+    to do with them, so that who does not know them leaves them alone, too: they are no part of others. Of later marks
+    that are put into an order the library is asked.
     """
     if unicodedata.ucd_3_2_0.category(character) != "Cn":
         return True
-    if unicodedata.category(character) == "Cn" or unicodedata.combining(character):
+    if unicodedata.category(character) == "Cn" or unicodedata.decomposition(character):
         return False
-    return not unicodedata.decomposition(character) and character not in _parts_of_later_characters()
+    if character in _parts_of_later_characters():
+        return False
+    return unicodedata.combining(character) == 0 or _is_ordered_alike(character, kernel=kernel)
 
 
 @cache
 def _parts_of_later_characters() -> frozenset[str]:
     """What characters that came after 3.2 are made of in NFD."""
-    later = (one for one in map(chr, range(0x110000)) if unicodedata.ucd_3_2_0.category(one) == "Cn")
-    parts = map(str.split, filter(None, map(unicodedata.decomposition, later)))
-    return frozenset(chr(int(part, 16)) for each in parts if each[0][0] != "<" for part in each)
+    return frozenset(
+        part
+        for one, parts in canonical_parts().items()
+        if unicodedata.ucd_3_2_0.category(one) == "Cn"
+        for part in parts
+    )
+
+
+def _is_ordered_alike(mark: str, *, kernel: str) -> bool:
+    """Whether a mark has its place among those of all other classes, and beside one of its own, in all tables alike."""
+    others = _marks_by_class()
+    if unicodedata.combining(mark) not in others:
+        return False
+    text = "".join(f"a{mark}{other}a{other}{mark}" for other in others.values())
+    made = {unicodedata.normalize("NFC", text), _tokenizers_nfc().normalize_str(text)}
+    if kernel == "native":
+        from tokbench.native import _bpe
+
+        made.add(_bpe.nfc(text))
+    return len(made) == 1
+
+
+@cache
+def _marks_by_class() -> dict[int, str]:
+    """A mark of each class that marks had in Unicode 3.2."""
+    marks = {unicodedata.ucd_3_2_0.combining(each): each for each in map(chr, range(0x10000))}
+    return {number: each for number, each in marks.items() if number}
 
 
 def tokenizers_members(each: str, text: str) -> str:
@@ -138,6 +196,13 @@ def tokenizers_members(each: str, text: str) -> str:
 def tiktoken_members(each: str, text: str) -> str:
     """The characters of a text that the expressions of `tiktoken` find in a class."""
     return _tiktoken_finder(each).decode(_tiktoken_finder(each).encode_ordinary(text))
+
+
+@cache
+def _tokenizers_nfc() -> Any:
+    from tokenizers.normalizers import NFC
+
+    return NFC()
 
 
 @cache

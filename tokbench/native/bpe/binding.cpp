@@ -3,6 +3,7 @@
 #include "binding.hpp"
 
 #include "common/python_texts.hpp"
+#include "normalization/nfc.hpp"
 #include "splitting.hpp"
 
 using namespace tokbench;
@@ -24,6 +25,19 @@ Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text, con
   return to_array(std::move(ends));
 }
 
+// A string in NFC by one of the two ways, itself if it was in NFC.
+template <auto normalize>
+nb::object nfc(const nb::str& text) {
+  const Bytes utf8 = utf8_view(text);
+  std::vector<Byte> buffer;
+  const Bytes made = [&] {
+    const nb::gil_scoped_release unlocked;
+    return normalize(utf8, buffer);
+  }();
+  if (made.data() == utf8.data()) return text;
+  return nb::str(reinterpret_cast<const char*>(made.data()), made.size());
+}
+
 }  // namespace
 
 NB_MODULE(_bpe, module) {
@@ -43,6 +57,8 @@ NB_MODULE(_bpe, module) {
              "The characters of some texts that have a 0 among 0x110000 marks, each once, in order.");
   module.def("marks_ascend", [](nb::handle text, const InputArray<std::uint8_t>& marks) { return marks_ascend(text_of(text), marks_of(marks)); },
              "text"_a, "marks"_a.noconvert(), "Whether no mark of more than 1 follows a greater one in a text, all code points of which have one.");
+  module.def("nfc", &nfc<&Nfc::of>, "text"_a, "A text in NFC; itself if it is.");
+  module.def("nfc_by_definition", &nfc<&Nfc::by_definition>, "text"_a, "The same, composed anew as a whole.");
   bind_training(module);
   bind_parity(module);
   bind_encoding(module);

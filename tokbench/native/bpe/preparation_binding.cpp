@@ -40,8 +40,9 @@ SplitSteps split_steps_of(const nb::list& list, const SetsOrNone& sets, const Se
 
 void construct(PreparedEncoder* self, const nb::list& tokens, const MergeRows& merges, bool whole_tokens_first,
                const std::optional<std::string>& pattern, const nb::tuple& added, const nb::tuple& added_with_specials,
-               const std::optional<nb::list>& steps, const SetsOrNone& sets, const SetsOrNone& byte_sets, bool marks_ends) {
-  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, marks_ends};
+               const std::optional<nb::list>& steps, const SetsOrNone& sets, const SetsOrNone& byte_sets, bool marks_ends,
+               bool makes_nfc) {
+  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, marks_ends, makes_nfc};
   if (steps) made.steps.emplace(split_steps_of(*steps, sets, byte_sets));
   new (self) PreparedEncoder(Vocabulary::from_parts(views_of_list(tokens), rows_of(merges), whole_tokens_first),
                              PreparedFamily(pattern_or_none(pattern), std::move(made)));
@@ -81,7 +82,7 @@ void bind_preparation(nb::module_& module) {
   nb::class_<PreparedEncoder>(module, "PreparedEncoder")
       .def("__init__", &construct, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a, "pattern"_a.none(),
            "added"_a, "added_with_specials"_a, "steps"_a.none(), "sets"_a.noconvert().none(), "byte_sets"_a.noconvert().none(),
-           "marks_ends"_a)
+           "marks_ends"_a, "makes_nfc"_a)
       .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
            "(start, stop, id) of the added tokens that are found before a text is normalised.")
       .def("pretokens", &pretokens, "text"_a, "The pre-tokens of a text in which there are no added tokens, by its steps.")

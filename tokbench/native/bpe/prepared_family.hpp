@@ -6,6 +6,7 @@
 
 #include "encoding/added_tokens.hpp"
 #include "family.hpp"
+#include "normalization/nfc.hpp"
 #include "split_steps.hpp"
 
 namespace tokbench {
@@ -21,13 +22,14 @@ struct Preparation {
   AddedTokens with_specials;         // and those that are found where special tokens are
   std::optional<SplitSteps> steps;   // instead of the pattern
   bool marks_ends = false;           // whether each pre-token is followed by kEndMark; only in steps
+  bool makes_nfc = false;            // whether texts are brought to NFC, but for what added tokens are found before
 };
 
 class PreparedFamily : public BpeFamily {
  public:
   struct Reading {
     bool has_specials = false;   // special tokens are found
-    bool is_normalized = false;  // added tokens that are found before a text is normalised were found, and are not in it
+    bool is_normalized = false;  // it was normalised; added tokens that are found before that were found, and are not in it
   };
 
   // Solves parts of a text by splitting them, and marked pre-tokens, where it was told the steps.
@@ -73,11 +75,13 @@ class PreparedFamily : public BpeFamily {
         worker.encode(split, part, output);
       }
     };
-    added(reading).cut(worker.utf8(text), reading.is_normalized, encode_part, [&](Id id, Bytes) {
+    const auto encode_token = [&](Id id, Bytes) {
       output.begin(1);
       output.put(std::span<const Id>(&id, 1));
       output.end();
-    });
+    };
+    const auto normalize = [&](Bytes part) { return preparation_->makes_nfc ? Nfc::of(part, worker.room_for_normalized()) : part; };
+    added(reading).cut(worker.utf8(text), reading.is_normalized, normalize, encode_part, encode_token);
   }
 
  private:

@@ -235,12 +235,20 @@ class AddedTokens {
   // See AddedTokenSet; without the first set for a text that was normalised behind it.
   template <class Part, class Found>
   void cut(Bytes text, bool is_normalized, const Part& part, const Found& found) const {
-    const auto in_part = [&](Bytes each) {
+    cut(text, is_normalized, [](Bytes each) { return each; }, part, found);
+  }
+
+  // The same, where what is between the tokens of the first set is normalised by normalize(bytes), if that was not done.
+  template <class Normalize, class Part, class Found>
+  void cut(Bytes text, bool is_normalized, const Normalize& normalize, const Part& part, const Found& found) const {
+    const auto in_normal_part = [&](Bytes each) {
       if (sets_[1].empty()) return part(each);
       sets_[1].cut(each, part, found);
     };
+    const auto in_part = [&](Bytes each) { in_normal_part(normalize(each)); };
     if (text.empty()) return;
-    if (is_normalized || sets_[0].empty()) return in_part(text);
+    if (is_normalized) return in_normal_part(text);
+    if (sets_[0].empty()) return in_part(text);
     sets_[0].cut(text, in_part, found);
   }
 

@@ -67,6 +67,9 @@ class Worker {
     return copies_.data();
   }
 
+  // Room for a text that was normalised, until the next one.
+  std::vector<Byte>& room_for_normalized() { return normalized_; }
+
   // The ids of one word, written to `out`, which has room for one a byte; their number.
   std::size_t encode_unseen(Bytes word, std::uint64_t hash, Id* out) { return solver_.solve(word, hash, out); }
 
@@ -238,6 +241,7 @@ class Worker {
   SharedWords::Lease lease_;
   std::vector<Byte> utf8_;
   std::vector<Byte> copies_;
+  std::vector<Byte> normalized_;
   std::vector<Id> scratch_;
   TextWord words_[kMostPretokens];
   Miss misses_[kMostPretokens];

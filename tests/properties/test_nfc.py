@@ -1,0 +1,100 @@
+"""The kernel's NFC is Python's and its own definition's, and that of `tokenizers` where it is said to be."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tokbench.core.canonical_parts import canonical_parts
+from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
+
+_bpe = pytest.importorskip("tokbench.native._bpe")
+
+EVERY = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+MANY_ALIKE = frozenset(
+    map(
+        chr,
+        [*range(0x3400, 0xA000), *range(0xAC01, 0xD7A4), *range(0x17000, 0x19000), *range(0x20000, 0x32000)],
+    )
+)
+# What may compose, move or be in the way: letters of Latin, Bengali, Myanmar and Kana, jamo, and marks of many classes.
+LIVELY = "aeéẹẹ́Å\u212bক\u09c7\u09cb\u1025かｶ가각\u1100字’ "
+MARKS = "\u0301\u0308\u0323\u0338\u0345\u0344\u0340\u093c\u09be\u09d7\u102e\u103a\u3099\u0f71\u0f72\u0f73\u1161\u11a8"
+TEXTS = st.text(st.one_of(st.sampled_from(LIVELY + MARKS * 2), st.characters(codec="utf-8")), max_size=40)
+LONG = st.builds("".join, st.lists(st.one_of(TEXTS, st.sampled_from(["x" * 61, "字" * 21, "’" * 20]))))
+
+
+def assert_normal(text: str) -> None:
+    expected = unicodedata.normalize("NFC", text)
+    assert _bpe.nfc(text) == expected
+    assert _bpe.nfc_by_definition(text) == expected
+
+
+@given(text=LONG)
+@example(text="é\u0323")  # a mark between the parts of the letter before it
+@example(text="\u09c7\u09be\u09d7")
+@example(text="a\u0338\u0338\u0301")
+@example(text="\u0301\u0323")
+@example(text="\u0f71\u0f71\u0f72\u0f74")
+def test_it_is_pythons(text: str) -> None:
+    assert_normal(text)
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("", ""),
+        ("a", "\u0301"),
+        ("é", "\u0323b"),
+        ("a\u0323", "\u0338"),
+        ("\u09c7", "\u11a8"),
+        ("\u1100", "字"),
+    ],
+)
+def test_it_is_pythons_of_every_character(before: str, behind: str) -> None:
+    for start in range(0, len(EVERY), 4096):
+        assert_normal("\n".join(before + each + behind for each in EVERY[start : start + 4096]))
+
+
+def test_it_is_pythons_of_every_pair_that_may_compose() -> None:
+    pairs = [parts for parts in canonical_parts().values() if len(parts) == 2]
+    firsts, seconds = sorted({first for first, _ in pairs}), sorted({second for _, second in pairs})
+    for second in seconds:
+        assert_normal("\n".join(first + second for first in firsts))
+        assert_normal("\n".join(f"{first}\u0334{second}\u0315" for first in firsts))
+
+
+def test_what_is_in_nfc_is_the_same_string() -> None:
+    for text in (
+        "",
+        "abc",
+        "žluťoučký kůň",
+        "ভালোবাসা",
+        "မြန်မာ",
+        "தமிழ் நாடு",
+        "العَرَبِيَّة",
+        "한국어",
+        "日本語" * 40,
+    ):
+        normal = unicodedata.normalize("NFC", text)
+        assert _bpe.nfc(normal) is normal
+    with pytest.raises(UnicodeEncodeError):
+        _bpe.nfc("\ud800")
+
+
+@pytest.mark.parametrize("kernel", ["native", "fallback"])
+def test_a_covered_text_is_normalised_alike_by_tokenizers_and_its_nfc_is_covered(kernel: str) -> None:
+    normalizers = pytest.importorskip("tokenizers.normalizers")
+    agreement = UnicodeAgreement(tokenizers_members, kernel=kernel, nfc=True)
+    theirs = normalizers.NFC()
+    asked = {
+        each for each in EVERY if unicodedata.category(each) not in {"Cn", "Co"} and each not in MANY_ALIKE
+    }
+    covered = asked - agreement.disputed_among(asked)
+    assert {"\u103a", "\u1039", "\u0f39", "é", "ক", "\u09be", "\u1161"} <= covered
+    text = "\n".join(f"a{each}\u0323\u0301 \u0f74{each}b" for each in sorted(covered))
+    assert theirs.normalize_str(text) == unicodedata.normalize("NFC", text) == _bpe.nfc(text)
+    assert agreement.covers(_bpe.nfc(text))

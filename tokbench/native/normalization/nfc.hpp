@@ -1,0 +1,187 @@
+// NFC: Unicode's normal form in which characters are composed, as far as there are composed ones.
+//
+// The definition takes a text apart, orders its marks and composes what can be. What is used changes the runs alone in which
+// something may happen: each ends before a *still* character, which stays what it is and lets nothing pass, so that a run is
+// normalised as it is in its text. Most texts have a few such runs or none, and nearly all of these are in NFC already.
+//
+// Source: Unicode Standard Annex #15, sections 1.3 and 9.
+#pragma once
+
+#include <algorithm>
+#include <tuple>
+
+#include "canonical_characters.hpp"
+#include "common/byte_classes.hpp"
+#include "common/texts.hpp"
+
+namespace tokbench {
+
+// Appends the NFC of characters to `out`, by the definition.
+inline void compose_into(std::vector<std::uint32_t>& out, std::span<const std::uint32_t> characters) {
+  const CanonicalCharacters& all = CanonicalCharacters::all();
+  std::vector<std::uint32_t> parts;
+  for (const std::uint32_t each : characters) all.decompose(each, [&](std::uint32_t part) { parts.push_back(part); });
+  const auto is_starter = [&](std::uint32_t c) { return all.combining_class(c) == 0; };
+  for (auto p = parts.begin(); p != parts.end();) {
+    p = std::find_if_not(p, parts.end(), is_starter);
+    const auto behind = std::find_if(p, parts.end(), is_starter);
+    std::stable_sort(p, behind, [&](std::uint32_t a, std::uint32_t b) { return all.combining_class(a) < all.combining_class(b); });
+    p = behind;
+  }
+  constexpr std::size_t kNowhere = SIZE_MAX;
+  std::size_t starter = kNowhere;  // the last one, in `out`
+  std::uint8_t before = 0;         // the class of what stands between it and the next part
+  for (const std::uint32_t part : parts) {
+    const std::uint8_t number = all.combining_class(part);
+    const bool is_beside = starter + 1 == out.size();
+    if (starter != kNowhere && (is_beside || before < number)) {
+      if (const std::uint32_t whole = all.composed(out[starter], part); whole != CanonicalCharacters::kNone) {
+        out[starter] = whole;
+        continue;
+      }
+    }
+    if (number == 0) starter = out.size();
+    before = number;
+    out.push_back(part);
+  }
+}
+
+// Whether a byte may begin a character that is not still: none below U+0300, of Cyrillic's first 128, of the first 24,000 Han
+// or of most syllables does.
+inline constexpr bool may_begin_moving(Byte byte) {
+  const auto is_in = [byte](Byte first, Byte last) { return byte >= first && byte <= last; };
+  return byte >= 0xCC && !is_in(0xCF, 0xD1) && !is_in(0xE4, 0xE9) && !is_in(0xEB, 0xEC);
+}
+
+// The same of kBlock bytes.
+inline Mask leads_of_moving(const Byte* block) {
+  Mask found = 0;
+#if defined(__SSE2__)
+  const auto all = [](int byte) { return _mm_set1_epi8(static_cast<char>(byte)); };
+  const auto is_in = [&](__m128i bytes, int first, int last) {
+    const __m128i above = _mm_sub_epi8(bytes, all(first));
+    return _mm_cmpeq_epi8(_mm_min_epu8(above, all(last - first)), above);
+  };
+  for (unsigned i = 0; i < kBlock; i += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + i));
+    const __m128i still = _mm_or_si128(is_in(bytes, 0xCF, 0xD1), _mm_or_si128(is_in(bytes, 0xE4, 0xE9), is_in(bytes, 0xEB, 0xEC)));
+    const __m128i moving = _mm_andnot_si128(still, is_in(bytes, 0xCC, 0xFF));
+    found |= static_cast<Mask>(static_cast<std::uint32_t>(_mm_movemask_epi8(moving))) << i;
+  }
+#else
+  for (unsigned i = 0; i < kBlock; ++i) found |= static_cast<Mask>(may_begin_moving(block[i])) << i;
+#endif
+  return found;
+}
+
+class Nfc {
+ public:
+  // The NFC of well-formed UTF-8: itself, or written to `buffer`.
+  static Bytes of(Bytes text, std::vector<Byte>& buffer) {
+    const Byte* const end = text.data() + text.size();
+    const Byte* copied = text.data();
+    buffer.clear();
+    std::vector<std::uint32_t> characters, made;
+    for_each_doubtful(text, [&](Bytes run) {
+      characters.clear();
+      made.clear();
+      for_each_character(run, [&](std::uint32_t each) { characters.push_back(each); });
+      compose_into(made, characters);
+      if (made == characters) return;
+      buffer.insert(buffer.end(), copied, run.data());
+      for (const std::uint32_t each : made) append(each, buffer);
+      copied = run.data() + run.size();
+    });
+    if (copied == text.data()) return text;
+    buffer.insert(buffer.end(), copied, end);
+    return buffer;
+  }
+
+  // The same by the definition; always written to `buffer`.
+  static Bytes by_definition(Bytes text, std::vector<Byte>& buffer) {
+    std::vector<std::uint32_t> characters, made;
+    for_each_character(text, [&](std::uint32_t each) { characters.push_back(each); });
+    compose_into(made, characters);
+    buffer.clear();
+    for (const std::uint32_t each : made) append(each, buffer);
+    return buffer;
+  }
+
+ private:
+  template <class Use>
+  static void for_each_character(Bytes text, const Use& use) {
+    const Byte* const end = text.data() + text.size();
+    for (const Byte* p = text.data(); p != end;) {
+      const CodePoint character = code_point_at(p, end);
+      use(character.value);
+      p += character.length;
+    }
+  }
+
+  static void append(std::uint32_t character, std::vector<Byte>& buffer) {
+    Byte bytes[4];
+    buffer.insert(buffer.end(), bytes, write_character(character, bytes));
+  }
+
+  // Calls use(run) for the runs of which is not known at once that they are in NFC, each with the still character before it.
+  template <class Use>
+  static void for_each_doubtful(Bytes text, const Use& use) {
+    const CanonicalCharacters& all = CanonicalCharacters::all();
+    const Byte* const end = text.data() + text.size();
+    const Byte* behind = text.data();  // what was seen
+    for (const Byte* block = text.data(); block < end; block += kBlock) {
+      const auto size = std::min(static_cast<std::size_t>(end - block), kBlock);
+      Byte padded[kBlock];
+      const Byte* known = block;
+      if (size < kBlock) {
+        std::fill(std::copy(block, end, padded), padded + kBlock, Byte{0});
+        known = padded;
+      }
+      for (Mask leads = leads_of_moving(known); leads != 0; leads &= leads - 1) {
+        const Byte* const p = block + std::countr_zero(leads);
+        if (p < behind || all.is_still(code_point_at(p, end).value)) continue;
+        const Byte* start = p;
+        while (start != text.data() && is_continuation(*--start)) {
+        }
+        bool is_normal;
+        std::tie(behind, is_normal) = seen_run(start, p, end);
+        if (!is_normal) use(Bytes(start, behind));
+      }
+      if (static_cast<std::size_t>(end - block) <= kBlock) break;
+    }
+  }
+
+  // Where the run ends whose first character that is not still is at `p`, and whether it is certainly in NFC. `start` is the
+  // character before it, or `p` at the beginning of a text.
+  static std::pair<const Byte*, bool> seen_run(const Byte* start, const Byte* p, const Byte* end) {
+    const CanonicalCharacters& all = CanonicalCharacters::all();
+    std::uint32_t starter = start == p ? CanonicalCharacters::kNone : code_point_at(start, end).value;
+    std::uint8_t before = 0;
+    bool is_normal = true;
+    while (p != end) {
+      const CodePoint found = code_point_at(p, end);
+      if (all.is_still(found.value)) break;
+      p += found.length;
+      if (!is_normal) continue;
+      is_normal = stays(found.value, starter, before);
+      before = all.combining_class(found.value);
+      if (before == 0) starter = found.value;
+    }
+    return {p, is_normal};
+  }
+
+  // Whether a character certainly stays what and where it is behind a text in NFC, of which are known the last starter and the
+  // class of what is behind that.
+  static bool stays(std::uint32_t character, std::uint32_t starter, std::uint8_t before) {
+    const CanonicalCharacters& all = CanonicalCharacters::all();
+    const std::uint8_t number = all.combining_class(character);
+    if (all.is_taken_apart(character) || (number != 0 && number < before)) return false;
+    if (!all.is_second_part(character) || starter == CanonicalCharacters::kNone) return true;
+    if (before != 0 && before >= number) return true;  // something is in the way
+    // A mark may come between the parts of the starter.
+    if (number != 0 && all.is_made_of_parts(starter)) return false;
+    return all.composed(starter, character) == CanonicalCharacters::kNone;
+  }
+};
+
+}  // namespace tokbench
