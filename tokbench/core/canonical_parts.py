@@ -38,6 +38,12 @@ def wholes_with(second: str) -> frozenset[str]:
 
 
 @cache
+def characters_with_parts() -> frozenset[str]:
+    """The characters that are made of others or may become others with what stands before them; syllables aside."""
+    return frozenset({*canonical_parts(), *_wholes(), *map(chr, VOWELS_AND_TRAILS)})
+
+
+@cache
 def _wholes() -> dict[str, frozenset[str]]:
     found = defaultdict(set)
     for whole, parts in canonical_parts().items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def __init__(self, library: HuggingFaceTokenizer, *, plan: KernelDocument) -> None:
         vars(self).update(vars(library))  # reading the file again would take as long as before
         self._plan = plan
+        self._encoder = _encoder_for(plan)
         self.info = replace(self.info, kernel="native")
         self._agreement = UnicodeAgreement(
             tokenizers_members, kernel="native", nfc=plan.normalization.is_normal_form, further=self._disputed
@@ -135,23 +137,23 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         made = {each: each + self._plan.normalization(each) for each in characters}
         return {each for each in characters if not missing.isdisjoint(made[each].encode())}
 
-    @cached_property
-    def _encoder(self) -> PreparedEncoder:
-        from tokbench.native._bpe import PreparedEncoder
 
-        vocabulary, splitting = self._plan.vocabulary, self._plan.splitting
-        in_steps = splitting.pattern is None or vocabulary.marks_ends
-        masks = splitting.sets.masks() if splitting.sets.members else None
-        return PreparedEncoder(
-            list(vocabulary.tokens),
-            np.array(vocabulary.merges, np.uint32).reshape(-1, 3),
-            whole_tokens_first=vocabulary.whole_tokens_first,
-            pattern=splitting.pattern,
-            added=rows_of(self._plan.added, specials=False),
-            added_with_specials=rows_of(self._plan.added, specials=True),
-            steps=splitting.rows() if in_steps else None,
-            sets=masks,
-            byte_sets=None if masks is None else byte_masks(masks),
-            marks_ends=vocabulary.marks_ends,
-            makes_nfc=self._plan.normalization.is_nfc,
-        )
+def _encoder_for(plan: KernelDocument) -> PreparedEncoder:
+    from tokbench.native._bpe import PreparedEncoder
+
+    vocabulary, splitting = plan.vocabulary, plan.splitting
+    in_steps = splitting.pattern is None or vocabulary.marks_ends
+    masks = splitting.sets.masks() if splitting.sets.members else None
+    return PreparedEncoder(
+        list(vocabulary.tokens),
+        np.fromiter(chain.from_iterable(vocabulary.merges), np.uint32).reshape(-1, 3),
+        whole_tokens_first=vocabulary.whole_tokens_first,
+        pattern=splitting.pattern,
+        added=rows_of(plan.added, specials=False),
+        added_with_specials=rows_of(plan.added, specials=True),
+        steps=splitting.rows() if in_steps else None,
+        sets=masks,
+        byte_sets=None if masks is None else byte_masks(masks),
+        marks_ends=vocabulary.marks_ends,
+        makes_nfc=plan.normalization.is_nfc,
+    )

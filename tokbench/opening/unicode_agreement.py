@@ -13,7 +13,12 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.canonical_parts import VOWELS_AND_TRAILS, canonical_parts, wholes_with
+from tokbench.core.canonical_parts import (
+    VOWELS_AND_TRAILS,
+    canonical_parts,
+    characters_with_parts,
+    wholes_with,
+)
 from tokbench.core.character_agreement import CharacterAgreement, only_ascii, unmarked_in_python
 
 if TYPE_CHECKING:
@@ -65,13 +70,14 @@ class UnicodeAgreement(CharacterAgreement):
         """Those of some characters that the two put into different classes, or that are disputed for another reason."""
         if not self._nfc:
             return self._disputed_as_they_are(characters)
-        made = {character: _may_become(character) for character in characters}
-        disputed = self._disputed_as_they_are(set().union(*made.values()))
+        made = {character: _may_become(character) for character in characters & characters_with_parts()}
+        disputed = self._disputed_as_they_are(characters.union(*made.values()))
         return {
             character
             for character in characters
-            if not _is_settled_in_nfc(character, kernel=self._kernel)
-            or not disputed.isdisjoint(made[character])
+            if character in disputed
+            or not _is_settled_in_nfc(character, kernel=self._kernel)
+            or not disputed.isdisjoint(made.get(character, ()))
         }
 
     def _disputed_as_they_are(self, characters: set[str]) -> set[str]:
@@ -123,11 +129,9 @@ def is_settled(character: str, number: int) -> bool:
 def _may_become(character: str) -> frozenset[str]:
     r"""What may be in the NFC of a text because a character is in the text.
 
-    >>> _may_become("a") == {"a"}, _may_become("\u0301") > {"\u0301", "\u00e9"}
+    >>> _may_become("\u212b") > {"A", "\u030a", "\u00e5"}, _may_become("\u0301") > {"\u0301", "\u00e9"}
     (True, True)
     """
-    if character in _syllables():
-        return frozenset(character)
     parts = unicodedata.normalize("NFD", character)
     wholes = [wholes_with(part) for part in parts]
     if ord(character) in VOWELS_AND_TRAILS:
@@ -183,8 +187,8 @@ def _is_ordered_alike(mark: str, *, kernel: str) -> bool:
 
 @cache
 def _marks_by_class() -> dict[int, str]:
-    """A mark of each class that marks had in Unicode 3.2."""
-    marks = {unicodedata.ucd_3_2_0.combining(each): each for each in map(chr, range(0x10000))}
+    """A mark of each class that marks of these blocks had in Unicode 3.2."""
+    marks = {unicodedata.ucd_3_2_0.combining(each): each for each in map(chr, range(0x300, 0x3100))}
     return {number: each for number, each in marks.items() if number}
 
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -141,6 +142,7 @@ class AddedTokenSet {
 
   template <class Use>
   void for_each_match(const Byte* p, const Byte* end, const Use& use) const {
+    if (num_leads_ == 1) return for_each_match_by_lead(p, end, use);
     const Byte* free = p;  // where the next token may begin
     while (p < end) {
       const auto size = std::min(static_cast<std::size_t>(end - p), kBlock);
@@ -160,6 +162,25 @@ class AddedTokenSet {
       }
       p = std::max(p + size, free);
     }
+  }
+
+  // The same where all tokens begin with one byte, as "<" in most vocabularies.
+  template <class Use>
+  void for_each_match_by_lead(const Byte* p, const Byte* end, const Use& use) const {
+    while (p < end) {
+      p = static_cast<const Byte*>(std::memchr(p, leads_[0], static_cast<std::size_t>(end - p)));
+      if (p == nullptr) return;
+      const AddedToken* const token = may_begin_at(p, end) ? longest_at(p, end) : nullptr;
+      const Byte* const start = p;
+      p += token == nullptr ? 1 : token->text.size();
+      if (token != nullptr) use(*token, start, p);
+    }
+  }
+
+  bool may_begin_at(const Byte* p, const Byte* end) const {
+    if (!all_pairs_) return true;
+    const std::span<const Pair> pairs(pairs_.data(), num_pairs_);
+    return end - p >= 2 && std::ranges::find(pairs, Pair{p[0], p[1]}) != pairs.end();
   }
 
   // The places in kBlock bytes where a token may begin; one byte more is readable.

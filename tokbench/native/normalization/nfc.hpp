@@ -62,8 +62,11 @@ inline Mask leads_of_moving(const Byte* block) {
     const __m128i above = _mm_sub_epi8(bytes, all(first));
     return _mm_cmpeq_epi8(_mm_min_epu8(above, all(last - first)), above);
   };
+  const auto bytes_at = [&](unsigned i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + i)); };
+  const __m128i together = _mm_or_si128(_mm_or_si128(bytes_at(0), bytes_at(16)), _mm_or_si128(bytes_at(32), bytes_at(48)));
+  if (_mm_movemask_epi8(together) == 0) return 0;  // ASCII, as most blocks are
   for (unsigned i = 0; i < kBlock; i += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + i));
+    const __m128i bytes = bytes_at(i);
     const __m128i still = _mm_or_si128(is_in(bytes, 0xCF, 0xD1), _mm_or_si128(is_in(bytes, 0xE4, 0xE9), is_in(bytes, 0xEB, 0xEC)));
     const __m128i moving = _mm_andnot_si128(still, is_in(bytes, 0xCC, 0xFF));
     found |= static_cast<Mask>(static_cast<std::uint32_t>(_mm_movemask_epi8(moving))) << i;
