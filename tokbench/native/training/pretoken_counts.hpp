@@ -48,6 +48,12 @@ class PretokenCounts {
     partitions_[part]->table.add(entry);
   }
 
+  // Fetches what add() of this pre-token is going to look at.
+  void prefetch(Bytes pretoken) const {
+    const std::uint64_t hash = partitions_[0]->table.entry_of(pretoken, 0).hash;
+    partitions_[part_of(hash)]->table.prefetch(hash);
+  }
+
   // Forgets everything, and gives the memory back.
   void clear() {
     for (auto& partition : partitions_) {
@@ -90,9 +96,12 @@ class PretokenCounts {
     partitions_[part]->table.for_each(sink);
   }
 
-  std::size_t size() const {
+  std::size_t size() const { return size_of(0, kParts); }
+
+  // Of the parts from `first` to before `last`.
+  std::size_t size_of(std::size_t first, std::size_t last) const {
     std::size_t total = 0;
-    for (const auto& partition : partitions_) total += partition->table.size();
+    for (std::size_t part = first; part < last; ++part) total += partitions_[part]->table.size();
     return total;
   }
 

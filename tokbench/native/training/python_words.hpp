@@ -30,8 +30,9 @@ void add_arrays(C& counter, const InputArray<std::uint8_t>& data, const InputArr
   const std::span<const std::int64_t> places = view(offsets), times = view(counts);
   const nb::gil_scoped_release unlocked;
   check_arrays(bytes, places, times);
-  for_each_word(bytes, places, times,
-                [&](Bytes word, std::int64_t count) { counter.add_counted(word, count, first, last); });
+  for_each_word(
+      bytes, places, times, [&](Bytes word, std::int64_t count) { counter.add_counted(word, count, first, last); },
+      [&](Bytes word) { counter.counts().prefetch(word); });
 }
 
 // What every counter offers.

@@ -5,6 +5,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/utf8.hpp"
@@ -34,6 +35,36 @@ inline std::uint64_t head_of(Bytes word) {
   return head;
 }
 
+// Sorts by heads: by one byte after the other, the last first. All are counted in one go, as the order changes no counts.
+inline void sort_by_head(std::vector<Place>& places) {
+  constexpr unsigned kDigits = 8;
+  const auto digit = [](const Place& place, unsigned i) { return place.head >> 8 * i & 0xFF; };
+  std::size_t counts[kDigits][256] = {};
+  for (const Place& place : places) {
+    for (unsigned i = 0; i < kDigits; ++i) ++counts[i][digit(place, i)];
+  }
+  std::vector<Place> sorted(places.size());
+  for (unsigned i = 0; i < kDigits; ++i) {
+    std::size_t before = 0;
+    for (std::size_t& count : counts[i]) before += std::exchange(count, before);
+    for (const Place& place : places) sorted[counts[i][digit(place, i)]++] = place;
+    places.swap(sorted);
+  }
+}
+
+// Sorts by all bytes, which are in `bytes`.
+inline void sort_by_bytes(std::vector<Place>& places, const std::vector<Byte>& bytes) {
+  const auto text_of = [&](const Place& place) {
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()) + place.start, place.size);
+  };
+  sort_by_head(places);
+  for (auto first = places.begin(); first != places.end();) {
+    const auto last = std::find_if(first, places.end(), [&](const Place& place) { return place.head != first->head; });
+    std::sort(first, last, [&](const Place& a, const Place& b) { return text_of(a) < text_of(b); });
+    first = last;
+  }
+}
+
 }  // namespace word_order
 
 // What is in the parts of counts from `first` to before `last`, sorted by bytes.
@@ -41,18 +72,14 @@ inline WordArrays sorted_arrays(const PretokenCounts& words, std::size_t first, 
   using word_order::Place;
   std::vector<Byte> bytes;
   std::vector<Place> places;
+  places.reserve(words.size_of(first, last));
   for (std::size_t part = first; part < last; ++part) {
     words.for_each_in(part, [&](Bytes word, std::int64_t count) {
       places.push_back({word_order::head_of(word), bytes.size(), word.size(), count});
       bytes.insert(bytes.end(), word.begin(), word.end());
     });
   }
-  const auto text_of = [&](const Place& place) {
-    return std::string_view(reinterpret_cast<const char*>(bytes.data()) + place.start, place.size);
-  };
-  std::sort(places.begin(), places.end(), [&](const Place& a, const Place& b) {
-    return a.head != b.head ? a.head < b.head : text_of(a) < text_of(b);
-  });
+  word_order::sort_by_bytes(places, bytes);
   WordArrays sorted;
   sorted.data.reserve(bytes.size());
   sorted.offsets.reserve(places.size() + 1);
@@ -78,18 +105,36 @@ inline void check_arrays(Bytes data, std::span<const std::int64_t> offsets, std:
     if (offsets[i + 1] < offsets[i] || static_cast<std::size_t>(offsets[i + 1]) > data.size()) refuse(i, "ends where no word can");
     if (offsets[i + 1] == offsets[i]) refuse(i, "is empty");
     if (counts[i] < 1) refuse(i, "has a count below 1");
+  }
+  if (counts.empty()) return;
+  // All at once, as it is soon done: between words there is nothing, so that none is wrong where none begins within a character.
+  const auto begin = static_cast<std::size_t>(offsets.front());
+  const bool are_whole = std::all_of(offsets.begin(), offsets.end() - 1, [&](std::int64_t start) { return !is_continuation(data[static_cast<std::size_t>(start)]); });
+  if (are_whole && !first_invalid(data.subspan(begin, static_cast<std::size_t>(offsets.back()) - begin))) return;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
     const auto start = static_cast<std::size_t>(offsets[i]);
     if (first_invalid(data.subspan(start, static_cast<std::size_t>(offsets[i + 1]) - start))) refuse(i, "is not UTF-8");
   }
 }
 
-// Calls sink(bytes, count) for each word of arrays that were checked.
+// Calls sink(bytes, count) for each word of arrays that were checked, and ahead(bytes) for one that comes later.
+template <class Sink, class Ahead>
+void for_each_word(Bytes data, std::span<const std::int64_t> offsets, std::span<const std::int64_t> counts, Sink sink, Ahead ahead) {
+  constexpr std::size_t kAhead = 16;
+  const auto word = [&](std::size_t i) {
+    const auto start = static_cast<std::size_t>(offsets[i]);
+    return data.subspan(start, static_cast<std::size_t>(offsets[i + 1]) - start);
+  };
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (i + kAhead < counts.size()) ahead(word(i + kAhead));
+    sink(word(i), counts[i]);
+  }
+}
+
+// The same of a sink that looks at nothing that could be fetched before.
 template <class Sink>
 void for_each_word(Bytes data, std::span<const std::int64_t> offsets, std::span<const std::int64_t> counts, Sink sink) {
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const auto start = static_cast<std::size_t>(offsets[i]);
-    sink(data.subspan(start, static_cast<std::size_t>(offsets[i + 1]) - start), counts[i]);
-  }
+  for_each_word(data, offsets, counts, sink, [](Bytes) {});
 }
 
 }  // namespace tokbench
