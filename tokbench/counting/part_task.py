@@ -57,7 +57,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     corpus = plan.corpus(part)
     with tempfile.TemporaryDirectory(prefix="tokbench-part-") as temporary:
         path = Path(temporary) / "part.parquet"
-        with open_writer(path) as writer:
+        with open_writer(path, is_soon_read=True) as writer:
             spill = Spill(
                 counting,
                 counter,
