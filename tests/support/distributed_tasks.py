@@ -22,7 +22,8 @@ def square(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         runs.write(f"{number}\n")
     context.tell(1)
     write_file(folder / f"{number}.txt", str(number**2).encode())
-    return {"square": number**2, "threads": context.threads}
+    of_numpy = os.environ.get("OPENBLAS_NUM_THREADS")
+    return {"square": number**2, "threads": context.threads, "of_numpy": of_numpy}
 
 
 def square_or_die_once(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:

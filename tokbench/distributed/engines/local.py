@@ -93,18 +93,20 @@ class LocalEngine(ClosedOnExit):
 
     def close(self) -> None:
         """Stop what runs and end the processes."""
-        workers = [*self._idle, *self._busy]
+        idle, busy = list(self._idle), list(self._busy)
         self._idle.clear()
         self._busy.clear()
         self._told = SimpleQueue()  # what they still say is for nobody
-        for worker in workers:
+        for worker in idle:
+            worker.dismiss()
+        for worker in busy:
             worker.ask_to_end()
-        for worker in workers:
+        for worker in (*idle, *busy):
             worker.end()
 
     def _start(self, number: int, task: str, slices: Sequence[Slice]) -> None:
         """Give a slice to a worker. One that has ended meanwhile tells so, as one does that ends later."""
-        worker = self._idle.pop() if self._idle else _Worker(self._told)
+        worker = self._idle.pop() if self._idle else _Worker(self._told, threads=self._threads)
         self._busy[worker] = number
         worker.send({"task": task, "arguments": dict(slices[number].arguments), "threads": self._threads})
 
@@ -117,8 +119,10 @@ class LocalEngine(ClosedOnExit):
 class _Worker:
     """One process, and the thread that reads what it says."""
 
-    def __init__(self, told: SimpleQueue[_Told]) -> None:
+    def __init__(self, told: SimpleQueue[_Told], *, threads: int) -> None:
         self._told = told
+        # NumPy's library starts its threads when it is loaded, and each looks for work for a while.
+        environment = {"OPENBLAS_NUM_THREADS": str(threads), **module_environment()}
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
             self._process = subprocess.Popen(
@@ -126,7 +130,7 @@ class _Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
-                env=module_environment(),
+                env=environment,
                 encoding="utf-8",
                 start_new_session=True,  # so that Ctrl-C is ours to handle
             )
@@ -152,6 +156,12 @@ class _Worker:
                 self._told.put(_Told(self, json.loads(line)))
         self._process.wait()
         self._told.put(_Told(self, None))
+
+    def dismiss(self) -> None:
+        """Let it end at once, as it has nothing to clean up."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
 
     def ask_to_end(self) -> None:
         """Let it clean up behind itself."""

@@ -48,11 +48,16 @@ def test_each_slice_is_done_once(engine: Engine, tmp_path: Path) -> None:
     assert sorted((tmp_path / "runs").read_text().split()) == list("012345")
 
 
-def test_processors_are_divided_among_workers(tmp_path: Path) -> None:
+def test_processors_are_divided_among_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tokbench.distributed.engines.open import _processors
 
-    with open_engine("local", workers=1) as engine:
-        assert run(engine, "square", tmp_path, count=1)[0]["threads"] == _processors()
+    for set_by_user, workers, threads in ((None, 1, _processors()), (None, 1000, 1), ("7", 1000, 1)):
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+        if set_by_user is not None:
+            monkeypatch.setenv("OPENBLAS_NUM_THREADS", set_by_user)
+        with open_engine("local", workers=workers) as engine:
+            told = run(engine, "square", tmp_path, count=1)[0]
+        assert (told["threads"], told["of_numpy"]) == (threads, set_by_user or str(threads))
 
 
 def test_no_slice_is_no_work(engine: Engine, tmp_path: Path) -> None:
