@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.counted_words import WordTotals
 from tokbench.counting.joining import num_files, words_name
 from tokbench.counting.part_task import PART_MEMORY, count_part, counting_of, part_name
-from tokbench.distributed.plan_folder import PLAN_NAME, begin, resume_told
+from tokbench.distributed.plan_folder import PLAN_NAME, begin, difference, resume_told
 from tokbench.distributed.tasks import Slice, TaskContext, results_in_order
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
@@ -138,7 +138,7 @@ def count_all(
         if (folder / INDEX_NAME).exists():
             if not resume:
                 raise _exists(folder)
-            return open_folder(folder), None
+            return _finished(folder, plan, min_count=min_count), None
         begin(plan, folder, option="--out", resume=resume)
         known = (
             {part: _finished_part(plan, folder, part) for part in range(len(plan.parts))} if resume else {}
@@ -221,8 +221,12 @@ def _joined(
         for number in range(files)
     ]
     facts = results_in_order(engine, JOIN_TASK, slices, phase="adding up", progress=progress)
-    reading = {name: plan.reading[name] for name in ("documents", "text_field", "errors")}
-    return index_of(facts, counting=counting_of(plan).settings, text=reading, totals=totals)
+    return index_of(facts, counting=counting_of(plan).settings, text=_reading(plan), totals=totals)
+
+
+def _reading(plan: CorpusPlan) -> dict[str, Any]:
+    """How documents are read, as the index tells it."""
+    return {name: plan.reading[name] for name in ("documents", "text_field", "errors")}
 
 
 def index_of(
@@ -263,6 +267,22 @@ def _clear(plan: CorpusPlan, folder: Place) -> None:
             staged.unlink(missing_ok=True)
     with suppress(OSError):  # a worker of a run that was killed may still be writing its part
         (folder.local / "parts").rmdir()
+
+
+def _finished(folder: Place, plan: CorpusPlan, *, min_count: int) -> WordsFolder:
+    """What an earlier run finished. Raises `StoreError` where it counted in another way."""
+    words = open_folder(folder)
+    index = words.index
+    before = {**(index.counting or {}), **(index.text or {}), "min_count": 1}
+    if index.dropped is not None:
+        before["min_count"] = index.dropped.min_count
+    now = {**counting_of(plan).settings, **_reading(plan), "min_count": min_count}
+    if changed := difference(before, now):
+        raise StoreError(
+            f"{folder} holds words that were counted in another way: {changed}",
+            hint="--force counts again; --out names another folder",
+        )
+    return words
 
 
 def _exists(folder: Place) -> StoreError:

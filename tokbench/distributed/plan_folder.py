@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.plurals import counted
 from tokbench.distributed.corpus_plan import read_plan
 from tokbench.errors import ConfigError, StoreError
 
@@ -89,13 +90,9 @@ def resume_told() -> Iterator[None]:
 
 def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
     """What two plans differ in, in words."""
-    for name, value in _flat(now.settings, before.settings).items():
-        if (old := _flat(before.settings, now.settings)[name]) != value:
-            has_parts = isinstance(value, list) and any(isinstance(one, dict) for one in value)
-            return f"{name} changed" if has_parts else f"{name} was {_told(old)}, and is {_told(value)}"
-    if before.reading != now.reading:
-        changed = [name for name, value in now.reading.items() if before.reading.get(name) != value]
-        return f"{', '.join(changed)} changed"
+    settings = difference(_flat(before.settings, now.settings), _flat(now.settings, before.settings))
+    if changed := settings or difference(before.reading, now.reading):
+        return changed
     old, new = ({file.name: file for file in plan.files} for plan in (before, now))
     for name in sorted({*old, *new}):
         if name not in new:
@@ -104,7 +101,22 @@ def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
             return f"{name} is new among the files"
         if old[name] != new[name]:
             return f"{name} has changed"
-    return f"it has {len(before.parts)} parts, and {len(now.parts)} are asked for"
+    return (
+        f"it has {counted(len(before.parts), 'part')}, and another --part-bytes makes {len(now.parts)} of it"
+    )
+
+
+def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """What differs first in two sets of options, in words; None for nothing.
+
+    >>> difference({"documents": "file"}, {"documents": "lines"})
+    'documents was file, and is lines'
+    """
+    for name, value in now.items():
+        if (old := before.get(name)) != value:
+            has_parts = isinstance(value, list) and any(isinstance(one, dict) for one in value)
+            return f"{name} changed" if has_parts else f"{name} was {_told(old)}, and is {_told(value)}"
+    return None
 
 
 def _flat(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:

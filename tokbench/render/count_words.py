@@ -52,4 +52,6 @@ def _rows(result: CountWordsResult) -> Iterator[tuple[str, Text]]:
                 style="yellow",
             ),
         )
-    yield "saved in", Text(f"{visible(result.folder)} ({counted(len(index.files), 'file')})", style="bold")
+    finished_before = result.parts is not None and result.counted is None
+    files = counted(len(index.files), "file") + (", finished before" if finished_before else "")
+    yield "saved in", Text(f"{visible(result.folder)} ({files})", style="bold")

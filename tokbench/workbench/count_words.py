@@ -15,6 +15,7 @@ from tokbench.counting.run import PartTotals, count_all, count_share, index_of, 
 from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.errors import ConfigError, StoreError
 from tokbench.files.storage.folder_lock import locked
+from tokbench.files.storage.nesting import within
 from tokbench.files.storage.open import place_of
 from tokbench.registry import get_backend
 from tokbench.words.folder import INDEX_NAME, WordsFolder
@@ -167,7 +168,7 @@ def merge_words(
         progress: told how many files are written.
 
     Raises:
-        ConfigError: words that were counted in different ways, or without their rare ones.
+        ConfigError: words that were counted in different ways, without their rare ones, or in the folder to overwrite.
         StoreError: the folder holds something else, or cannot be written.
         CorpusError, ModelFormatError: what is named holds no words.
     """
@@ -177,6 +178,11 @@ def merge_words(
     folder = place_of(out)
     with locked(folder, is_shared=False):
         if overwrite:
+            if inside := list(filter(within(out), names)):
+                raise ConfigError(
+                    f"{inside[0]} would be deleted to make room for the sum",
+                    hint="name another folder with --out",
+                )
             remove_counting(folder)
         if folder.files():
             raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")

@@ -212,6 +212,32 @@ def test_no_text_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "words").exists() or not list((tmp_path / "words").glob("[!.]*"))
 
 
+@pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram"])
+def test_a_finished_folder_is_taken_for_the_same_options_alone(
+    texts: list[Path], tmp_path: Path, backend: str
+) -> None:
+    given: dict[str, Any] = {"backend": backend, "min_count": 2}
+    counted(texts, tmp_path / "words", **given)
+    before = files_of(tmp_path / "words")
+    again = counted(texts, tmp_path / "words", **given, resume=True)
+    assert again.counted is None and again.index is not None
+    special = {"special_tokens": ("[UNK]", "<x>")}
+    for other in ({"min_count": 1}, {"options": special}, {"backend": "bpe", "options": {"pattern": "gpt2"}}):
+        with pytest.raises(StoreError, match=r"counted in another way: .* was .*, and is "):
+            counted(texts, tmp_path / "words", **{**given, **other}, resume=True)
+    lines = open_corpus(*texts, documents="lines")
+    with pytest.raises(StoreError, match="documents was file, and is lines"):
+        count_words(
+            lines,
+            out=str(tmp_path / "words"),
+            engine=InProcessEngine(threads=1),
+            options={},
+            resume=True,
+            **given,
+        )
+    assert files_of(tmp_path / "words") == before
+
+
 # --- adding up, and training ------------------------------------------------------------------------------------------
 
 
@@ -221,6 +247,16 @@ def test_words_added_up_are_those_of_the_texts_together(texts: list[Path], tmp_p
         counted([path], tmp_path / f"{number}")
     merge_words([str(tmp_path / "1"), str(tmp_path / "0")], out=str(tmp_path / "merged"))
     assert files_of(tmp_path / "merged") == files_of(tmp_path / "whole")
+
+
+def test_words_are_not_deleted_to_make_room_for_their_sum(texts: list[Path], tmp_path: Path) -> None:
+    counted(texts, tmp_path / "words")
+    before = files_of(tmp_path / "words")
+    (tmp_path / "link").symlink_to("words")
+    for name in ("words", "words/words-00000.parquet", "link"):
+        with pytest.raises(ConfigError, match=f"{name} would be deleted"):
+            merge_words([str(tmp_path / name)], out=str(tmp_path / "words"), overwrite=True)
+    assert files_of(tmp_path / "words") == before
 
 
 def test_words_of_other_settings_are_not_added_up(texts: list[Path], tmp_path: Path) -> None:
