@@ -114,3 +114,20 @@ def test_counts_of_other_options_are_refused(run: Callable[..., Done], text: Pat
     done = run("train", "--counts", "words", "--pattern", "gpt4")
     assert done.code == 2
     assert "words was counted with pattern 'gpt2', and 'gpt4' is asked for" in done.stderr
+
+
+def test_what_is_written_among_the_texts_is_not_read(run: Callable[..., Done], text: Path) -> None:
+    folder = text.parent / "texts"
+    folder.mkdir()
+    text.rename(folder / "a.txt")
+    common = ("texts", "--out", "texts/words", "--part-bytes", "500")
+    for number in (1, 2):
+        assert run("count-words", *common, "--part", f"{number}/2").code == 0
+    assert run("count-words", *common, "--resume").code == 0
+    before = (folder / "words" / "words.json").read_bytes()
+    again = run("count-words", *common, "--force")
+    assert again.code == 0 and "2 in the folder that is written" in again.stderr
+    assert (folder / "words" / "words.json").read_bytes() == before
+    assert "finished before" in run("count-words", *common, "--resume").stdout
+    changed = run("count-words", *common, "--resume", "--pattern", "gpt2")
+    assert changed.code == 1 and "pattern was gpt4, and is gpt2" in changed.stderr

@@ -128,7 +128,7 @@ def check(
         documents, group_by = as_before(saved.arguments, documents, group_by, command)
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
-        corpus = documents.corpus(group_by=group_by)
+        corpus = documents.corpus(group_by=group_by, written=parts.parts)
         opened = [opening.open(name, progress=progress) for name in tokenizer]
         with parts.work(opening.of_work, opening.named(tokenizer), threads=threads) as work:
             if work is not None and work.share is not None:

@@ -102,7 +102,7 @@ def compare(
     pictures = drawn.pictures()
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
-        corpus = documents.corpus(group_by=group_by)
+        corpus = documents.corpus(group_by=group_by, written=parts.parts)
         named = opening.named(tokenizer or [])
         opened = [opening.open(name, progress=progress) for name in tokenizer or []]
         with parts.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):

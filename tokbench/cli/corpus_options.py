@@ -12,6 +12,7 @@ from tokbench.cli import completion
 from tokbench.cli.options import parse_bytes
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.corpus.document import DocumentUnit, ErrorPolicy
+from tokbench.corpus.written_folder import without_folder
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class DocumentChoices:
     errors: ErrorsOption = "strict"
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
-    def corpus(self, *, group_by: str = "auto") -> Corpus:
-        """They, or the bundled texts. Raises `CorpusError`, `ConfigError`."""
+    def corpus(self, *, group_by: str = "auto", written: str | None = None) -> Corpus:
+        """They, or the bundled texts, but for what is in a folder that is written. See `chosen_corpus`."""
         return chosen_corpus(
             self.paths,
             documents=self.documents,
@@ -76,6 +77,7 @@ class DocumentChoices:
             errors=self.errors,
             max_document_bytes=self.max_document_bytes,
             group_by=group_by,
+            written=written,
         )
 
 
@@ -87,12 +89,16 @@ def chosen_corpus(
     errors: ErrorPolicy,
     max_document_bytes: str,
     group_by: str = "auto",
+    written: str | None = None,
 ) -> Corpus:
-    """The corpus that was named, or the bundled texts. Raises `CorpusError`, `ConfigError`."""
+    """The corpus that was named, or the bundled texts, without the files of the folder `written`.
+
+    Raises `CorpusError`, `ConfigError`.
+    """
     most = parse_bytes(max_document_bytes, option="--max-document-bytes")
     if not paths:
         return bundled_corpus(documents=documents, group_by=group_by)
-    return open_corpus(
+    corpus = open_corpus(
         *paths,
         documents=documents,
         text_field=text_field or TEXT_FIELD,
@@ -100,14 +106,16 @@ def chosen_corpus(
         group_by=group_by,
         max_document_bytes=most,
     )
+    return corpus if written is None else without_folder(corpus, written)
 
 
 def tell_problems(corpus: Corpus) -> None:
     """Report on stderr what of a corpus was skipped or replaced."""
     if message := str(corpus.problems):
         print(f"note: {message}", file=sys.stderr)
-    if corpus.left_out.binary or corpus.left_out.unlisted or corpus.left_out.about:
-        print(f"note: left out of the folders: {corpus.left_out}", file=sys.stderr)
+    left_out = corpus.left_out
+    if left_out.binary or left_out.unlisted or left_out.about or left_out.written:
+        print(f"note: left out of the folders: {left_out}", file=sys.stderr)
 
 
 _CHOICES = {"documents": get_args(DocumentUnit), "errors": get_args(ErrorPolicy)}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import DocumentChoices
+from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.engine_options import PartChoices, WorkEngineOption
 from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
@@ -109,7 +108,7 @@ def count(
     chosen: dict[str, Any] = {"pattern": pattern, "special_tokens": special_token}
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
-        corpus = documents.corpus()
+        corpus = documents.corpus(written=out)
         common: dict[str, Any] = {
             "out": out,
             "backend": backend,
@@ -127,8 +126,8 @@ def count(
                 result = count_words(
                     corpus, engine=running, min_count=min_count, resume=resume, overwrite=force, **common
                 )
-    if message := str(result.problems):
-        print(f"note: {message}", file=sys.stderr)
+    corpus.problems = result.problems
+    tell_problems(corpus)
     if json:
         print_json(result.to_json())
     else:

@@ -59,7 +59,7 @@ def report(
         parts.refuse_several()
     with showing_progress(progress) as told:
         told("reading", 0, None, "files")
-        corpus = documents.corpus(group_by=group_by)
+        corpus = documents.corpus(group_by=group_by, written=parts.parts)
         names = tokenizer or [DEFAULT]
         opened = opening.open_all(names, progress=progress)
         named = opening.named(names)

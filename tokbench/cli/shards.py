@@ -177,6 +177,7 @@ def write(
             text_field=text_field,
             errors=errors,
             max_document_bytes=max_document_bytes,
+            written=str(out),
         )
         if encoder is not None:
             corpus = _as_conversations(corpus)
@@ -327,7 +328,7 @@ def verify(
 
         encoder = ConversationShards.recorded(opened, options, template=chat)
     with showing_progress(progress) as report:
-        corpus = corpus_as_read(index, *paths) if paths else None
+        corpus = corpus_as_read(index, *paths, shards=folder) if paths else None
         if corpus is not None and encoder is not None:
             corpus = _as_conversations(corpus)
         result = verify_shards(

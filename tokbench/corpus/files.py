@@ -97,6 +97,7 @@ class LeftOut:
         special: sockets, pipes, devices, and links that lead nowhere.
         unlisted: files that the manifest of their folder does not list, itself included.
         about: files beside translations that describe them, as README.md and SOURCE.txt.
+        written: files of a folder that is written.
     """
 
     hidden: int = 0
@@ -104,6 +105,7 @@ class LeftOut:
     special: int = 0
     unlisted: int = 0
     about: int = 0
+    written: int = 0
 
     def __str__(self) -> str:
         counts = {
@@ -112,6 +114,7 @@ class LeftOut:
             "special": self.special,
             f"not listed in {manifest.NAME}": self.unlisted,
             "about the translations (README, LICENSE, SOURCE, …)": self.about,
+            "in the folder that is written": self.written,
         }
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing"
 

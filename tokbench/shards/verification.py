@@ -10,6 +10,7 @@ import numpy as np
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
+from tokbench.corpus.written_folder import without_folder
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.shards.journal import JOURNAL_NAME
 from tokbench.shards.layout import OWN_FILE, ShardEntry
@@ -41,10 +42,10 @@ _MOST_PROBLEMS = 20
 """Of one kind of check: a wrong corpus differs in every document."""
 
 
-def corpus_as_read(index: ShardIndex, *paths: str | Path) -> Corpus:
-    """The corpus of some paths, read as that of shards was. Raises `CorpusError`."""
+def corpus_as_read(index: ShardIndex, *paths: str | Path, shards: str | Path) -> Corpus:
+    """The corpus of some paths, read as that of shards was, without their own folder. Raises `CorpusError`."""
     options = index.options
-    return open_corpus(
+    corpus = open_corpus(
         *paths,
         documents=cast("DocumentUnit", options.documents),
         text_field=options.text_field,
@@ -52,6 +53,7 @@ def corpus_as_read(index: ShardIndex, *paths: str | Path) -> Corpus:
         # What was written was not too long; under "skip" it depends on the bound what was written.
         max_document_bytes=options.max_document_bytes or MOST_DOCUMENT_BYTES,
     )
+    return without_folder(corpus, shards)
 
 
 def verify_shards(
@@ -101,7 +103,7 @@ def verify_shards(
             hint="chat= is for shards of conversations, and needed there",
         )
     if isinstance(corpus, str | Path):
-        corpus = corpus_as_read(shards.index, corpus)
+        corpus = corpus_as_read(shards.index, corpus, shards=folder)
     problems = list(_strangers(shards))
     done = 0
     for number, shard in enumerate(shards.index.shards):

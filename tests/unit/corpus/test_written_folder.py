@@ -1,0 +1,48 @@
+"""What a run writes is not what the next one reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tokbench.corpus import open_corpus
+from tokbench.corpus.written_folder import without_folder
+from tokbench.errors import CorpusError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a.txt", "out/index.json", "out/parts/1.json", "outer/b.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "linked.txt").symlink_to("out/index.json")
+    return tmp_path
+
+
+def test_files_of_a_folder_that_is_written_are_left_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = open_corpus(folder)
+    assert len(corpus.files) == 4  # one of them by its link
+    (folder / "way").symlink_to("out")
+    monkeypatch.chdir(folder)
+    for written in (folder / "out", "out", "./outer/../out", "way", (folder / "out").as_uri()):
+        left = without_folder(corpus, written)
+        assert list(left) == ["a.txt", "outer/b.txt"]
+        assert str(left.left_out) == "2 in the folder that is written"
+    assert len(corpus.files) == 4
+
+
+def test_a_folder_that_is_not_there_changes_nothing(folder: Path) -> None:
+    corpus = open_corpus(folder)
+    assert without_folder(corpus, folder / "new").files == corpus.files
+    assert without_folder(corpus, "s3://bucket/out").files == corpus.files
+
+
+def test_nothing_else_to_read_is_told(folder: Path) -> None:
+    with pytest.raises(CorpusError, match=r"all files to read are in .*out, which is written"):
+        without_folder(open_corpus(folder / "out"), folder / "out")

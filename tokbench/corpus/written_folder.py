@@ -1,0 +1,38 @@
+"""A folder that is written, within the folders that are read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokbench.errors import CorpusError
+from tokbench.files.storage.nesting import within
+from tokbench.files.storage.open import place_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.corpus.corpus import Corpus
+
+
+def without_folder(corpus: Corpus, folder: str | Path) -> Corpus:
+    """A corpus without the files of a folder that is written while it is read, and was perhaps by an earlier run.
+
+    Args:
+        corpus: is left as it is.
+        folder: a path or a URL; it need not be there.
+
+    Raises:
+        CorpusError: the corpus has no other files.
+    """
+    local = place_of(folder).local
+    if local is not None and not local.exists():
+        return corpus
+    is_written = within(folder)
+    files = tuple(file for file in corpus.files if file.stream or not is_written(file.address))
+    if not files:
+        raise CorpusError(
+            f"all files to read are in {folder}, which is written", hint="name another folder to write"
+        )
+    written = len(corpus.files) - len(files)
+    return replace(corpus, files=files, left_out=replace(corpus.left_out, written=written))
