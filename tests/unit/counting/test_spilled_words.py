@@ -13,6 +13,7 @@ import pytest
 from tokbench.backends.bpe.merging_memory import merging_bytes
 from tokbench.corpus import open_corpus
 from tokbench.counting import spill, spilled_words
+from tokbench.counting.spilled_words import PROCESS_BYTES
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.files.bundled import corpora_directory
 from tokbench.workbench.train import train_and_save
@@ -141,6 +142,43 @@ def test_memory_is_kept_on_a_text_whose_words_do_not_fit(tmp_path: Path) -> None
     assert peak < memory
     counted, peak = train_in_process(text, "--vocab-size", "1000", "--out", tmp_path / "c")
     assert counted.returncode == 0 and peak > memory
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell how much memory a process had")
+def test_parts_are_counted_and_added_up_in_the_memory_that_is_said(tmp_path: Path) -> None:
+    program = (
+        "import resource, sys\n"
+        "from tokbench.core.progress import no_progress\n"
+        "from tokbench.corpus import open_corpus\n"
+        "from tokbench.counting.plan import make_plan\n"
+        "from tokbench.counting.run import count_all, count_share\n"
+        "from tokbench.distributed.engines.in_process import InProcessEngine\n"
+        "from tokbench.distributed.plan_folder import Share\n"
+        "from tokbench.files.storage.open import place_of\n"
+        "text, folder, memory = sys.argv[1], place_of(sys.argv[2]), int(sys.argv[3])\n"
+        "plan = make_plan(open_corpus(text), backend='bpe', options={}, cuts_at_lines=True)\n"
+        "distinct = 0\n"
+        "if memory:\n"
+        "    count_share(plan, folder, Share(1, 1), threads=2, memory=memory, progress=no_progress)\n"
+        "else:\n"
+        "    engine = InProcessEngine(threads=2)\n"
+        "    words, _ = count_all(plan, folder, engine=engine, resume=True, progress=no_progress)\n"
+        "    distinct = words.index.distinct\n"
+        "print(distinct, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+
+    def peak(memory: int) -> tuple[int, int]:
+        arguments = [sys.executable, "-c", program, str(tmp_path / "a.txt"), str(tmp_path / "w"), str(memory)]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+        distinct, most = map(int, done.stdout.split())
+        return distinct, most * (1 if sys.platform == "darwin" else 1024)
+
+    write_distinct_words(tmp_path / "a.txt", 2 << 20)
+    table = 30_000_000  # all words take 100 MB at once
+    assert peak(table)[1] < PROCESS_BYTES + table
+    distinct, most = peak(0)
+    assert PROCESS_BYTES < most < PROCESS_BYTES + 120 * distinct
 
 
 @pytest.mark.slow
