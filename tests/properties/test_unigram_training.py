@@ -61,6 +61,7 @@ def learned(
         symbols=["aba", "c1"],
         coverage=coverage,
         required=list(required),
+        most_codes=1 << 31,
         **rules,
     )
     seen = (*counted, text.num_characters, text.distinct, text.alphabet)

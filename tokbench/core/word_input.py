@@ -185,13 +185,23 @@ class _Taken:
 
     def check(self, given_as: str | None = "") -> None:
         """Raise `TrainingError` where it is too much."""
-        if not self.is_too_much:
-            return
-        if given_as is None:
-            raise TrainingError(self._room.told(float(self._by_count.sum())), hint="train on less text")
-        fitting = [k for k in range(2, _COUNTS_TOLD + 1) if self._by_count[k:].sum() < self._room.most]
-        few = f"{given_as}--min-count {fitting[0]}" if fitting else f"a --min-count above {_COUNTS_TOLD}"
-        raise TrainingError(
-            self._room.told(float(self._by_count.sum())),
-            hint=f"{few} leaves out the rarest words, and is the smallest that works{self._room.more}",
-        )
+        if self.is_too_much:
+            raise too_much(self._by_count, room=self._room, hint=given_as)
+
+
+def too_much(costs: NDArray[np.float64], *, room: Room, hint: str | None) -> TrainingError:
+    """The error of words that take more than there is room for.
+
+    Args:
+        costs: of words that occur 0, 1, 2, … times; the last of those that occur 64 times or more.
+        room: what there is.
+        hint: where a --min-count is named, how it is given; None where it cannot be.
+    """
+    told = room.told(float(costs.sum()))
+    if hint is None:
+        return TrainingError(told, hint="train on less text")
+    fitting = [k for k in range(2, _COUNTS_TOLD + 1) if costs[k:].sum() < room.most]
+    few = f"{hint}--min-count {fitting[0]}" if fitting else f"a --min-count above {_COUNTS_TOLD}"
+    return TrainingError(
+        told, hint=f"{few} leaves out the rarest words, and is the smallest that works{room.more}"
+    )

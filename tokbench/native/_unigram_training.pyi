@@ -60,6 +60,8 @@ class TrainingText:
     @property
     def is_blank(self) -> bool: ...
     @property
+    def too_many(self) -> list[int]: ...
+    @property
     def alphabet(self) -> int: ...
 
 def training_text(
@@ -77,6 +79,7 @@ def training_text(
     symbols: list[str],
     coverage: float,
     required: list[int],
+    most_codes: int,
 ) -> TrainingText: ...
 def train(
     text: TrainingText,

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.kernels import KERNEL_NAMES, kernel_named
 
 import tokbench
 from tokbench.core.word_input import merger_room
@@ -330,6 +331,35 @@ def test_more_words_than_pieces_can_be_learned_from(
         train_and_save(open_corpus(*texts), backend="wordpiece", **given)
     assert str(error.value.hint).startswith("`tokbench count-words` with --min-count ")
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("kernel", KERNEL_NAMES)
+def test_more_words_than_unigram_can_learn_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str
+) -> None:
+    """The smallest --min-count is named: with one less they are still too many."""
+    monkeypatch.setenv("TOKBENCH_KERNEL", kernel_named(kernel).name)
+    words = ["".join("abcde"[rank // 5**i % 5] for i in range(4)) for rank in range(1, 400)]
+    text = " ".join(word for rank, word in enumerate(words, start=1) for _ in range(1 + 400 // rank))
+    (tmp_path / "a.txt").write_text(text)
+    given: dict[str, Any] = {"directory": tmp_path / "t", "options": {"vocab_size": 300}}
+    counted([tmp_path / "a.txt"], tmp_path / "words", backend="unigram")
+    monkeypatch.setattr("tokbench.backends.unigram.training.MOST_CODES", 700)
+
+    def hint_of(corpus: Any, **options: Any) -> str:
+        with pytest.raises(TrainingError, match="times the characters that can be learned from") as error:
+            train_and_save(corpus, **given, **options)
+        return str(error.value.hint)
+
+    hint = hint_of(training_words(str(tmp_path / "words")))
+    assert (
+        hint_of(open_corpus(tmp_path / "a.txt"), backend="unigram") == f"`tokbench count-words` with {hint}"
+    )
+    smallest = int(hint.removeprefix("--min-count ").split()[0])
+    assert smallest > 2
+    hint_of(training_words(str(tmp_path / "words"), min_count=smallest - 1))
+    assert not (tmp_path / "t").exists()
+    train_and_save(training_words(str(tmp_path / "words"), min_count=smallest), **given)
 
 
 @pytest.mark.slow

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
+_COUNTS_TOLD = 64
+
+
 class WordCounter(PythonWords):
     """Counts the words of the lines of documents; see `tokbench.backends.unigram.kernel.WordCounter`."""
 
@@ -101,6 +104,7 @@ class TrainingText:
     characters: frozenset[str]
     num_characters: int
     rules: PieceRules
+    too_many: Sequence[int] = ()
 
     @property
     def distinct(self) -> int:
@@ -127,6 +131,7 @@ def training_text(
     symbols: Sequence[str],
     coverage: float,
     required: Sequence[int],
+    most_codes: int,
     **rules: Any,
 ) -> TrainingText:
     """The segments of a counter's words."""
@@ -146,6 +151,11 @@ def training_text(
     known = alphabet(characters, coverage=coverage, required="".join(map(chr, required)))
     unknown = dict.fromkeys(map(ord, {*characters} - known), "\0")  # in no piece
     segments = segments_of(_translated(words, unknown), of_pieces)
+    codes = [0] * (_COUNTS_TOLD + 1)
+    for segment, count in segments.items():
+        codes[min(count, _COUNTS_TOLD)] += len(segment) + 1
+    if sum(codes) >= most_codes:
+        return TrainingText(Counter(), frozenset(known), characters.total(), of_pieces, codes)
     return TrainingText(segments, frozenset(known), characters.total(), of_pieces)
 
 

@@ -63,6 +63,10 @@ class TrainingText(Protocol):
     def alphabet(self) -> int:
         """Characters that pieces are made of."""
 
+    @property
+    def too_many(self) -> Sequence[int]:
+        """The codes of segments that occur 0, 1, … and 64 times or more, where these are too many; else empty."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -74,8 +78,8 @@ class Kernel:
         new_counter: keyword arguments dummy_prefix (a line begins as if a space stood before it), collapse (one space
             for many, none at either end of a line), whole_lines (words are not parted at spaces),
             special_tokens (documents are cut at them), threads, and perhaps seed.
-        training_text: a finished counter, whose words it may take away, and the rules for pieces → a text; see
-            `_unigram_training.pyi`.
+        training_text: a finished counter, whose words it may take away, the rules for pieces, and for how many codes
+            there is room (a segment has one for each character, and one more) → a text; see `_unigram_training.pyi`.
         train: a text and keyword arguments as `reference.train` has them → (pieces, float64 scores, rounds).
     """
 

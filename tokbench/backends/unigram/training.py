@@ -9,6 +9,8 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from tokbench.backends.unigram.counting import LineWordCounting, tell_all_read, threads_of
 from tokbench.backends.unigram.kernel import current_kernel
 from tokbench.backends.unigram.options import chosen_options
@@ -19,7 +21,7 @@ from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import known_bytes
 from tokbench.core.training import refuse_one_text
-from tokbench.core.word_input import add_words, with_words
+from tokbench.core.word_input import Room, add_words, too_much, with_words
 from tokbench.errors import TrainingError
 from tokbench.libraries.sentencepiece.trained import trained_tokenizer
 from tokbench.libraries.sentencepiece.training import too_large, too_small
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 _SPARE = 1.1
 """Pruning leaves a tenth more pieces than are wanted, and the best of them are taken."""
+MOST_CODES = 1 << 31
+"""Of all segments together: one for each character, and one more for each segment."""
 _SPOOL_BYTES = 64 << 20
 _BLOCK_LINES = 1 << 14
 
@@ -116,6 +120,9 @@ def _learned(
     started = time.perf_counter()
     distinct = counter.distinct  # which the text takes
     text = _training_text(kernel, counter, config, options)
+    if len(text.too_many):
+        hint = "`tokbench count-words` with " if documents is not None else ""
+        raise too_much(np.array(text.too_many, np.float64), room=_room(), hint=hint)
     if text.is_blank:
         raise TrainingError(
             "there is no text to train on", hint="name files with text, or leave out --special-token"
@@ -226,7 +233,19 @@ def _training_text(kernel: Kernel, counter: Any, config: UnigramConfig, options:
             symbols=symbols_of(config),
             coverage=config.character_coverage,
             required=[ord(character) for character in options.required_chars],
+            most_codes=MOST_CODES,
         )
+
+
+def _room() -> Room:
+    """For how many characters of segments the kernel has numbers."""
+    return Room(
+        MOST_CODES,
+        lambda sizes: sizes + 1,
+        lambda codes: (
+            f"the distinct words have {codes / MOST_CODES:.1f} times the characters that can be learned from"
+        ),
+    )
 
 
 # --- the pieces -------------------------------------------------------------------------------

@@ -40,9 +40,10 @@ std::unique_ptr<TrainingText> training_text(LineWordCounter& counter, const Inpu
                                             const InputArray<std::uint8_t>& scripts, std::size_t longest, bool split_by_script,
                                             bool split_by_number, bool split_by_whitespace, bool split_digits, bool whitespace_only,
                                             const nb::bytes& charsmap, const std::vector<std::string>& symbols, double coverage,
-                                            std::vector<std::uint32_t> required) {
+                                            std::vector<std::uint32_t> required, std::size_t most_codes) {
   if (!counter.is_finished()) throw std::invalid_argument("the counter is not finished");
   if (counter.invalid()) throw std::invalid_argument("the text is not UTF-8");
+  if (most_codes > SegmentCounter::kMostCodes) throw std::invalid_argument("so many characters of words are not numbered");
   if (longest < 1 || longest > kLongestPiece) throw std::invalid_argument("a piece has 1 to 512 characters");
   PieceRules rules({longest, split_by_script, split_by_number, split_by_whitespace, split_digits, whitespace_only}, view(starts), view(scripts));
   const Normalizer normalizer(charsmap.size() == 0 ? CharacterMap() : CharacterMap(view(charsmap)), {}, {false, false, false, false});
@@ -53,7 +54,7 @@ std::unique_ptr<TrainingText> training_text(LineWordCounter& counter, const Inpu
     SegmentCounter segments(text->rules, normalizer, cut_at, kSeed);
     counter.counts().take_each([&](Bytes word, std::int64_t count) { segments.add(word, count); });
     text->num_characters = segments.num_characters();
-    text->segments = segments.finish({coverage, std::move(required)});
+    text->segments = segments.finish({coverage, std::move(required)}, most_codes);
   }
   return_freed_memory();
   return text;
@@ -174,9 +175,10 @@ NB_MODULE(_unigram_training, module) {
       .def_prop_ro("num_characters", [](const TrainingText& self) { return self.num_characters; })
       .def_prop_ro("distinct", [](const TrainingText& self) { return self.segments.size(); })
       .def_prop_ro("is_blank", [](const TrainingText& self) { return self.is_blank(); })
+      .def_prop_ro("too_many", [](const TrainingText& self) { return self.segments.too_many; })
       .def_prop_ro("alphabet", [](const TrainingText& self) { return self.segments.alphabet.size() - 1; });
   module.def("training_text", &training_text, "counter"_a, nb::kw_only(), "starts"_a, "scripts"_a, "longest"_a, "split_by_script"_a,
-             "split_by_number"_a, "split_by_whitespace"_a, "split_digits"_a, "whitespace_only"_a, "charsmap"_a, "symbols"_a, "coverage"_a, "required"_a,
+             "split_by_number"_a, "split_by_whitespace"_a, "split_digits"_a, "whitespace_only"_a, "charsmap"_a, "symbols"_a, "coverage"_a, "required"_a, "most_codes"_a,
              "The segments of a finished counter's words, which it forgets.");
   module.def("train", &train, "text"_a, nb::kw_only(), "size"_a, "most_seeds"_a, "pruned_to"_a, "kept_share"_a, "rounds"_a, "threads"_a,
              "progress"_a.none(), "Learn pieces: (list of them, float64 scores, rounds).");

@@ -4,6 +4,8 @@
 // probabilities multiply. "word," and "word." share the segment "word", and training sees it once.
 #pragma once
 
+#include <numeric>
+
 #include "codes.hpp"
 #include "normalization/normalizer.hpp"
 #include "piece_rules.hpp"
@@ -17,6 +19,7 @@ struct Segments {
   Codes codes;                              // of all segments, each behind the other with a 0 at its end
   std::vector<std::uint32_t> starts;        // of each segment in `codes`, and where all end
   std::vector<std::int64_t> counts;         // of each segment
+  std::vector<std::uint64_t> too_many;      // where there would be more codes than fit, and none are: see SegmentCounter
   std::size_t size() const { return counts.size(); }
 };
 
@@ -49,7 +52,12 @@ class SegmentCounter {
 
   std::uint64_t num_characters() const { return num_characters_; }
 
-  Segments finish(const Coverage& coverage) {
+  static constexpr std::size_t kMostCodes = std::size_t{1} << 31;
+  static constexpr std::size_t kCountsTold = 64;
+
+  // The segments, if they have fewer than `most_codes`. Else `too_many` are the codes of those that occur 0, 1, … times, and at the
+  // end of those that occur kCountsTold times or more: where rarer words are left out, no segment that is left is as rare.
+  Segments finish(const Coverage& coverage, std::size_t most_codes = kMostCodes) {
     Segments made;
     std::vector<std::uint32_t> code_of(kCodePoints);
     made.alphabet = alphabet(coverage);
@@ -60,14 +68,20 @@ class SegmentCounter {
     }
     occurrences_ = std::vector<std::uint64_t>();
     add_known_parts(code_of);
-    std::size_t size = 0, num_codes = 0;
-    counts_.for_each([&](Bytes segment, std::int64_t) {
+    std::size_t size = 0;
+    std::vector<std::uint64_t> codes_by_count(kCountsTold + 1);
+    counts_.for_each([&](Bytes segment, std::int64_t count) {
       if (!is_known(segment, code_of)) return;
       ++size;
+      std::uint64_t& num_codes = codes_by_count[std::min(static_cast<std::size_t>(count), kCountsTold)];
       ++num_codes;
       for_each_character(segment, [&](std::uint32_t, std::size_t, std::size_t) { ++num_codes; });
     });
-    if (num_codes >= kMostCodes) throw std::length_error("the text has too many distinct words");
+    const std::size_t num_codes = std::accumulate(codes_by_count.begin(), codes_by_count.end(), std::size_t{0});
+    if (num_codes >= most_codes) {
+      made.too_many = std::move(codes_by_count);
+      return made;
+    }
     made.codes.reserve(num_codes);
     made.starts.reserve(size + 1);
     made.counts.reserve(size);
@@ -85,7 +99,6 @@ class SegmentCounter {
  private:
   // A table that is filled in the order of another one of the same seed is crowded at its beginning.
   static constexpr std::uint64_t kSeedOfSegments = 1 << 8, kSeedOfParts = 1 << 9;
-  static constexpr std::size_t kMostCodes = std::size_t{1} << 31;
 
   void add_raw(Bytes part, std::int64_t count) {
     if (normalizer_.map().is_empty()) {
