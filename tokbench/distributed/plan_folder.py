@@ -71,7 +71,9 @@ def begin(
             )
         place.write(plan.dump())
     elif not resume:
-        raise StoreError(f"{folder} holds an interrupted counting", hint=f"--resume continues it, {again}")
+        raise StoreError(
+            f"{folder} holds what an earlier run counted", hint=f"--resume continues it, {again}"
+        )
     elif (before := read_plan(place, schema=plan.schema)).dump() != plan.dump():
         raise StoreError(
             f"{folder} holds the counting of something else: {_difference(before, plan)}",

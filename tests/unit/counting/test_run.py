@@ -114,7 +114,7 @@ def test_a_part_that_fails_is_named_and_the_others_are_kept(texts: list[Path], t
     assert "UTF-8" in error.value.message
     parts = tmp_path / "words" / "parts"
     assert len(list(parts.iterdir())) > 5
-    with pytest.raises(StoreError, match="interrupted counting"):
+    with pytest.raises(StoreError, match="holds what an earlier run counted"):
         counted(texts, tmp_path / "words", part_bytes=40_000)
     texts[0].write_bytes(text)
     with pytest.raises(StoreError, match=r"a\.txt has changed"):

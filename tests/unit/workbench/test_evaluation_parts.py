@@ -182,7 +182,7 @@ def test_what_was_counted_is_taken_again(case: Case) -> None:
     found = case.figures(case.work(folder=case.parts))
     again = case.work(folder=case.parts, engine=Unused(threads=1), resume=True)
     assert case.figures(again, seed=0) == found == case.figures()
-    with pytest.raises(StoreError, match="holds an interrupted counting"):
+    with pytest.raises(StoreError, match="holds what an earlier run counted"):
         case.figures(case.work(folder=case.parts))
     with pytest.raises(StoreError, match="counting of something else: it has"):
         case.figures(case.work(folder=case.parts, part_bytes=10**6, resume=True))
