@@ -53,6 +53,16 @@ def test_texts_that_lose_are_shown(run: Callable[..., Done], folder: Path) -> No
     assert any(line.startswith("new") and "2 begin from the old tokens" in line for line in done.lines)
 
 
+def test_a_tokenizer_that_loses_text_is_named(run: Callable[..., Done], folder: Path) -> None:
+    run(
+        "train", "text/parallel/en.txt", "--backend", "wordpiece", "--vocab-size", "40", "--out", "words"
+    ).good()
+    (folder / "french.txt").write_text("ab é\n" * 9)
+    done = run("migrate", "old", "words", "--corpus", "french.txt").good()
+    assert any(line.startswith("words loses ") and "unknown" in line for line in done.lines)
+    assert not any(line.startswith("old loses") for line in done.lines)
+
+
 def test_what_a_model_needs_is_written(run: Callable[..., Done], folder: Path) -> None:
     done = run("migrate", "old", "new", "--corpus", "text", "--out", "change", "--pad-multiple", "1").good()
     assert any("258 for the model" in line for line in done.lines)

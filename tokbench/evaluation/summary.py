@@ -28,7 +28,7 @@ _NAMED: dict[Cause, str] = {"unknown": "unknown characters", "other": "other cha
 
 def summary_of(evaluated: Sequence[EvaluatedTokenizer]) -> tuple[str, ...]:
     """Summarise a comparison, one sentence a finding."""
-    return (*_compression(evaluated), *_losses(evaluated), *_languages(evaluated))
+    return (*_compression(evaluated), *losses(evaluated), *_languages(evaluated))
 
 
 def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
@@ -93,7 +93,8 @@ def group_interval_gaps(aggregate: Aggregate, groups: Iterable[str]) -> dict[str
     return {group: gap for group, gap in gaps.items() if gap is not None}
 
 
-def _losses(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
+def losses(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
+    """A sentence for each tokenizer from which text does not come back: how much it loses, and of what."""
     for one in evaluated:
         if one.keeps_text:
             continue

@@ -31,7 +31,7 @@ def old_row(change: ChangedVocabulary) -> tuple[str, Text]:
 def tokens_row(before: int, after: int) -> tuple[str, Text]:
     """The tokens of the text."""
     change = after / before - 1 if before else 0.0
-    return "text", Text(f"{before:,} tokens before, {after:,} now: {change:+.1%}")
+    return "text", Text(f"{before:,} tokens before, {after:,} now: {change * 100:+.1f} %")
 
 
 def segmentations_row(proof: SegmentationProof, *, algorithm: Algorithm, changed: str) -> tuple[str, Text]:

@@ -48,7 +48,8 @@ def _rows(result: CountWordsResult) -> Iterator[tuple[str, Text]]:
         yield (
             "left out",
             Text(
-                f"{index.dropped.distinct:,} of a count below {index.dropped.min_count}, {share:.1%} of the words",
+                f"{index.dropped.distinct:,} of a count below {index.dropped.min_count}, "
+                f"{share * 100:.1f} % of the words",
                 style="yellow",
             ),
         )

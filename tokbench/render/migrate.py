@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.plurals import counted
+from tokbench.evaluation.summary import losses
 from tokbench.metrics.catalogue import metrics_named
 from tokbench.render.comparison.tables import legend_lines, summary_table
 from tokbench.render.figures import with_interval
@@ -44,6 +45,7 @@ def render_migrate(result: MigrateResult, *, console: Console) -> None:
     write_table(groups_table(result.groups), console=console)
     if result.groups[0].old_context is not None:
         console.print(Text("context is the characters that fit into it", style="dim"))
+    print_lines(losses(result.comparison.tokenizers), style="yellow", console=console)
     if result.texts:
         write_table(texts_table(result, width=console.width), console=console)
     print_lines(result.comparison.provenance.warnings, style="yellow", console=console)
