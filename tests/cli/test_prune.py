@@ -107,12 +107,14 @@ def test_ranks_are_written_and_proved_with_tiktoken(
         (["--list", "binary"], ["the list cannot be read: binary: expected UTF-8, found 0xFF at byte 0"]),
         (["--list", "text.txt"], ["text.txt, line 1", "is no id"]),
         (["--list", "ids"], ["there is no ordinary token 264"]),
+        (["--list", "bytes"], ["no token would go", "the 2 tokens that were selected cannot go: bytes, single"]),
     ],
 )
 def test_what_cannot_be_done_is_refused(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path, options: list[str], parts: list[str]
 ) -> None:
     (tmp_path / "ids").write_text("264\n")
+    (tmp_path / "bytes").write_text("97\n98\n")
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     run("prune", tokenizer, *options, "--out", "new").refused(2, *parts)
     assert not (tmp_path / "new").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.plurals import counted
 from tokbench.core.progress import no_progress
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
@@ -222,4 +223,7 @@ def _size_missed(removal: Removal, choice: Choice) -> Iterator[str]:
 def _why_none(removal: Removal) -> str:
     if removal.needed:
         return f"what stays needs the {len(removal.needed):,} tokens that were selected"
+    if removal.fixed:
+        always = "bytes, single characters of pieces, and special tokens always stay"
+        return f"the {counted(len(removal.fixed), 'token')} that were selected cannot go: {always}"
     return f"of {len(removal.frequencies):,} tokens none is chosen by what was given"
