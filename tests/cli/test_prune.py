@@ -107,7 +107,10 @@ def test_ranks_are_written_and_proved_with_tiktoken(
         (["--list", "binary"], ["the list cannot be read: binary: expected UTF-8, found 0xFF at byte 0"]),
         (["--list", "text.txt"], ["text.txt, line 1", "is no id"]),
         (["--list", "ids"], ["there is no ordinary token 264"]),
-        (["--list", "bytes"], ["no token would go", "the 2 tokens that were selected cannot go: bytes, single"]),
+        (
+            ["--list", "bytes"],
+            ["no token would go", "the 2 tokens that were selected cannot go: bytes, single"],
+        ),
     ],
 )
 def test_what_cannot_be_done_is_refused(

@@ -7,10 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.kernels import KERNEL_NAMES, kernel_named
+from support.counted_words import counted, files_of
 
-import tokbench
-from tokbench.core.word_input import merger_room
 from tokbench.corpus import open_corpus
 from tokbench.distributed.engines.in_process import InProcessEngine
 from tokbench.distributed.plan_folder import Share
@@ -20,43 +18,20 @@ from tokbench.errors import (
     DistributedError,
     StoreError,
     TokbenchError,
-    TrainingError,
 )
-from tokbench.files.bundled import corpora_directory
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.workbench.count_words import (
-    CountWordsResult,
     count_words,
     count_words_share,
     merge_words,
     training_words,
 )
-from tokbench.workbench.train import train_and_save
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytest.importorskip("pyarrow")
-
-
-@pytest.fixture
-def texts(tmp_path: Path) -> list[Path]:
-    """Two files of 300 kB together, one of text and one of records."""
-    folder = corpora_directory() / "parallel"
-    lines = [line for path in sorted(folder.rglob("*.txt"))[:12] for line in path.read_text().splitlines()]
-    (tmp_path / "a.txt").write_text("\n".join(lines))
-    (tmp_path / "b.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
-    return [tmp_path / "a.txt", tmp_path / "b.jsonl"]
-
-
-def counted(paths: list[Path], out: Path, **options: Any) -> CountWordsResult:
-    options = {"engine": InProcessEngine(threads=1), "options": {}, **options}
-    return count_words(open_corpus(*paths), out=str(out), **options)
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("part_bytes", [300_000, 40_000, pytest.param(9_000, marks=pytest.mark.slow)])
@@ -268,143 +243,6 @@ def test_words_of_other_settings_are_not_added_up(texts: list[Path], tmp_path: P
         merge_words([str(tmp_path / "one"), str(tmp_path / "other")], out=str(tmp_path / "out"))
     with pytest.raises(ConfigError, match="below a count of 3"):
         merge_words([str(tmp_path / "rare")], out=str(tmp_path / "out"))
-
-
-def trained(words: Any, directory: Path, **options: Any) -> dict[str, bytes]:
-    """The files of a tokenizer but its manifest, which tells what it was trained on."""
-    train_and_save(words, directory=directory, options={"vocab_size": 700, **options})
-    return {name: data for name, data in files_of(directory).items() if name != "tokbench.json"}
-
-
-def test_training_on_words_is_training_on_their_text(texts: list[Path], tmp_path: Path) -> None:
-    special = ("<|end|>", "the")
-    counted(texts, tmp_path / "words", options={"pattern": "gpt4o", "special_tokens": special})
-    expected = trained(open_corpus(*texts), tmp_path / "a", pattern="gpt4o", special_tokens=special)
-    assert trained(training_words(str(tmp_path / "words")), tmp_path / "b") == expected
-    manifest = json.loads((tmp_path / "b" / "tokbench.json").read_text())
-    known = json.loads((tmp_path / "a" / "tokbench.json").read_text())
-    for name in ("documents", "num_bytes", "pretokens", "distinct_pretokens", "tokens"):
-        assert manifest["training"][name] == known["training"][name]
-    assert manifest["training"]["words"]["min_count"] == 1
-    assert tokbench.load(tmp_path / "b").encode("the end") == tokbench.load(tmp_path / "a").encode("the end")
-    with pytest.raises(ConfigError, match=r"gpt4o.* is asked for"):
-        trained(training_words(str(tmp_path / "words")), tmp_path / "c", pattern="gpt2")
-
-
-@pytest.mark.parametrize(
-    ("backend", "options"),
-    [
-        ("wordpiece", {"lowercase": False, "max_characters_per_word": 12}),
-        ("unigram", {"add_dummy_prefix": False}),
-    ],
-)
-def test_other_backends_train_on_words(
-    texts: list[Path], tmp_path: Path, backend: str, options: dict[str, Any]
-) -> None:
-    special = {"special_tokens": ("[UNK]", "<the>")} if backend == "wordpiece" else {}
-    counted(texts, tmp_path / "whole", backend=backend, options={**options, **special})
-    counted(texts, tmp_path / "divided", backend=backend, options={**options, **special}, part_bytes=40_000)
-    assert files_of(tmp_path / "whole") == files_of(tmp_path / "divided")
-    size = {"vocab_size": 4000, **special}
-    given = {"directory": tmp_path / "a", "backend": backend, "options": {**options, **size}}
-    train_and_save(open_corpus(*texts), **given)
-    words = training_words(str(tmp_path / "divided"))
-    train_and_save(words, directory=tmp_path / "b", options=size)
-    one, other = files_of(tmp_path / "a"), files_of(tmp_path / "b")
-    manifests = [json.loads(files.pop("tokbench.json")) for files in (one, other)]
-    assert one == other
-    for name in ("documents", "num_bytes", "pretokens", "distinct_pretokens", "tokens"):
-        assert len({manifest["training"][name] for manifest in manifests}) == 1, name
-
-
-def test_more_words_than_pieces_can_be_learned_from(
-    texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counted(texts, tmp_path / "words", backend="wordpiece", options={})
-    for module in ("core.word_input", "backends.wordpiece.training"):
-        monkeypatch.setattr(f"tokbench.{module}.merger_room", lambda: merger_room(1000))
-    given: dict[str, Any] = {"directory": tmp_path / "a", "options": {"vocab_size": 4000}}
-    with pytest.raises(TrainingError, match="of what can be merged") as error:
-        train_and_save(training_words(str(tmp_path / "words")), **given)
-    assert str(error.value.hint).startswith("--min-count ")
-    with pytest.raises(TrainingError, match="of what can be merged") as error:
-        train_and_save(open_corpus(*texts), backend="wordpiece", **given)
-    assert str(error.value.hint).startswith("`tokbench count-words` with --min-count ")
-    assert not (tmp_path / "a").exists()
-
-
-@pytest.mark.parametrize("kernel", KERNEL_NAMES)
-def test_more_words_than_unigram_can_learn_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str
-) -> None:
-    """The smallest --min-count is named: with one less they are still too many."""
-    monkeypatch.setenv("TOKBENCH_KERNEL", kernel_named(kernel).name)
-    words = ["".join("abcde"[rank // 5**i % 5] for i in range(4)) for rank in range(1, 400)]
-    text = " ".join(word for rank, word in enumerate(words, start=1) for _ in range(1 + 400 // rank))
-    (tmp_path / "a.txt").write_text(text)
-    given: dict[str, Any] = {"directory": tmp_path / "t", "options": {"vocab_size": 300}}
-    counted([tmp_path / "a.txt"], tmp_path / "words", backend="unigram")
-    monkeypatch.setattr("tokbench.backends.unigram.training.MOST_CODES", 700)
-
-    def hint_of(corpus: Any, **options: Any) -> str:
-        with pytest.raises(TrainingError, match="times the characters that can be learned from") as error:
-            train_and_save(corpus, **given, **options)
-        return str(error.value.hint)
-
-    hint = hint_of(training_words(str(tmp_path / "words")))
-    assert (
-        hint_of(open_corpus(tmp_path / "a.txt"), backend="unigram") == f"`tokbench count-words` with {hint}"
-    )
-    smallest = int(hint.removeprefix("--min-count ").split()[0])
-    assert smallest > 2
-    hint_of(training_words(str(tmp_path / "words"), min_count=smallest - 1))
-    assert not (tmp_path / "t").exists()
-    train_and_save(training_words(str(tmp_path / "words"), min_count=smallest), **given)
-
-
-@pytest.mark.slow
-def test_rare_words_are_left_out_after_all_is_added_up(texts: list[Path], tmp_path: Path) -> None:
-    counted(texts, tmp_path / "all", part_bytes=9_000)
-    frequent = counted(texts, tmp_path / "frequent", part_bytes=9_000, min_count=3)
-    assert frequent.index is not None and frequent.index.dropped is not None
-    one = trained(training_words(str(tmp_path / "all"), min_count=3), tmp_path / "a")
-    assert trained(training_words(str(tmp_path / "frequent")), tmp_path / "b") == one
-    assert trained(training_words(str(tmp_path / "all")), tmp_path / "c") != one
-    manifest = json.loads((tmp_path / "a" / "tokbench.json").read_text())
-    assert manifest["training"]["words"]["min_count"] == 3
-
-
-def test_words_that_others_counted(texts: list[Path], tmp_path: Path) -> None:
-    """As Spark or DuckDB writes them: in any order, in several files, as texts, and twice."""
-    import pyarrow
-    import pyarrow.parquet
-
-    counted(texts, tmp_path / "words")
-    expected = trained(training_words(str(tmp_path / "words")), tmp_path / "a")
-    items = [item for words in training_words(str(tmp_path / "words")).arrays() for item in words.items()]
-    halves = [(word, count // 2) for word, count in items if count > 1] + [
-        (word, count - count // 2) for word, count in reversed(items)
-    ]
-    (tmp_path / "foreign").mkdir()
-    for number, rows in enumerate((halves[:1000], halves[1000:])):
-        table = pyarrow.table(
-            {
-                "count": pyarrow.array([count for _, count in rows], pyarrow.int32()),
-                "pretoken": [word.decode() for word, _ in rows],
-            }
-        )
-        pyarrow.parquet.write_table(table, tmp_path / "foreign" / f"part-{number}.snappy.parquet")
-    foreign = str(tmp_path / "foreign")
-    assert trained(training_words(foreign), tmp_path / "b") == expected
-    frequent = trained(training_words(foreign, min_count=4), tmp_path / "c")
-    assert frequent == trained(training_words(str(tmp_path / "words"), min_count=4), tmp_path / "d")
-
-    one_line = [(word, count) for word, count in halves if b"\n" not in word and not word.endswith(b"\r")]
-    tsv = tmp_path / "words.tsv"
-    tsv.write_bytes(b"".join(b"%s\t%d\n" % item for item in one_line))
-    merge_words([str(tsv)], out=str(tmp_path / "merged"))
-    merged = [item for words in training_words(str(tmp_path / "merged")).arrays() for item in words.items()]
-    assert merged == [item for item in items if b"\n" not in item[0] and not item[0].endswith(b"\r")]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,21 @@
+"""Words that are counted in this process, and the files of a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.corpus import open_corpus
+from tokbench.distributed.engines.in_process import InProcessEngine
+from tokbench.workbench.count_words import CountWordsResult, count_words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def counted(paths: list[Path], out: Path, **options: Any) -> CountWordsResult:
+    options = {"engine": InProcessEngine(threads=1), "options": {}, **options}
+    return count_words(open_corpus(*paths), out=str(out), **options)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
