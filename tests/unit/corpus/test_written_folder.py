@@ -40,7 +40,7 @@ def test_files_of_a_folder_that_is_written_are_left_out(
 def test_a_folder_that_is_not_there_changes_nothing(folder: Path) -> None:
     corpus = open_corpus(folder)
     assert without_folder(corpus, folder / "new").files == corpus.files
-    assert without_folder(corpus, "s3://bucket/out").files == corpus.files
+    assert without_folder(corpus, "memory://bucket/out").files == corpus.files
 
 
 def test_nothing_else_to_read_is_told(folder: Path) -> None:

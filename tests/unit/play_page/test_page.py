@@ -106,7 +106,7 @@ def test_the_page_says_when_and_by_what_it_was_made(data: TokenizerData) -> None
     made = datetime(2026, 2, 3, tzinfo=UTC)
     page = play_page([(data, CHECK)], made=made)
     assert b"on 2026-02-03" in page
-    assert b"3,000 texts with 150,000 characters" in page
+    assert b"3,000 texts with 150,000 different characters" in page
     assert page == play_page([(data, CHECK)], made=made)
     assert b"@" not in re.sub(rb"@(media|script@)", b"", page)
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def within(folder: str | Path) -> Callable[[str | Path], bool]:
     """Tells of paths and URLs whether they are a folder, or below it, where links lead to.
 
-    >>> [within("s3://b/words")(name) for name in ("s3://b/words", "s3://b/words/a", "s3://b/words2", "words/a")]
-    [True, True, False, False]
+    >>> [within("memory://b/words")(name) for name in ("memory://b/words/a", "memory://b/words2", "words/a")]
+    [True, False, False]
     """
     place = place_of(folder)
     if place.local is None:
