@@ -30,9 +30,11 @@ class Ids {
 #endif
   }
 
+  bool has_room(std::size_t more) const { return capacity_ - size_ >= more; }
+
   // Room for `more` ids behind the last one; valid until the next call. commit() says how far it was used.
   Id* prepare(std::size_t more) {
-    if (capacity_ - size_ < more) grow(size_ + more);
+    if (!has_room(more)) grow(size_ + more);
     return data_.get() + size_;
   }
   void commit(const Id* end) { size_ = static_cast<std::size_t>(end - data_.get()); }
