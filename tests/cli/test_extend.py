@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.byte_level_documents import SPLITTING, with_parts
 from support.huggingface import added
 from support.lint import byte_level
 
@@ -159,3 +160,17 @@ def test_an_added_token_has_the_id_in_use_whatever_the_file_states(
     (tmp_path / "list.txt").write_text("257\n")
     run("prune", path, "--list", "list.txt", "--out", "smaller").good()
     assert tokbench.load(tmp_path / "smaller").encode("<fim> the") == [258, 32, 256, 101]
+
+
+def test_parts_of_characters_are_learned_where_the_file_splits_bytes(
+    run: Callable[..., Done], tmp_path: Path
+) -> None:
+    """Falcon's file takes the second byte of "ü" for a digit, as it looks like "¼": " fü" is 20 66 c3 and bc."""
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(with_parts(SPLITTING["falcon"], None))
+    (tmp_path / "text.txt").write_text(" fü fü fa")
+    done = run("extend", path, "text.txt", "--tokens", "2", "--out", "new", "--json").good()
+    assert [piece["bytes"] for piece in done.json["last_learned"]] == ["2066", "2066c3"]
+    (tmp_path / "words.txt").write_text("für\n")
+    done = run("extend", path, "--words", "words.txt", "--out", "other")
+    done.refused(2, r"the word 'für' is no pre-token: it is split into 'f\xc3', '\xbc', 'r'")

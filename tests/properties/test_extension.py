@@ -83,3 +83,17 @@ def test_bytes_without_a_token_are_in_no_word(kernel: Kernel) -> None:
         found = grow(vocabulary, counted, num_tokens=1, min_frequency=1, threads=1, progress=no_progress)
         assert found.tokens == ((96, 97, 6),)
         assert vocabulary.grown(found.tokens).cut(["abc"], threads=1).ids.tolist() == [255, 98]
+
+
+def test_words_that_are_no_whole_characters_are_cut_by_their_bytes(kernel: Kernel) -> None:
+    """As Falcon splits "fü" into 66 c3 and bc; 66 c3 occurs twice, and becomes 256."""
+    vocabulary = Vocabulary(tuple(bytes([value]) for value in range(256)), ())
+    words = ["f\udcc3", "é", "\udcbc", "\udcbcf\udcc3", "", "ab"]
+    counted = CountedPretokens(words, np.ones(len(words), np.int64))
+    with chosen(kernel.name):
+        found = grow(vocabulary, counted, num_tokens=1, min_frequency=1, threads=1, progress=no_progress)
+        assert found.tokens == ((0x66, 0xC3, 2),)
+        cut = vocabulary.grown(found.tokens).cut(words, threads=1)
+    assert cut.ids.tolist() == [256, 0xC3, 0xA9, 0xBC, 0xBC, 256, 97, 98]
+    assert cut.offsets.tolist() == [0, 1, 3, 4, 6, 6, 8]
+    assert counted.without(b"\xc3").words == ["\udcbc", "", "ab"]

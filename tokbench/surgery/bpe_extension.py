@@ -10,7 +10,7 @@ from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_json import check_no_pretoken, to_byte_level
 from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.contents import Contents
-from tokbench.surgery.counted_pretokens import CountedPretokens, count_pretokens, split_of
+from tokbench.surgery.counted_pretokens import CountedPretokens, count_pretokens, pretoken_bytes, split_of
 from tokbench.surgery.extended_document import added_outside, extended_document
 from tokbench.surgery.extended_tokenizer import extend_tokenizer
 from tokbench.surgery.extension_proofs import Coarser, check_texts
@@ -61,7 +61,7 @@ class BpeExtension:
     def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
         """Make each word one token, by as many merges as that needs."""
         pretokens = CountedPretokens.once(map(self._pretoken, words))
-        most = sum(len(word.encode()) for word in pretokens.words)
+        most = sum(len(pretoken_bytes(word)) for word in pretokens.words)
         self._grow(pretokens, most, min_frequency=1, max_token_length=None, threads=threads)
         cut = self._grown.cut(pretokens.words, threads=threads)
         sizes = (cut.offsets[1:] - cut.offsets[:-1]).tolist()
@@ -142,13 +142,13 @@ class BpeExtension:
         """A word as a pre-token. Raises `ConfigError` for one that is split."""
         pretokens = self._split(word)
         if len(pretokens) != 1:
-            parts = ", ".join(map(repr, pretokens)) or "nothing"
+            parts = ", ".join(repr(part).replace(r"\udc", r"\x") for part in pretokens) or "nothing"
             raise ConfigError(
                 f"the word {word!r} is no pre-token: it is split into {parts}, and merges never cross that",
                 hint="leave it out, or give its parts",
             )
         [pretoken] = pretokens
-        missing = set(self._vocabulary.missing_bytes).intersection(pretoken.encode())
+        missing = set(self._vocabulary.missing_bytes).intersection(pretoken_bytes(pretoken))
         if missing:
             raise ConfigError(
                 f"the word {word!r} has the byte {min(missing)}, for which there is no token",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.lint.reachability.steps import DocumentSteps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,13 +28,15 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
 
+_ESCAPED = "surrogateescape"
+
 
 @dataclass(frozen=True, slots=True)
 class CountedPretokens:
     """Distinct pre-tokens of a text.
 
     Attributes:
-        words: they.
+        words: they; a byte that is no whole character as its surrogate escape, since some files split bytes.
         counts: int64, how often each occurs.
         num_bytes: UTF-8 bytes of the text; None where that was not counted.
     """
@@ -59,8 +60,17 @@ class CountedPretokens:
         if not missing:
             return self
         unwanted = set(missing)
-        kept = [number for number, word in enumerate(self.words) if unwanted.isdisjoint(word.encode())]
+        kept = [number for number, word in enumerate(self.words) if unwanted.isdisjoint(pretoken_bytes(word))]
         return replace(self, words=[self.words[number] for number in kept], counts=self.counts[kept])
+
+
+def pretoken_bytes(word: str) -> bytes:
+    r"""The bytes of a pre-token, whole characters or not.
+
+    >>> pretoken_bytes("f\udcc3")
+    b'f\xc3'
+    """
+    return word.encode(errors=_ESCAPED)
 
 
 def count_pretokens(
@@ -137,13 +147,6 @@ def _library_split(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
         raise ConversionError("its file does not tell how text is split into bytes that merge")
 
     def split(text: str) -> list[str]:
-        return list(_whole_characters(map(from_byte_level, steps.pretokens(text))))
+        return [from_byte_level(part).decode(errors=_ESCAPED) for part in steps.pretokens(text)]
 
     return split
-
-
-def _whole_characters(parts: Iterable[bytes]) -> Iterator[str]:
-    """Those parts that are text: some files split bytes, and there merges make tokens of parts of characters."""
-    for part in parts:
-        with suppress(UnicodeDecodeError):
-            yield part.decode()

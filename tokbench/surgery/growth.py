@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,9 +12,10 @@ import numpy as np
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.core.progress import no_progress
 from tokbench.errors import SurgeryError
+from tokbench.surgery.counted_pretokens import pretoken_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.surgery.bpe_document import BpeDocument
     from tokbench.surgery.counted_pretokens import CountedPretokens
+
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
 class NewToken(NamedTuple):
@@ -36,6 +40,23 @@ class Cut(NamedTuple):
 
     ids: NDArray[np.uint32]
     offsets: NDArray[np.int64]
+
+    def with_parts(self, parts: Mapping[int, Sequence[int]]) -> Cut:
+        """It with the ids of some words that were empty.
+
+        Args:
+            parts: number of a word → its ids; numbers ascend.
+
+        >>> found = Cut(np.array([7, 8], np.uint32), np.array([0, 1, 1, 2])).with_parts({1: [5, 6]})
+        >>> found.ids.tolist(), found.offsets.tolist()
+        ([7, 5, 6, 8], [0, 1, 3, 4])
+        """
+        numbers, sizes = list(parts), [len(ids) for ids in parts.values()]
+        ids = np.array([id for part in parts.values() for id in part], np.uint32)
+        lengths = np.diff(self.offsets)
+        lengths[numbers] = sizes
+        places = np.repeat(self.offsets[numbers], sizes)
+        return Cut(np.insert(self.ids, places, ids), np.concatenate([[0], np.cumsum(lengths)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +99,15 @@ class Vocabulary:
 
     def cut(self, words: list[str], *, threads: int | None) -> Cut:
         """Words as its tokens, in which all bytes have one."""
-        return Cut(*self._encoder().encode_batch(words, threads or os.cpu_count() or 1))
+        encoder = self._encoder()
+        parts = {
+            number: encoder.encode_bytes(pretoken_bytes(word))
+            for number, word in enumerate(words)
+            if not word.isascii() and _ESCAPED_BYTE.search(word)
+        }
+        texts = ["" if number in parts else word for number, word in enumerate(words)] if parts else words
+        cut = Cut(*encoder.encode_batch(texts, threads or os.cpu_count() or 1))
+        return cut.with_parts(parts) if parts else cut
 
     @property
     def missing_bytes(self) -> bytes:

@@ -80,6 +80,9 @@ class Encoder(KernelEncoder, Protocol):
     def complete(self) -> None:
         """Make ready for much text, as it is by itself once there has been some."""
 
+    def encode_bytes(self, text: bytes) -> list[int]:
+        """The ids of one pre-token of any bytes, UTF-8 or not; without a pattern."""
+
     def encode_split(self, text: str, ends: list[int]) -> NDArray[np.uint32]:
         """The ids of a text that was split elsewhere; `ends` in bytes."""
 

@@ -130,6 +130,9 @@ class Encoder(EncodesOneByOne):
             ids.extend(self._encode_pretoken(pretoken))
         return ids
 
+    def encode_bytes(self, text: bytes) -> list[int]:
+        return list(self._merge(text))
+
     def encode_split(self, text: str, ends: list[int]) -> NDArray[np.uint32]:
         data = text.encode()
         if any(start >= end for start, end in pairwise([0, *ends])) or (ends or [0])[-1] != len(data):
