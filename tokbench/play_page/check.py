@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokbench.convert.proof_texts import corpus_texts, generated_texts
@@ -14,12 +15,16 @@ from tokbench.errors import PageError
 from tokbench.play_page.engine import PageEncoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokbench.play_page.tokenizer_data import TokenizerData
 
 _TEXTS_AT_ONCE = 256
 _CHARACTERS_A_TEXT = 2048
+_MOST_WIDE = 64
+"""Special tokens that are tried in wide letters."""
+
+_WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 _OTHERS_LEFT_OUT = 64
 """Of characters that nobody has been given, and of private ones, one of so many is tried."""
 
@@ -56,6 +61,7 @@ def check_page(data: TokenizerData, *, seed: int = 0) -> Check:
         *corpus_texts(),
         *generated_texts(sorted(tokenizer.info.special_tokens), seed=seed),
         *_every_character(),
+        *_wide(tokenizer.info.special_tokens),
     ]
     for start in range(0, len(texts), _TEXTS_AT_ONCE):
         _compare(texts[start : start + _TEXTS_AT_ONCE], data, encoder)
@@ -64,12 +70,22 @@ def check_page(data: TokenizerData, *, seed: int = 0) -> Check:
 
 def _compare(texts: Sequence[str], data: TokenizerData, encoder: PageEncoder) -> None:
     tokenizer = data.opened.tokenizer
-    special = [text for text in texts if any(map(text.__contains__, tokenizer.info.special_tokens))]
+    names = [*tokenizer.info.special_tokens, *_wide(tokenizer.info.special_tokens)]
+    special = [text for text in texts if any(map(text.__contains__, names))]
     for policy, under in ((SpecialPolicy.TEXT, texts), (SpecialPolicy.ENCODE, special)):
         wanted = tokenizer.encode_batch(under, special=policy)
         for number, ids in enumerate(encoder.encode_batch(under, special=policy.value)):
             if ids != list(wanted[number]):
                 raise _differs(data, under[number], policy, encoder)
+
+
+def _wide(names: Iterable[str]) -> list[str]:
+    """Texts that normal forms of compatibility turn into special tokens.
+
+    >>> _wide(["<s>"])
+    ['＜ｓ＞']
+    """
+    return [name.translate(_WIDE) for name in islice(names, _MOST_WIDE)]
 
 
 def _every_character() -> Iterator[str]:

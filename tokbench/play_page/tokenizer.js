@@ -58,13 +58,13 @@ class PageTokenizer {
   // The tokens of a text; `policy` says what the text of a special token becomes: "text", "encode" or "raise".
   encode(text, policy = "text") {
     const out = new Tokens();
-    for (const part of this.special.cut(text, policy)) this.encodePart(part, out);
+    for (const part of this.special.cut(text, policy)) this.encodePart(part, out, policy);
     return out;
   }
 
   // Appends the tokens of a part of a text, which may be a token itself.
-  encodePart({ text, token }, out) {
-    if (token === null) this.model.encode(text, out);
+  encodePart({ text, token }, out, policy = "text") {
+    if (token === null) this.model.encode(text, out, policy);
     else out.addSpecial(token[1], sizeOf(text));
   }
 

@@ -8,13 +8,15 @@ class UnigramDocumentModel {
     this.unknown = data.unknown;
     this.byteIds = data.bytes;
     this.byteOf = new Map((data.bytes ?? []).map((id, byte) => [id, String.fromCharCode(byte)]));
-    this.cutter = new UnigramCutter(data);
+    this.ordinary = new WordCutter(data, data.scores);
+    this.specialIds = new Set(data.special_scores.map(([id]) => id).filter((id) => id !== data.unknown));
+    this.withSpecials = null;  // made when it is asked for
+    this.data = data;
     this.table = data.charsmap === "" ? null : new ReplacementTable(data.charsmap);
     this.joins = new Uint8Array(0x110000);
     [data.joined.joining, data.joined.prepended, data.joined.controls].forEach((ranges, kind) => {
       for (let at = 0; at < ranges.length; at += 2) this.joins.fill(kind + 1, ranges[at], ranges[at + 1] + 1);
     });
-    this.words = new Map();
   }
 
   bytesOf(id) {
@@ -26,9 +28,23 @@ class UnigramDocumentModel {
     return this.pieces[id];
   }
 
-  // Appends the tokens of an ordinary text; each has the place of the characters that it was made of.
-  encode(text, out) {
-    const word = new PlacedWord();
+  // Appends the tokens of a text between special tokens, whose normal form may spell one: \uff1c becomes <. It is that
+  // token where these are found. Throws `SpecialTokenFound` under the policy "raise".
+  encode(text, out, policy = "text") {
+    if (policy !== "text" && this.specialIds.size > 0) {
+      this.withSpecials ??= new WordCutter(this.data, [...this.data.scores, ...this.data.special_scores]);
+      if (policy === "encode") return this.encodeBy(this.withSpecials, text, out);
+      const found = new Tokens();
+      this.encodeBy(this.withSpecials, text, found);
+      const at = found.ids.findIndex((id) => this.specialIds.has(id));
+      if (at >= 0) throw new SpecialTokenFound(this.pieces[found.ids[at]], out.reached + found.starts[at]);
+    }
+    this.encodeBy(this.ordinary, text, out);
+  }
+
+  // Appends the tokens of a text by a vocabulary; each has the place of the characters that it was made of.
+  encodeBy(cutter, text, out) {
+    const word = new PlacedWord(cutter);
     const base = out.reached;
     let place = base;
     for (const cluster of this.clusters(text)) {
@@ -88,7 +104,7 @@ class UnigramDocumentModel {
     if (word.text === "") return;
     out.beginWord(word.text);
     let start = 0;
-    for (const { id, size } of this.partsOf(word.text)) {
+    for (const { id, size } of word.cutter.partsOf(word.text)) {
       const [first, last] = [word.starts[start], word.stops[start + size - 1]];
       if (id !== null) out.addAt(id, first, last);
       else if (this.byteIds === null) out.addAt(this.unknown, first, last);
@@ -96,6 +112,20 @@ class UnigramDocumentModel {
       start += size;
     }
     word.clear();
+  }
+
+  steps(word, ids) {
+    const hasSpecial = ids.some((id) => this.specialIds.has(id));
+    return (hasSpecial ? this.withSpecials : this.ordinary).cutter.steps(word, ids, (id) => toBytes(this.pieces[id]));
+  }
+}
+
+// Cuts words into the pieces of one vocabulary, and remembers them.
+class WordCutter {
+  constructor(data, scores) {
+    this.unknown = data.unknown;
+    this.cutter = new UnigramCutter({ ...data, scores });
+    this.words = new Map();
   }
 
   // The pieces of a word; unknown characters side by side are one.
@@ -112,9 +142,5 @@ class UnigramDocumentModel {
     if (this.words.size >= WORDS_KEPT) this.words.clear();
     this.words.set(word, parts);
     return parts;
-  }
-
-  steps(word, ids) {
-    return this.cutter.steps(word, ids, (id) => toBytes(this.pieces[id]));
   }
 }

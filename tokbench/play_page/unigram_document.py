@@ -41,6 +41,7 @@ def unigram_document_data(tokenizer: UnigramDocument) -> dict[str, Any]:
         "model": "unigram_document",
         "pieces": pieces,
         "scores": list(map(list, described.pieces.values())),
+        "special_scores": list(map(list, described.special_pieces.values())),
         "unknown": described.unknown,
         "unknown_score": described.unknown_score,
         "reset": None,

@@ -102,7 +102,9 @@ class WordPieceModel {
 
 // A word as it is collected, and for each of its UTF-16 units the place of the character that it is from.
 class PlacedWord {
-  constructor() {
+  // `cutter` cuts it into tokens, of a model that has more than one.
+  constructor(cutter = null) {
+    this.cutter = cutter;
     this.clear();
   }
 

@@ -108,7 +108,12 @@ def test_each_word_is_cut_by_itself_with_a_space_in_front(engine: Engine, tokeni
 
 
 @given(
-    text=st.one_of(HARD_TEXTS, CLUSTERS, st.text("the cats</s><unk>123 á안", max_size=30)),
+    text=st.one_of(
+        HARD_TEXTS,
+        CLUSTERS,
+        st.text("the cats</s><unk>123 á안", max_size=30),
+        st.text("＜／s＞</s> a", max_size=12),
+    ),
     policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
 )
 def test_ids_are_those_of_the_library(
@@ -116,6 +121,16 @@ def test_ids_are_those_of_the_library(
 ) -> None:
     found = engine.call("encode", "mine", text, policy.value)["ids"]
     assert found == tokenizer.tokenizer.encode(text, special=policy)
+
+
+def test_a_normal_form_that_spells_a_special_token_is_one(engine: Engine, tokenizer: Opened) -> None:
+    """NFKC makes </s> of wide letters: to the library that is the piece, where special tokens are found."""
+    text = "a ＜／s＞ b"
+    for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+        ids = engine.call("encode", "mine", text, policy.value)["ids"]
+        assert ids == tokenizer.tokenizer.encode(text, special=policy)
+    error = engine.call("encode", "mine", text, "raise").get("error")
+    assert error == ("the text has the special token </s> at byte 2" if 1 in ids else None)
 
 
 @pytest.mark.parametrize(
