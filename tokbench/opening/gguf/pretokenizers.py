@@ -4,7 +4,8 @@ In llama.cpp a name selects a `LLAMA_VOCAB_PRE_TYPE_*`, for which the constructo
 (llama-vocab.cpp) has a list of regular expressions, `regex_exprs`; `unicode_regex_split` (unicode.cpp) applies
 them one after another, each to the parts that those before it left. What an expression matches is a part, and
 so is what stands between two matches; the last parts are the pre-tokens. A list of one expression that is a
-pattern of ours runs on our kernel. For gpt-4o llama.cpp has an approximation; here is the pattern itself.
+pattern of ours runs on our kernel. Where llama.cpp approximates the expression of the model's own tokenizer, as for
+gpt-4o, tekken and kimi-k2, here is the expression itself.
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from tokbench.opening.patterns import known_pattern
-
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 _PUNCTUATION = r"[\p{P}\$\+<=>\^~\|`]+"
 _THREE_DIGITS = "[0-9][0-9][0-9]"
+_DEEPSEEK_WORDS = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
 _WORDS_BETWEEN_SIGNS = r" ?[^(\s|.,!?…。，、।۔،)]+"
 
 
@@ -79,8 +79,37 @@ def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
             _llama3(r"\p{N}{1,3}"),
             whole=True,
         ),
-        named("gpt-4o", known_pattern("gpt4o")[1] or ""),
+        named("gpt-4o llama4 kanana2 talkie minimax-m2", _gpt4o()),
+        named("granite-embed-multi-97m", _gpt4o(), whole=True),
+        named("tekken", _gpt4o(digits=r"\p{N}", contractions=""), whole=True),
+        named("tiny_aya cohere2moe", r"\d{1,3}(?=(?:\d{3})*\b)", _gpt4o()),
+        named("kimi-k2", r"\p{Han}+|" + _gpt4o(other_than=r"&&[^\p{Han}]", behind_signs=r"[\r\n]*")),
+        named(
+            "youtu",
+            f"[{_ranges('AC00-D7A3 3131-318E')}]+"
+            f"|[{_ranges('FF01 2026 201C 201D 2018 2019 2014 FF1A FF1B FF0C 3001-303F FE30-FE4F')}]+"
+            f"|[{_ranges('3105-312F')}]+|[{_ranges('4E00-9FA5 3040-309F 30A0-30FF')}]+",
+            _gpt4o(digits=r"\p{N}"),
+            whole=True,
+        ),
+        named("superbpe", r"\p{N}+", r"(?=(\d{3})+(?!\d))"),
         named("dbrx smaug-bpe chatglm-bpe", _llama3(r"\p{N}{1,3}")),
+        named("jais-2", _llama3(r"\p{N}{1,3}", spaces=_halved_spaces())),
+        named("laguna", r"[^\n]+|[\n]+", _llama3(r"\p{N}")),
+        named(
+            "exaone-moe",
+            rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}"
+            r"| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+",
+        ),
+        named(
+            "chameleon",
+            "<sentinel:[0-9]+>",
+            "IMGIMG[A-I]{1,4}Z",
+            r"[\t\n]|    |  ",
+            r"\p{N}",
+            r"[\p{P}!-/:-@\[-`{-~]",
+            _GPT2,
+        ),
         named(
             "qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 hunyuan solar-open megrez grok-2",
             _llama3(r"\p{N}"),
@@ -123,14 +152,49 @@ def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
             "deepseek-v3 hunyuan-dense joyai-llm hy_v4",
             r"\p{N}{1,3}",
             f"[{_ranges('4E00-9FA5 3040-309F 30A0-30FF')}]+",
-            r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
-            rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_SPACES}",
+            rf"{_DEEPSEEK_WORDS}| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_SPACES}",
+        ),
+        named(
+            "spark2_5",
+            r"\p{N}{1,3}",
+            f"[{_ranges('4E00-9FA5 3040-309F 30A0-30FF')}]+",
+            rf"{_DEEPSEEK_WORDS}| ?[\p{{P}}\p{{S}}]+|[\r\n]|\s+(?!\S)|\s+",
+            r"\p{N}",
+        ),
+        named(
+            "afmoe",
+            r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))",
+            f"[{_ranges(_ASIAN)}]+",
+            rf"{_DEEPSEEK_WORDS}| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_SPACES}",
         ),
     )
 
 
-def _llama3(digits: str) -> str:
-    return rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}"
+def _llama3(digits: str, *, spaces: str = _SPACES) -> str:
+    return rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{spaces}"
+
+
+def _gpt4o(
+    *,
+    digits: str = r"\p{N}{1,3}",
+    contractions: str = f"{_CONTRACTIONS}?",
+    other_than: str = "",
+    behind_signs: str = r"[\r\n/]*",
+) -> str:
+    """The pattern of GPT-4o, or one that differs in what is given."""
+    upper = rf"[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}{other_than}]"
+    lower = rf"[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}{other_than}]"
+    words = (
+        rf"[^\r\n\p{{L}}\p{{N}}]?{letters}{contractions}"
+        for letters in (f"{upper}*{lower}+", f"{upper}+{lower}*")
+    )
+    return "|".join([*words, digits, rf" ?[^\s\p{{L}}\p{{N}}]+{behind_signs}", _SPACES])
+
+
+def _halved_spaces() -> str:
+    """Runs of white space by powers of two, the longest first."""
+    powers = "|".join(rf"\s{{{1 << power}}}(?!\S)" for power in range(9, 1, -1))
+    return rf"\s*[\r\n]+|{powers}|\s{{1,2}}(?!\S)|\s{{1}}"
 
 
 def _ranges(listed: str) -> str:
@@ -140,6 +204,10 @@ def _ranges(listed: str) -> str:
 
 
 _EAST_ASIAN = "0800-4E00 4E00-9FA5 AC00-D7FF"
+_ASIAN = (
+    "4E00-9FFF 3400-4DBF F900-FAFF 3040-309F 30A0-30FF FF65-FF9F 2F00-2FDF 0E40-0E7F 0E80-0EFF 1780-17FF "
+    "1000-109F AA60-AA7F A9E0-A9FF AC00-D7AF 1100-11FF"
+)
 _SIGNS = "21-2F 3A-7E 2018-201F 3000-3002 FF01-FF0F FF1A-FF5E"
 _CASED = (
     "41-5A 61-7A B5 C0-D6 D8-F6 F8-1BA 1BC-1BF 1C4-293 295-2AF 370-373 376 377 37B-37D 37F 386 388-38A "
