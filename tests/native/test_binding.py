@@ -154,6 +154,19 @@ def test_characters_without_a_mark_are_found_in_strings_of_every_width(
         module.unmarked([b"a"], marks, threads)
 
 
+@pytest.mark.parametrize("number", [31, 32, 33, 2000])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_as_many_characters_without_a_mark_as_there_are_are_found(
+    module: Any, number: int, threads: int
+) -> None:
+    """The first 32 are kept in a list, more of them as bits."""
+    marks = np.zeros(0x110000, np.uint8)
+    wanted = "".join(map(chr, range(0x100, 0x100 + number)))
+    texts = ["xy" + wanted[::-1][start::7] for start in range(7)] * 3
+    marks[[ord("x"), ord("y")]] = 1
+    assert module.unmarked(texts, marks, threads) == wanted
+
+
 def test_results_outlive_what_made_them(module: Any) -> None:
     encoder = new_encoder(module)
     ids, offsets = encoder.encode_batch(["abab"] * 1000, 2)
