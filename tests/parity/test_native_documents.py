@@ -223,6 +223,21 @@ def test_texts_that_nfc_changes_are_encoded_by_the_kernel(
 # --- letters at the end of a word ---------------------------------------------------------------
 
 
+def test_whole_words_are_looked_for_in_normal_forms_too(tmp_path: Path) -> None:
+    """A mark beside a token, which is a letter of a word to the library, is none to the kernel."""
+    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    size = len(made["model"]["vocab"])
+    words = [
+        added(text, size + number, special=False, normalized=True) | {"single_word": True}
+        for number, text in enumerate(("й", "е\u0308"))
+    ]
+    native, library = both(tmp_path, dump(made | {"added_tokens": words}))
+    assert isinstance(native, NativeDocument)
+    given_texts = ["и\u0306\u05b0", "и\u0306 ", "\u05b0и\u0306", "ё\u05b0", "е\u0308\u05b0", "е\u0308 й"]
+    assert_alike(native, library, given_texts)
+    assert native.encode("и\u0306 ")[0] == size
+
+
 def clip_like() -> bytes:
     ends = [f"{piece}</w>" for piece in BYTES]
     merges = [("t", "h"), ("th", "e</w>"), ("a", "b</w>"), ("1", "2</w>"), ("t", "he</w>"), ("h", "e</w>")]

@@ -93,9 +93,12 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         if covered and self._may_make_others and not normalization.leaves(text):
             covered = self._agreement.covers(normalization(text))  # it may hold others
         # The kernel knows of letters beyond ASCII only what split patterns need.
-        return covered and (
-            not self._single_words or text.isascii() or not any(map(text.__contains__, self._single_words))
-        )
+        return covered and (not self._single_words or text.isascii() or not self._may_have_single_words(text))
+
+    def _may_have_single_words(self, text: str) -> bool:
+        """Whether an added token that is found as a whole word is in a text, or in what it becomes."""
+        normal = self._plan.normalization(text)
+        return any(each in text or each in normal for each in self._single_words)
 
     def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
         """Whether all of some texts are covered, where nothing but their characters matters."""
@@ -118,8 +121,10 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return self._covers(text) and self._plan.normalization(text) == text
 
     @cached_property
-    def _single_words(self) -> tuple[str, ...]:
-        return tuple(token.text for token in self._plan.added if token.single_word)
+    def _single_words(self) -> frozenset[str]:
+        """The added tokens that are found as whole words, and what they become."""
+        words = [token.text for token in self._plan.added if token.single_word]
+        return frozenset([*words, *map(self._plan.normalization, words)])
 
     def _disputed(self, characters: set[str]) -> set[str]:
         """Those of some characters on which the kernel and the library may disagree, for whatever reason."""
