@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import TrainingRecord
 
 
+_NOTES = tuple(map(chr, (*range(0x1D15E, 0x1D165), *range(0x1D1BB, 0x1D1C1))))
+"""Musical notes, taken apart into heads and stems: a mark behind one comes to stand between, and the library says
+that the stem stood where the mark does."""
+
+
 class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
     """A tokenizer with its library's ids for every text, run on our kernel where the two agree.
 
@@ -87,7 +92,13 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
     @property
     def _kernel_spans(self) -> KernelSpans | None:
         use = self._ordinary_use
-        return None if use is None else KernelSpans(use.covers, self._places, self._placed_tokens)
+        if use is None:
+            return None
+
+        def covers(text: str) -> bool:
+            return not any(note in text for note in _NOTES) and use.covers(text)
+
+        return KernelSpans(covers, self._places, self._placed_tokens)
 
     def _places(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
         from tokbench.core.token_arrays import offsets_of
