@@ -64,7 +64,11 @@ class DaskEngine(ClosedOnExit):
         from distributed import Client, LocalCluster
 
         cluster = LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=workers,
+            threads_per_worker=1,
+            # It serves HTTP without a dashboard, too: on a port of its own, or a second cluster would warn.
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            silence_logs=logging.CRITICAL,
         )
         return cls(Client(cluster, set_as_default=False), cluster)
 
