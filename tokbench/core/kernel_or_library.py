@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from tokbench.core.base import BaseTokenizer, surrogate_error, surrogates_named, utf8
 from tokbench.core.encoded import Encoded
 from tokbench.core.special_tokens import check_policy
-from tokbench.core.tokens import Segmentation, SpecialPolicy
+from tokbench.core.tokens import Segmentation, Span, SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.tokens import Token
+
+    Places = tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 class KernelEncoder(Protocol):
@@ -116,6 +118,36 @@ class KernelSpans(NamedTuple):
     covers: Callable[[str], bool]
     encode_spans: Callable[..., EncodedSpans]
     segment: Callable[[str], Iterator[Token]]
+
+
+def spans_by_places(
+    covers: Callable[[str], bool],
+    place_batch: Callable[[list[str], int], Places],
+    *,
+    spans: Callable[[Sequence[str], Encoded, NDArray[np.int64], NDArray[np.int64]], EncodedSpans],
+    token: Callable[[int, Span], Token],
+) -> KernelSpans:
+    """The spans of a kernel that says where tokens begin and end as the library does.
+
+    Args:
+        covers: as in `KernelSpans`.
+        place_batch: texts and a number of threads → their ids, the starts and the stops, and how many each text has.
+        spans: texts, their ids, starts and stops → the tokens in arrays, each with a place of its own.
+        token: an id and a span → the token.
+    """
+
+    def encode_spans(texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        from tokbench.core.token_arrays import offsets_of
+
+        ids, starts, stops, counts = place_batch(list(texts), threads or os.cpu_count() or 1)
+        return spans(texts, Encoded(ids, offsets_of(counts)), starts, stops)
+
+    def segment(text: str) -> Iterator[Token]:
+        found = encode_spans([text], threads=1)
+        places = zip(found.encoded.ids.tolist(), found.starts.tolist(), found.stops.tolist(), strict=True)
+        return (token(id, Span(start, stop)) for id, start, stop in places)
+
+    return KernelSpans(covers, encode_spans, segment)
 
 
 class OnLibrary(Protocol):

@@ -13,6 +13,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.document_encoder import DocumentEncoder
+from tokbench.opening.found_tokens import WholeWords
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 if TYPE_CHECKING:
@@ -64,13 +65,15 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         if not text.isascii():
             text.encode()  # raises for lone surrogates
         self._missing -= len(text)
-        return self._missing <= 0 and (text.isascii() or self._agrees_on(text))
+        if self._missing > 0 or self._whole_words.may_be_beside_letters(text):
+            return False
+        return text.isascii() or self._agrees_on(text)
 
     def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
         """Whether all of some texts are covered, where nothing has to be found out of each."""
         if self._missing > 0 and sum(map(len, texts)) >= self._missing:
             self._missing = 0
-        if self._missing > 0 or self._single_words:
+        if self._missing > 0 or self._whole_words:
             return False
         normalization = self._description.spaces.normalization
         return not normalization or (
@@ -84,16 +87,14 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _agrees_on(self, text: str) -> bool:
         """Whether the kernel knows of the characters of a text what it has to, which it does of ASCII."""
-        if any(map(text.__contains__, self._single_words)):
-            return False
         normalization = self._description.spaces.normalization
         covered = not normalization or self._agreement.covers(text)
         return covered and (not normalization.is_normal_form or self._agreement.covers(normalization(text)))
 
     @cached_property
-    def _single_words(self) -> tuple[str, ...]:
-        """Added tokens that are whole words: of letters beyond ASCII the kernel knows only what split patterns need."""
-        return tuple(token.text for token in self._description.added if token.single_word)
+    def _whole_words(self) -> WholeWords:
+        described = self._description
+        return WholeWords(described.added, normalization=described.spaces.normalization)
 
     @cached_property
     def _agreement(self) -> UnicodeAgreement:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _LSTRIP, _RSTRIP, _SINGLE_WORD = 1, 2, 4
 
@@ -97,6 +98,35 @@ def found_tokens(
         )
     _check_apart(made, listed)
     return tuple(made)
+
+
+class WholeWords:
+    """The added tokens that are found only where no letter touches them.
+
+    Of letters beyond ASCII the kernel knows only what split patterns need: texts with both are for the library.
+
+    Args:
+        added: all added tokens of a document.
+        normalization: what the document does to a text.
+    """
+
+    def __init__(self, added: Iterable[FoundToken], *, normalization: Callable[[str], str]) -> None:
+        self._normalization = normalization
+        self._spellings = frozenset(
+            text for token in added if token.single_word for text in (token.content, token.text)
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._spellings)
+
+    def may_be_beside_letters(self, text: str) -> bool:
+        """Whether one may be in a text, or in what that becomes, with letters beyond ASCII beside it."""
+        if not self._spellings:
+            return False
+        normal = self._normalization(text)
+        if text.isascii() and normal.replace(SPACE, "").isascii():
+            return False
+        return any(each in text or each in normal for each in self._spellings)
 
 
 def _check_apart(made: Sequence[FoundToken], listed: Sequence[Mapping[str, Any]]) -> None:

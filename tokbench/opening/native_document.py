@@ -16,7 +16,7 @@ from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.document_encoder import DocumentEncoder
-from tokbench.opening.found_tokens import rows_of
+from tokbench.opening.found_tokens import WholeWords, rows_of
 from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
@@ -78,11 +78,10 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _tiled_tokens(self, text: str) -> Iterator[Token]:
         start = 0
-        pieces = self._laid_out.pieces
         for id in self._finds_no_specials.encode(text):
-            span = Span(start, start + len(pieces[id]))
-            start = span.stop
-            yield Token(id, pieces[id], span, self._kind(id, specials=False))
+            stop = start + len(self._laid_out.pieces[id])
+            yield self._ordinary_token(id, Span(start, stop))
+            start = stop
 
     # --- which texts it runs ------------------------------------------------------------------
 
@@ -92,17 +91,11 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         normalization = self._plan.normalization
         if covered and self._may_make_others and not normalization.leaves(text):
             covered = self._agreement.covers(normalization(text))  # it may hold others
-        # The kernel knows of letters beyond ASCII only what split patterns need.
-        return covered and (not self._single_words or text.isascii() or not self._may_have_single_words(text))
-
-    def _may_have_single_words(self, text: str) -> bool:
-        """Whether an added token that is found as a whole word is in a text, or in what it becomes."""
-        normal = self._plan.normalization(text)
-        return any(each in text or each in normal for each in self._single_words)
+        return covered and not self._whole_words.may_be_beside_letters(text)
 
     def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
         """Whether all of some texts are covered, where nothing but their characters matters."""
-        if self._single_words or not self._agreement.covers_all(texts, threads):
+        if self._whole_words or not self._agreement.covers_all(texts, threads):
             return False
         return not self._may_make_others or all(map(self._plan.normalization.leaves, texts))
 
@@ -121,10 +114,8 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return self._covers(text) and self._plan.normalization(text) == text
 
     @cached_property
-    def _single_words(self) -> frozenset[str]:
-        """The added tokens that are found as whole words, and what they become."""
-        words = [token.text for token in self._plan.added if token.single_word]
-        return frozenset([*words, *map(self._plan.normalization, words)])
+    def _whole_words(self) -> WholeWords:
+        return WholeWords(self._plan.added, normalization=self._plan.normalization)
 
     def _disputed(self, characters: set[str]) -> set[str]:
         """Those of some characters on which the kernel and the library may disagree, for whatever reason."""

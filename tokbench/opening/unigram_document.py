@@ -13,25 +13,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tokbench.core.encoded import Encoded
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
 from tokbench.core.special_tokens import WHITE_SPACE
-from tokbench.core.tokens import Span, SpecialPolicy, Token
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.native.kernel_choice import is_installed
 from tokbench.opening.document_encoder import DocumentEncoder
-from tokbench.opening.found_tokens import rows_of
+from tokbench.opening.found_tokens import WholeWords, rows_of
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 from tokbench.opening.unigram_description import LeftToLibraryError, unigram_description
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.native._unigram import DocumentEncoder as CompiledEncoder
     from tokbench.opening.unigram_description import UnigramDescription
 
@@ -99,9 +97,17 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         if self.left_because or (special is not SpecialPolicy.TEXT and not self._described.finds_specials):
             return None
         if special is SpecialPolicy.ENCODE:
-            return KernelUse(lambda text: self._covers(text, specials=True), self._encoder_of(specials=True))
+            return KernelUse(lambda text: self._covers(text, specials=True), self._finds_specials)
         covers = self._covers if special is SpecialPolicy.TEXT else self._covers_without_specials
-        return KernelUse(covers, self._encoder_of(specials=False))
+        return KernelUse(covers, self._finds_no_specials)
+
+    @cached_property
+    def _finds_no_specials(self) -> DocumentEncoder:
+        return self._encoder_of(specials=False)
+
+    @cached_property
+    def _finds_specials(self) -> DocumentEncoder:
+        return self._encoder_of(specials=True)
 
     def _encoder_of(self, *, specials: bool) -> DocumentEncoder:
         described = self._described
@@ -111,21 +117,12 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _kernel_spans(self) -> KernelSpans | None:
         if self.left_because or not self._described.knows_places:
             return None
-        return KernelSpans(self._covers_places, self._places, self._placed_tokens)
-
-    def _places(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
-        from tokbench.core.token_arrays import offsets_of
-
-        assert self.encoder is not None  # as the texts are covered
-        ids, starts, stops, counts = self.encoder.place_batch(list(texts), threads or os.cpu_count() or 1)
-        return self._owned(texts, Encoded(ids, offsets_of(counts)), starts, stops)
-
-    def _placed_tokens(self, text: str) -> Iterator[Token]:
-        found = self._places([text], threads=1)
-        pieces = self._laid_out.pieces
-        places = zip(found.encoded.ids.tolist(), found.starts.tolist(), found.stops.tolist(), strict=True)
-        for id, start, stop in places:
-            yield Token(id, pieces[id], Span(start, stop), self._kind(id, specials=False))
+        return spans_by_places(
+            self._covers_places,
+            lambda texts, threads: self.compiled_encoder(specials=False).place_batch(texts, threads),
+            spans=self._owned,
+            token=self._ordinary_token,
+        )
 
     # --- which texts it runs ------------------------------------------------------------------
 
@@ -135,7 +132,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             if self._missing > 0:
                 return False
         encoder = self._encoder_with_specials if specials else self.encoder
-        if encoder is None or (not text.isascii() and any(map(text.__contains__, self._single_words))):
+        if encoder is None or self._whole_words.may_be_beside_letters(text):
             return False
         normalization = self._described.normalization
         is_same_in_parts = normalization.leaves(text) and self._ends_alike
@@ -153,7 +150,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         """The same of a text without special tokens; of another one False, as the library says which it has."""
         if not self._covers(text, specials=True):
             return False
-        return self._special_bytes.keys().isdisjoint(self._encoder_of(specials=True).encode(text))
+        return self._special_bytes.keys().isdisjoint(self._finds_specials.encode(text))
 
     def _covers_places(self, text: str) -> bool:
         """Whether the kernel tells of a text where its tokens are."""
@@ -168,9 +165,8 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return not self._described.only_spaces or self._described.trims_ends
 
     @cached_property
-    def _single_words(self) -> tuple[str, ...]:
-        """Added tokens that are whole words: of letters beyond ASCII the kernel knows only what split patterns need."""
-        return tuple(token.text for token in self._described.added if token.single_word)
+    def _whole_words(self) -> WholeWords:
+        return WholeWords(self._described.added, normalization=self._described.normalization)
 
     def _covers_normal(self, text: str) -> bool:
         """The same of a text as the table is applied to it."""

@@ -34,6 +34,7 @@ METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first
 METASPACE_ALWAYS = METASPACE | {"prepend_scheme": "always"}
 DIGITS = {"type": "Digits", "individual_digits": True}
 LOWER = {"type": "Lowercase"}
+NFC = {"type": "NFC"}
 GEMMA_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 FRAGMENTS = [
@@ -212,7 +213,10 @@ def described(document: dict[str, Any]) -> CharacterBpe:
 
 @cache
 def opened(name: str) -> tuple[CharacterDocument, HuggingFaceTokenizer]:
-    document = DOCUMENTS[name]()
+    return pair_of(DOCUMENTS[name](), name=name)
+
+
+def pair_of(document: dict[str, Any], *, name: str) -> tuple[CharacterDocument, HuggingFaceTokenizer]:
     library = HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
     made = CharacterDocument(library, description=described(document))
     made._missing = 0  # short texts, too
@@ -233,6 +237,20 @@ def test_any_texts(name: str, given_texts: list[str]) -> None:
     spans, places = ours.encode_spans(given_texts), library.encode_spans(given_texts)
     assert spans.starts.tolist() == places.starts.tolist()
     assert spans.stops.tolist() == places.stops.tolist()
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "text"), [(NFC, "йи\u0306\u05b0"), (NFC, "йй\u05b0"), (LOWER, "ЙЙ\u05b0")]
+)
+def test_whole_words_are_looked_for_in_normal_forms_too(normalizer: dict[str, Any], text: str) -> None:
+    """A mark beside a token, which is a letter of a word to the library, is none to the kernel."""
+    document = changed(
+        normalizer={"type": "Sequence", "normalizers": [normalizer, PREPEND, REPLACE]},
+        added=[token("йй", 900, single_word=True, normalized=True)],
+    )
+    ours, library = pair_of(document, name="mine")
+    assert ours.encode(text) == library.encode(text)
+    assert ours.encode(text[:-1]) == library.encode(text[:-1]) == [900]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

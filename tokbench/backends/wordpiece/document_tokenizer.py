@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokbench.backends.wordpiece.agreement import BertAgreement
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
 from tokbench.backends.wordpiece.kernel import current_kernel
-from tokbench.core.encoded import Encoded
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
-from tokbench.core.tokens import Span, SpecialPolicy, Token
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tokbench.backends.wordpiece.kernel import WordCounter
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
-
-
-_NOTES = tuple(map(chr, (*range(0x1D15E, 0x1D165), *range(0x1D1BB, 0x1D1C1))))
-"""Musical notes, taken apart into heads and stems: a mark behind one comes to stand between, and the library says
-that the stem stood where the mark does."""
 
 
 class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
@@ -94,26 +85,9 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
         use = self._ordinary_use
         if use is None:
             return None
-
-        def covers(text: str) -> bool:
-            return not any(note in text for note in _NOTES) and use.covers(text)
-
-        return KernelSpans(covers, self._places, self._placed_tokens)
-
-    def _places(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
-        from tokbench.core.token_arrays import offsets_of
-
-        ids, starts, stops, counts = self._kernel_encoder.place_batch(
-            list(texts), threads or os.cpu_count() or 1
+        return spans_by_places(
+            use.covers, self._kernel_encoder.place_batch, spans=self._owned, token=self._ordinary_token
         )
-        return self._owned(texts, Encoded(ids, offsets_of(counts)), starts, stops)
-
-    def _placed_tokens(self, text: str) -> Iterator[Token]:
-        found = self._places([text], threads=1)
-        pieces = self._laid_out.pieces
-        places = zip(found.encoded.ids.tolist(), found.starts.tolist(), found.stops.tolist(), strict=True)
-        for id, start, stop in places:
-            yield Token(id, pieces[id], Span(start, stop), self._kind(id, specials=False))
 
     def count_tokens(self, counter: WordCounter, *, threads: int) -> int:
         """How many tokens the words of a finished counter become."""

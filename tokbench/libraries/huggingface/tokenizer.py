@@ -22,7 +22,7 @@ from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.special_tokens import check_policy
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable
-from tokbench.core.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import ModelInput, Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, ConversionError, SpecialTokenError, TextError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.libraries.huggingface import tokenizer_json as reading
@@ -309,12 +309,15 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         data, places, ids = text.encode(), byte_offsets(text), encoding.ids
         ranges = [(places[start], places[stop]) for start, stop in encoding.offsets]
         kinds = [self._kind(id, specials=specials) for id in ids]
-        entries = self._laid_out.pieces
+        known = self._laid_out.pieces
         pieces = [
-            None if kind is TokenKind.UNKNOWN else entries[id] for id, kind in zip(ids, kinds, strict=True)
+            None if kind is TokenKind.UNKNOWN else known[id] for id, kind in zip(ids, kinds, strict=True)
         ]
         for id, span, kind in zip(ids, own_spans(data, ranges, pieces), kinds, strict=True):
-            yield Token(id, entries[id], span, kind)
+            yield Token(id, known[id], span, kind)
+
+    def _ordinary_token(self, id: int, span: Span) -> Token:
+        return Token(id, self._laid_out.pieces[id], span, self._kind(id, specials=False))
 
     def _kind(self, id: int, *, specials: bool) -> TokenKind:
         if specials and id in self._special_bytes:

@@ -51,14 +51,14 @@ def found_segmentations(answer: bytes) -> list[tuple[list[Found], float]]:
 
 
 def own_spans(
-    found: Sequence[Found], data: bytes, *, entries: Sequence[bytes], kinds: Sequence[TokenKind]
+    found: Sequence[Found], data: bytes, *, surfaces: Sequence[bytes], kinds: Sequence[TokenKind]
 ) -> Iterator[Span]:
     """The place of each token in a text, each byte of a byte fallback with its own.
 
     Args:
         found: the tokens as the library says.
         data: the text.
-        entries: the bytes of each id.
+        surfaces: the bytes of each id.
         kinds: the kind of each id.
     """
     position = 0
@@ -68,9 +68,9 @@ def own_spans(
             yield Span(start, stop)
             position += 1
             continue
-        size = _character_length(entries[id][0])
+        size = _character_length(surfaces[id][0])
         character = found[position : position + size]
-        yield from _byte_spans(character, b"".join(entries[each.id] for each in character), data)
+        yield from _byte_spans(character, b"".join(surfaces[each.id] for each in character), data)
         position += size
 
 

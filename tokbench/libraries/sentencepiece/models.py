@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.base import utf8
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token
 from tokbench.errors import ConfigError, ModelFormatError
@@ -19,12 +18,11 @@ from tokbench.libraries.sentencepiece.sampling import bpe_dropout, sampled_index
 from tokbench.libraries.sentencepiece.tokenizer import MODEL_NAME, SentencePieceTokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.documents import TextIdentity
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.manifest import Manifest
 
@@ -146,22 +144,15 @@ class UnigramTokenizer(KernelModel):
     def _kernel_spans(self) -> KernelSpans | None:
         if self.info.kernel != "native":
             return None
-        return KernelSpans(self._late_encoder.covers, self._places, self._placed_tokens)
-
-    def _places(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
-        from tokbench.core.encoded import Encoded
-        from tokbench.core.token_arrays import offsets_of
-
-        ids, starts, stops, counts = self._late_encoder.place_batch(
-            list(texts), threads or os.cpu_count() or 1
+        return spans_by_places(
+            self._late_encoder.covers,
+            self._late_encoder.place_batch,
+            spans=self._span_finder.placed,
+            token=self._token,
         )
-        return self._span_finder.placed(texts, Encoded(ids, offsets_of(counts)), starts, stops)
 
-    def _placed_tokens(self, text: str) -> Iterator[Token]:
-        found = self._places([text], threads=1)
-        places = zip(found.encoded.ids.tolist(), found.starts.tolist(), found.stops.tolist(), strict=True)
-        for id, start, stop in places:
-            yield Token(id, self._entries[id], Span(start, stop), self._kinds[id])
+    def _token(self, id: int, span: Span) -> Token:
+        return Token(id, self._surfaces[id], span, self._kinds[id])
 
     def n_best(self, text: str, *, n: int) -> list[ScoredSegmentation]:
         """The `n` most probable segmentations, the best first; fewer where there are fewer.

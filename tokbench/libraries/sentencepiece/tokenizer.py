@@ -116,7 +116,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         self._processor = _processor(proto, path=path)
         self._kinds = [_KINDS[piece.type] for piece in model.pieces]
         surface = model.trainer["unk_surface"]
-        self._entries = [piece_bytes(piece, unk_surface=surface) for piece in model.pieces]
+        self._surfaces = [piece_bytes(piece, unk_surface=surface) for piece in model.pieces]
         self._strippable = {
             id
             for id, piece in enumerate(model.pieces)
@@ -186,9 +186,9 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     def _tokens(self, found: Sequence[Found], data: bytes) -> Iterator[Token]:
         """Tokens from what the library found, each byte of a byte fallback with its own place."""
-        spans = own_spans(found, data, entries=self._entries, kinds=self._kinds)
+        spans = own_spans(found, data, surfaces=self._surfaces, kinds=self._kinds)
         for (id, _, _), span in zip(found, spans, strict=True):
-            yield Token(id, self._entries[id], span, self._kinds[id])
+            yield Token(id, self._surfaces[id], span, self._kinds[id])
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
@@ -294,7 +294,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     def ordinary_bytes(self, id: int) -> bytes | None:
         """The bytes a token stands for: ▁ is a space, the unknown piece is what decoding shows for it."""
-        return self._entries[id]
+        return self._surfaces[id]
 
     def token_id(self, piece: bytes) -> int | None:
         """The id of a token, or None; special tokens are found by the bytes of their text.
@@ -317,9 +317,9 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
     def _ids(self) -> dict[bytes, int]:
         found_in_text = (TokenKind.NORMAL, TokenKind.SPECIAL)
         first_wanted = sorted(
-            range(len(self._entries)), key=lambda each: (self._kinds[each] not in found_in_text, each)
+            range(len(self._surfaces)), key=lambda each: (self._kinds[each] not in found_in_text, each)
         )
-        ids = {self._entries[id]: id for id in reversed(first_wanted)}
+        ids = {self._surfaces[id]: id for id in reversed(first_wanted)}
         return ids | {text: id for id, text in self._special_bytes.items()}
 
     @cached_property
