@@ -71,7 +71,8 @@ class Kernel:
         new_encoder: pieces as bytes, uint32 ids of them, and keyword arguments prefix, unknown, max_characters_per_word
             and the fields of `BertRules` → an encoder. Raises ValueError for pieces that cannot be.
         normal_words: a text and the fields of `BertRules` → its words, each character normalised by itself.
-        is_movable: a code point → whether the character stays under strip_accents, which may put it elsewhere.
+        is_movable: a code point → whether the character stays under strip_accents, which may put it, or a part of it,
+            elsewhere.
         new_counter: keyword arguments special_tokens, settled (a 1 for each of 0x110000 code points that is to be
             normalised by the kernel), max_characters_per_word, threads, seed and the fields of `BertRules`.
         train: a finished counter and the keyword arguments of `reference.train`, seed and progress → all pieces.

@@ -24,14 +24,19 @@ def library_words(
 
 @cache
 def is_movable(code_point: int) -> bool:
-    """Whether a character stays under strip_accents, and marks around it may change places with it.
+    """Whether a character, or a part of it, stays under strip_accents, and marks around may change places with that.
 
-    >>> is_movable(0x302E), is_movable(0x301), is_movable(ord("a"))
-    (True, False, False)
+    A musical note is taken apart: a mark behind it comes to stand between, and the library says that what follows
+    stood where the mark does.
+
+    >>> is_movable(0x302E), is_movable(0x1D15E), is_movable(0x301), is_movable(ord("a"))
+    (True, True, False, False)
     """
     strip = _normalizer(False, False, True, False).normalize_str  # noqa: FBT003
-    stripped = strip(chr(code_point))
-    return any(strip(f"{mover}{chr(code_point)}{mover}") != f"{mover}{stripped}{mover}" for mover in _MOVERS)
+    kept = strip(chr(code_point))
+    return any(
+        strip(f"{mover}{part}{mover}") != f"{mover}{part}{mover}" for part in kept for mover in _MOVERS
+    )
 
 
 @cache

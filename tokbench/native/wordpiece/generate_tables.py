@@ -22,7 +22,7 @@ TRAITS = {
     "Mark": "left out by strip_accents",
     "Accented": "something else under strip_accents, by a table or as a Hangul syllable",
     "Cased": "something else under lowercase, by a table",
-    "Movable": "stays under strip_accents, which may put it elsewhere",
+    "Movable": "stays under strip_accents, which may put it, or a part of it, elsewhere",
 }
 HANGUL = range(0xAC00, 0xD7A4)
 MOVERS = "\u302e\U0001d165"
@@ -72,7 +72,11 @@ def ask() -> Tables:
             "Mark": not stripped,
             "Accented": stripped not in ("", one),
             "Cased": lowered != one,
-            "Movable": any(strip.normalize_str(f"{m}{one}{m}") != f"{m}{stripped}{m}" for m in MOVERS),
+            "Movable": any(
+                strip.normalize_str(f"{mover}{part}{mover}") != f"{mover}{part}{mover}"
+                for part in stripped
+                for mover in MOVERS
+            ),
         }
         tables.traits[code_point] = sum(holds[name] << bit for bit, name in enumerate(TRAITS))
         if holds["Accented"] and code_point not in HANGUL:
