@@ -233,6 +233,15 @@ def test_texts_with_added_tokens_are_covered(flags: frozenset[str]) -> None:
     assert (ours._kernel_spans is not None) and ours._covers_places("text <a> 日本")
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_long_text_is_not_cut_within_a_line_end(shape: str) -> None:
+    """Threads take 128 thousand characters each, cut in front of white space."""
+    ours, library = (opened(SHAPES[shape](), engine=engine) for engine in ("auto", "library"))
+    placed, defined = (each.encode_spans(["ab\r\n" * 40_000], threads=2) for each in (ours, library))
+    assert placed.starts.tolist() == defined.starts.tolist()
+    assert placed.stops.tolist() == defined.stops.tolist()
+
+
 SCORES = st.one_of(st.sampled_from([-1.0, -2.0, -3.0, -0.5, 0.0, 2.0]), st.floats(-20, 5))
 
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "encoding/added_tokens.hpp"
 #include "encoding/encoder.hpp"
 #include "merger.hpp"
 #include "normalization/certain_cuts.hpp"
@@ -200,10 +201,6 @@ class CharacterBpeFamily {
     while (start > 0 && end - start < 4 && is_continuation(text[start])) --start;
     const CodePoint found = code_point_at(text.data() + start, text.data() + end);
     return found.length == end - start ? found : CodePoint{CodePoint::kNoCharacter, 1};
-  }
-
-  static bool is_ascii_word(std::uint32_t unit) {
-    return (unit >= '0' && unit <= '9') || ((unit | 0x20) >= 'a' && (unit | 0x20) <= 'z');
   }
 
   static constexpr std::size_t kMostAdded = 3;  // ids of the space that is put in front or behind

@@ -26,6 +26,11 @@ struct AddedToken {
   bool single_word;  // is left alone where an ASCII letter, digit or underscore touches it
 };
 
+// Behind such a character texts are cut in front of a space, where no added token reaches over that.
+inline constexpr bool is_ascii_word(std::uint32_t unit) {
+  return (unit >= '0' && unit <= '9') || ((unit | 0x20) >= 'a' && (unit | 0x20) <= 'z');
+}
+
 // The tokens that are looked for together.
 class AddedTokenSet {
  public:

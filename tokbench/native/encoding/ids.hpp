@@ -39,12 +39,6 @@ class Ids {
   }
   void commit(const Id* end) { size_ = static_cast<std::size_t>(end - data_.get()); }
 
-  void append(std::span<const Id> ids) {
-    Id* const out = prepare(ids.size());
-    if (!ids.empty()) std::memcpy(out, ids.data(), ids.size_bytes());
-    size_ += ids.size();
-  }
-
   void clear() { size_ = 0; }
   std::size_t size() const { return size_; }
   std::span<const Id> view() const { return {data_.get(), size_}; }

@@ -1,8 +1,7 @@
 // What NFC asks of characters: the class that orders marks, what a character is made of, and what two become.
 #pragma once
 
-#include <bit>
-#include <memory>
+#include <iterator>
 #include <vector>
 
 #include "canonical_tables.hpp"
@@ -46,14 +45,6 @@ class CanonicalCharacters {
   // Whether a character can become one with another that stands before it.
   bool is_second_part(std::uint32_t c) const { return traits_[c].is_second_part; }
 
-  // Calls use(whole) for each character of which one is the second part; syllables aside.
-  template <class Use>
-  void for_each_whole_with(std::uint32_t second, const Use& use) const {
-    for (const CanonicalParts& each : kComposed) {
-      if (each.second == second) use(each.whole);
-    }
-  }
-
   // Calls use(part) for each character that a character is made of in the end, or for itself.
   template <class Use>
   void decompose(std::uint32_t c, const Use& use) const {
@@ -84,7 +75,8 @@ class CanonicalCharacters {
     bool is_taken_apart = false;
     bool is_second_part = false;
   };
-  static constexpr unsigned kTableBits = 12;  // of twice as many entries as there are, or more
+  static constexpr unsigned kTableBits = 13;
+  static_assert(2 * (std::size(kComposed) + std::size(kTakenApart)) <= std::size_t{1} << kTableBits, "a full table has no end");
   using Table = std::vector<const CanonicalParts*>;
 
   CanonicalCharacters() : blocks_((kNone >> 6) + 1, 0), moving_(1, 0) {

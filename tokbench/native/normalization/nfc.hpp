@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "canonical_characters.hpp"

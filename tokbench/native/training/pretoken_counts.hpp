@@ -48,10 +48,13 @@ class PretokenCounts {
     partitions_[part]->table.add(entry);
   }
 
-  // Fetches what add() of this pre-token is going to look at.
-  void prefetch(Bytes pretoken) const {
+  // Fetches what add() with the same arguments is going to look at, unless a table is being filled by others.
+  void prefetch(Bytes pretoken, std::size_t first, std::size_t last) const {
     const std::uint64_t hash = partitions_[0]->table.entry_of(pretoken, 0).hash;
-    partitions_[part_of(hash)]->table.prefetch(hash);
+    const std::size_t part = part_of(hash);
+    if (part < first || part >= last) return;
+    const std::unique_lock lock(partitions_[part]->mutex, std::try_to_lock);
+    if (lock) partitions_[part]->table.prefetch(hash);
   }
 
   // Forgets everything, and gives the memory back.

@@ -32,7 +32,7 @@ void add_arrays(C& counter, const InputArray<std::uint8_t>& data, const InputArr
   check_arrays(bytes, places, times);
   for_each_word(
       bytes, places, times, [&](Bytes word, std::int64_t count) { counter.add_counted(word, count, first, last); },
-      [&](Bytes word) { counter.counts().prefetch(word); });
+      [&](Bytes word) { counter.counts().prefetch(word, first, last); });
 }
 
 // What every counter offers.

@@ -1,7 +1,7 @@
 // Counted words in bulk: the bytes of all, where each begins and ends, and how often each occurs.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <span>
 #include <stdexcept>
 #include <string>

@@ -54,15 +54,16 @@ class DocumentUnigram {
 
   SplitWords split_words() const { return words_of(WordCut::AtWhiteSpace); }
 
-  // In front of white space; where added tokens are found, of a space behind a letter or digit.
+  // In front of white space; where added tokens are found, of a space behind a letter or digit. A line end of two is one
+  // character to the library, which tells its place.
   std::size_t first_safe_cut(const Text& text, std::size_t from) const { return first_safe_cut(text, from, {}); }
   std::size_t first_safe_cut(const Text& text, std::size_t from, Reading reading) const {
     const bool has_tokens = !reading.is_normalized && !found_first_->empty();
     if (has_tokens && reaches_spaces_) return text.size;
     const auto among = [&](const auto* units) {
       for (std::size_t cut = from; cut < text.size; ++cut) {
-        const bool is_white = units[cut] == ' ' || (units[cut] == '\n' && !has_tokens);
-        if (is_white && (!has_tokens || (cut > 0 && is_ascii_word(units[cut - 1])))) return cut;
+        const std::uint32_t before = cut > 0 ? units[cut - 1] : 0;
+        if (has_tokens ? units[cut] == ' ' && is_ascii_word(before) : units[cut] == ' ' || (units[cut] == '\n' && before != '\r')) return cut;
       }
       return text.size;
     };
@@ -94,10 +95,6 @@ class DocumentUnigram {
   }
 
  private:
-  static bool is_ascii_word(std::uint32_t unit) {
-    return (unit >= '0' && unit <= '9') || ((unit | 0x20) >= 'a' && (unit | 0x20) <= 'z');
-  }
-
   // Gives an output more room than for an id a byte.
   template <class Worker, class Output>
   struct Roomy {

@@ -20,11 +20,12 @@
 namespace tokbench {
 
 // A word in its normal form, and where each byte of it is from, as the library says it.
-struct PlacedText : NormalizedText {
+struct PlacedText {
   // A character, in bytes from the beginning of the word.
   struct Place {
     std::int64_t start, stop;
   };
+  std::vector<Byte> bytes;
   std::vector<Place> places;
 };
 
@@ -36,7 +37,7 @@ class DocumentForm {
   // `joining` has one for each of 0x110000 code points. Where words are what stands between spaces, other white space is to be
   // `Unknown`, and ▁ as well. `added` are the tokens that are found in normalised text. Throws std::invalid_argument for a table
   // that does not keep words apart, and for added tokens with white space, or where words stand between spaces.
-  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, AddedTokenSet added = AddedTokenSet({}))
+  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, AddedTokenSet added)
       : map_(std::move(map)), joining_(std::move(joining)), only_spaces_(only_spaces), added_(std::move(added)) {
     for (const AddedToken& token : added_.tokens()) {
       if (only_spaces || has_white({reinterpret_cast<const Byte*>(token.text.data()), token.text.size()})) {
@@ -229,7 +230,7 @@ class DocumentForm {
   static void give_removed(PlacedText& normal, PlacedText::Place place, bool& is_inserted) {
     if (!is_inserted) return;
     std::size_t at = normal.bytes.size() - 1;
-    while (is_continuation(normal.bytes[at])) --at;
+    while (at > 0 && is_continuation(normal.bytes[at])) --at;  // a table may make what is no UTF-8
     for (; at < normal.bytes.size(); ++at) normal.places[at] = place;
     is_inserted = false;
   }

@@ -123,8 +123,10 @@ class SentencePiecePlacing {
     for (const std::size_t size = normal_.bytes.size(); first < size;) {
       const std::size_t before = first;
       texts_.clear();
-      for (; first < size && texts_.size() < kAtOnce; first = behind_word(first)) {
-        texts_.add(Bytes(normal_.bytes).subspan(first, behind_word(first) - first));
+      while (first < size && texts_.size() < kAtOnce) {
+        const std::size_t behind = behind_word(first);
+        texts_.add(Bytes(normal_.bytes).subspan(first, behind - first));
+        first = behind;
       }
       texts_.walk();
       place_walked(sum, before);

@@ -4,6 +4,7 @@
 // probabilities multiply. "word," and "word." share the segment "word", and training sees it once.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 
 #include "codes.hpp"

@@ -217,7 +217,6 @@ def test_trained_models(name: str, kernel: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
-@pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
 @pytest.mark.parametrize("name", TRAINED)
 @given(given_texts=st.lists(any_text, max_size=4))
 def test_places(name: str, given_texts: list[str]) -> None:
@@ -239,6 +238,7 @@ def opened(name: str, engine: str) -> Any:
     return made
 
 
+@pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
 @pytest.mark.parametrize("name", CUTS)
 def test_where_texts_are_cut(name: str) -> None:
     assert new_encoder(trained(name), "native").cut == CUTS[name]
