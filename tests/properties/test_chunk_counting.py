@@ -99,8 +99,10 @@ def test_documents(*, number: int, texts: list[str]) -> None:
     assert words.count(texts, threads=1, progress=no_progress) == _segments(words, expected)
 
 
-@given(texts=TEXTS, lowercase=st.booleans())
-def test_a_wordpiece_by_its_kernel(*, texts: list[str], lowercase: bool) -> None:
+@given(texts=TEXTS, lowercase=st.booleans(), is_listed=st.booleans())
+def test_a_wordpiece_by_its_kernel(*, texts: list[str], lowercase: bool, is_listed: bool) -> None:
+    """Where its unknown token is none of the added ones, a text that spells it is words, and a training's kernel
+    would take it out."""
     options = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None}
     normalizer = {"type": "BertNormalizer", "lowercase": lowercase, **options}
     vocab = {"[UNK]": 0, "a": 1}
@@ -111,11 +113,12 @@ def test_a_wordpiece_by_its_kernel(*, texts: list[str], lowercase: bool) -> None
         "vocab": vocab,
     }
     model["max_input_chars_per_word"] = 3
-    tokens = {"added_tokens": [added("<x>", 2)]}
+    tokens = {"added_tokens": [added("<x>", 2), *([added("[UNK]", 0)] if is_listed else [])]}
     words = MatchedWords(
         document(model, normalizer=normalizer, pre_tokenizer={"type": "BertPreTokenizer"}, **tokens)
     )
-    assert words._kernel_counting() is not None
+    assert (words._kernel_counting() is not None) == is_listed
+    texts = [*texts, "a [UNK] a"]
     expected = Counter(word for text in texts for word in words.of_text(text) if len(word) <= 3)
     assert words.count(texts, threads=1, progress=no_progress) == expected
 

@@ -36,14 +36,14 @@ class Toy(BaseTokenizer):
     ) -> None:
         self._pieces = [piece.encode() if isinstance(piece, str) else piece for piece in pieces]
         self._otherwise = otherwise
-        self._entries = [b"", *self._pieces]
+        self._tokens = [b"", *self._pieces]
         if otherwise == "bytes":
-            self._entries += [bytes([byte]) for byte in range(256)]
+            self._tokens += [bytes([byte]) for byte in range(256)]
         super().__init__(
             TokenizerInfo(
                 name=name,
                 backend="toy",
-                vocab_size=len(self._entries),
+                vocab_size=len(self._tokens),
                 special_tokens={UNKNOWN: 0},
                 lossless=otherwise == "bytes",
                 kernel="python",
@@ -73,7 +73,7 @@ class Toy(BaseTokenizer):
         return Token(id, self.token_bytes(id), Span(start, start + size), kind)
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        return self._entries[id]
+        return self._tokens[id]
 
     def token_id(self, piece: bytes) -> int | None:
         return 1 + self._pieces.index(piece) if piece in self._pieces else None

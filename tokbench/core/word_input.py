@@ -25,8 +25,8 @@ MOST_STEPS = 1 << 31
 STEP_UNITS = 8
 _HEADER_UNITS = 3
 _SHORT_BYTES = 100
-_COUNTS_TOLD = 64
-"""The largest --min-count that an error proposes."""
+COUNTS_TOLD = 64
+"""The largest --min-count that an error proposes; kCountsTold of `native/unigram_training/segments.hpp`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +169,15 @@ class _Taken:
         import numpy as np
 
         self._room = room
-        self._by_count = np.zeros(_COUNTS_TOLD + 1)
+        self._by_count = np.zeros(COUNTS_TOLD + 1)
         """By their counts; all of larger counts together."""
 
     def add(self, arrays: WordArrays) -> None:
         import numpy as np
 
         costs = self._room.cost_of(np.diff(arrays.offsets))
-        counts = np.minimum(arrays.counts, _COUNTS_TOLD)
-        self._by_count += np.bincount(counts, weights=costs, minlength=_COUNTS_TOLD + 1)
+        counts = np.minimum(arrays.counts, COUNTS_TOLD)
+        self._by_count += np.bincount(counts, weights=costs, minlength=COUNTS_TOLD + 1)
 
     @property
     def is_too_much(self) -> bool:
@@ -186,22 +186,32 @@ class _Taken:
     def check(self, given_as: str | None = "") -> None:
         """Raise `TrainingError` where it is too much."""
         if self.is_too_much:
-            raise too_much(self._by_count, room=self._room, hint=given_as)
+            room = self._room
+            raise too_much(
+                self._by_count,
+                most=room.most,
+                told=room.told(float(self._by_count.sum())),
+                hint=given_as,
+                more=room.more,
+            )
 
 
-def too_much(costs: NDArray[np.float64], *, room: Room, hint: str | None) -> TrainingError:
+def too_much(
+    costs: NDArray[np.float64], *, most: int, told: str, hint: str | None, more: str = ""
+) -> TrainingError:
     """The error of words that take more than there is room for.
 
     Args:
-        costs: of words that occur 0, 1, 2, … times; the last of those that occur 64 times or more.
-        room: what there is.
+        costs: of words that occur 0, 1, 2, … times; the last of those that occur `COUNTS_TOLD` times or more.
+        most: below which they must be together.
+        told: what is wrong.
         hint: where a --min-count is named, how it is given; None where it cannot be.
+        more: what the hint says besides.
     """
-    told = room.told(float(costs.sum()))
     if hint is None:
         return TrainingError(told, hint="train on less text")
-    fitting = [k for k in range(2, _COUNTS_TOLD + 1) if costs[k:].sum() < room.most]
-    few = f"{hint}--min-count {fitting[0]}" if fitting else f"a --min-count above {_COUNTS_TOLD}"
+    fitting = [k for k in range(2, COUNTS_TOLD + 1) if costs[k:].sum() < most]
+    few = f"{hint}--min-count {fitting[0]}" if fitting else f"a --min-count above {COUNTS_TOLD}"
     return TrainingError(
-        told, hint=f"{few} leaves out the rarest words, and is the smallest that works{room.more}"
+        told, hint=f"{few} leaves out the rarest words, and is the smallest that works{more}"
     )

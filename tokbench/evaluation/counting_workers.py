@@ -19,7 +19,7 @@ from tokbench.evaluation.fidelity import all_kept, fidelity_of
 from tokbench.evaluation.losses import CAUSES, error_count
 from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER
 from tokbench.metrics.kernel import current_kernel
-from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, position_of
+from tokbench.metrics.tally import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, position_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.kernel import Measurer
     from tokbench.metrics.vocabulary import Vocabulary
 
-_OTHERS = (*FIDELITY, *ENTRIES)
+_OTHERS = (*FIDELITY, *TOKEN_COUNTS)
 _IDENTIFIERS = [column for column, name in enumerate(COUNTS) if name.startswith("identifier")]
 
 
@@ -243,13 +243,13 @@ class CountingWorker:
         counter.documents += len(batch.documents)
         counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
         _blame_unknown(fidelity.counts, rows[:, COUNTS.index("unknown_tokens")])
-        others = np.hstack([fidelity.counts, self._entries(batch.spans.encoded)])
+        others = np.hstack([fidelity.counts, self._token_counts(batch.spans.encoded)])
         counter.others += others.sum(axis=0)
         one_each = np.ones((len(batch.documents), 1), dtype=np.int64)
         return Counted(np.hstack([rows, others, one_each]), num_bytes, fidelity.failures)
 
-    def _entries(self, encoded: Encoded) -> NDArray[np.int64]:
-        """int64[D, len(ENTRIES)]."""
+    def _token_counts(self, encoded: Encoded) -> NDArray[np.int64]:
+        """int64[D, len(TOKEN_COUNTS)]."""
         columns = []
         for is_such in (self._vocabulary.lone_bytes, self._vocabulary.incomplete):
             positions = np.flatnonzero(is_such[encoded.ids])

@@ -29,13 +29,13 @@ FIDELITY = (
 )
 """What is counted of decoding, by document, by line or by character."""
 
-ENTRIES = (
+TOKEN_COUNTS = (
     "lone_byte_tokens",  # token occurrences whose token is one byte of a character of several
     "incomplete_tokens",  # token occurrences whose token is not whole characters
 )
 """What is counted of token occurrences by what their token is."""
 
-DOCUMENT_COUNTS = (*COUNTS, *FIDELITY, *ENTRIES, "documents")
+DOCUMENT_COUNTS = (*COUNTS, *FIDELITY, *TOKEN_COUNTS, "documents")
 """What is kept of each document; an index is a column of `Evaluation.document_counts`."""
 
 _PLACES = {name: position for position, name in enumerate((*DOCUMENT_COUNTS, "empty_documents"))}

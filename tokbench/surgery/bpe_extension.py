@@ -75,7 +75,7 @@ class BpeExtension:
         """Count pre-tokens."""
         self._counted = count_pretokens(
             self.opened.tokenizer, self.document, corpus, threads=threads, progress=progress
-        ).without(self._vocabulary.missing_bytes)
+        ).without(self._missing)
         return self._counted.num_bytes
 
     def learn(
@@ -138,6 +138,10 @@ class BpeExtension:
     def _split(self) -> Any:
         return split_of(self.opened.tokenizer, self.document)
 
+    @cached_property
+    def _missing(self) -> frozenset[int]:
+        return frozenset(self._vocabulary.missing_bytes)
+
     def _pretoken(self, word: str) -> str:
         """A word as a pre-token. Raises `ConfigError` for one that is split."""
         pretokens = self._split(word)
@@ -148,7 +152,7 @@ class BpeExtension:
                 hint="leave it out, or give its parts",
             )
         [pretoken] = pretokens
-        missing = set(self._vocabulary.missing_bytes).intersection(pretoken_bytes(pretoken))
+        missing = self._missing.intersection(pretoken_bytes(pretoken))
         if missing:
             raise ConfigError(
                 f"the word {word!r} has the byte {min(missing)}, for which there is no token",

@@ -61,7 +61,7 @@ class CharacterExtension(PieceExtension):
         return MergedPieces(self._texts, by_pair({pair: rank for rank, pair in enumerate(self._pairs)}))
 
     @property
-    def entries(self) -> Sequence[Any]:
+    def deciding(self) -> Sequence[Any]:
         """Pieces with their scores, or merges."""
         return self._pairs if self.model is None else self.model.pieces
 

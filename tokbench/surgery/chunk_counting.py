@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.unigram.kernel import current_kernel
-from tokbench.core.counting import batches, limits_told
+from tokbench.core.counting import batches, count_texts, limits_told
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.charsmap import rules_of
 from tokbench.formats.sentencepiece.model import SPACE, iter_user_defined
@@ -66,7 +66,7 @@ def count_by_chunks(
     for batch in batches(texts, progress=progress, phase="counting"):
         parts = (part for text in batch for part in parts_of(text))
         with limits_told():
-            counter.add_texts([_taken_apart(part, firsts, lines) for part in parts])
+            count_texts(counter, [_taken_apart(part, firsts, lines) for part in parts])
     with limits_told():
         counter.finish()
         data, offsets, counts = counter.arrays()

@@ -51,16 +51,15 @@ class CountedPretokens:
         distinct = list(dict.fromkeys(words))
         return cls(distinct, np.ones(len(distinct), np.int64))
 
-    def without(self, missing: bytes) -> CountedPretokens:
+    def without(self, missing: frozenset[int]) -> CountedPretokens:
         """Those that have none of some bytes.
 
-        >>> CountedPretokens.once(["ab", "b"]).without(b"a").words
+        >>> CountedPretokens.once(["ab", "b"]).without(frozenset(b"a")).words
         ['b']
         """
         if not missing:
             return self
-        unwanted = set(missing)
-        kept = [number for number, word in enumerate(self.words) if unwanted.isdisjoint(pretoken_bytes(word))]
+        kept = [number for number, word in enumerate(self.words) if missing.isdisjoint(pretoken_bytes(word))]
         return replace(self, words=[self.words[number] for number in kept], counts=self.counts[kept])
 
 

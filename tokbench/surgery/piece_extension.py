@@ -61,8 +61,8 @@ class PieceExtension:
         raise NotImplementedError
 
     @property
-    def entries(self) -> Sequence[Any]:
-        """All that decides of its segmentations, new entries behind old ones."""
+    def deciding(self) -> Sequence[Any]:
+        """All that decides of its segmentations, what is new behind what is old."""
         raise NotImplementedError
 
     def words_of(self, line: str) -> list[str]:
@@ -229,7 +229,7 @@ class PieceExtension:
     def _check_content(self, content: Content) -> None:
         """That old pieces are as they were, and that each new one is what its own text is cut into."""
         larger = type(self)(self.opened, content)
-        if self.entries != larger.entries[: len(self.entries)]:
+        if self.deciding != larger.deciding[: len(self.deciding)]:
             raise wrong("an old piece would have another score, or other merges")
         pieces = larger.new_pieces()
         for piece in self._new:

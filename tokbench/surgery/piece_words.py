@@ -13,6 +13,7 @@ from tokbench.backends.unigram.rules import IN_NO_PIECE, PieceRules, segments_of
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
 from tokbench.backends.wordpiece.words import NormalWordCounting
+from tokbench.core.counting import batches
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
@@ -64,7 +65,11 @@ class PieceWords:
             )
         else:
             words = Counter(
-                word for text in texts for part in self.parts(text) for word in self._words_of(part)
+                word
+                for batch in batches(texts, progress=progress)
+                for text in batch
+                for part in self.parts(text)
+                for word in self._words_of(part)
             )
         del words[SPACE]  # it teaches nothing, and is at the ends of texts, which chunks do not tell
         if not self.space_behind:
@@ -214,17 +219,21 @@ class MatchedWords:
             counter = counting.new_counter(threads=threads or os.cpu_count() or 1, seed=0)
             counting.count(counter, texts, progress=progress)
             return Counter(dict(counter.items()))
-        words = Counter(word for text in texts for word in self.of_text(text))
+        told = batches(texts, progress=progress)
+        words = Counter(word for batch in told for text in batch for word in self.of_text(text))
         return Counter({word: number for word, number in words.items() if len(word) <= self.longest})
 
     def _kernel_counting(self) -> NormalWordCounting | None:
         """How the kernel counts; None where its words are others."""
+        added, unknown = _added(self._document), self._document["model"]["unk_token"]
+        if unknown not in added:  # a training takes it out of texts all the same
+            return None
         try:
             described = wordpiece_description(self._document)
             return NormalWordCounting(
                 WordPieceConfig(
-                    special_tokens=tuple(_added(self._document)),
-                    unknown_token=self._document["model"]["unk_token"],
+                    special_tokens=tuple(added),
+                    unknown_token=unknown,
                     max_characters_per_word=self.longest,
                     **asdict(described.rules),
                 )

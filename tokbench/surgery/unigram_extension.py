@@ -63,7 +63,7 @@ class UnigramExtension(PieceExtension):
         return ScoredGrowing({text: scored.scores[id] for id, text in scored.texts.items()})
 
     @property
-    def entries(self) -> Sequence[Any]:
+    def deciding(self) -> Sequence[Any]:
         """Pieces with their scores."""
         return self.document["model"]["vocab"] if self.model is None else self.model.pieces
 

@@ -57,7 +57,7 @@ class WordPieceExtension(PieceExtension):
         return MatchedGrowing(self.matched.texts.values(), prefix=self.matched.prefix)
 
     @property
-    def entries(self) -> Sequence[Any]:
+    def deciding(self) -> Sequence[Any]:
         """Pieces in the order of their ids."""
         return sorted(self.matched.texts.items())
 
@@ -127,7 +127,7 @@ class WordPieceExtension(PieceExtension):
         return tuple(known)
 
     def _check_no_word(self, texts: Sequence[str]) -> None:
-        """Refuse added tokens that words could begin with: here they become entries of the vocabulary."""
+        """Refuse added tokens that words could begin with: here they become tokens of the vocabulary."""
         for text in texts:
             if self.words.of_text(text) == [text]:
                 raise SurgeryError(

@@ -80,7 +80,7 @@ def test_every_token_is_in_the_histogram_the_uses_and_the_kinds(found: Report, t
     assert weighted + found.lengths[-1] * 16 <= evaluation.num_bytes
 
 
-def test_the_most_and_the_least_used_entries(found: Report, tokenizer: Tokenizer) -> None:
+def test_the_most_and_the_least_used_tokens(found: Report, tokenizer: Tokenizer) -> None:
     frequencies = found.evaluated.evaluation.frequencies
     counts = sorted((count for count in frequencies.tolist() if count), reverse=True)
     assert [use.count for use in found.most_used] == counts[:20]
@@ -93,7 +93,7 @@ def test_the_most_and_the_least_used_entries(found: Report, tokenizer: Tokenizer
     assert (found.deciles[0], found.deciles[-1]) == (counts[-1], counts[0])
 
 
-def test_few_used_entries_are_not_told_twice(tmp_path: Path) -> None:
+def test_few_used_tokens_are_not_told_twice(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("abba\n" * 3)
     found = report(open_corpus(tmp_path), tokenizer=Toy("a", "b", "c", "\n"), times=False)
     assert [(use.piece, use.count) for use in found.most_used] == [(b"a", 6), (b"b", 6), (b"\n", 3)]
@@ -192,11 +192,11 @@ def test_every_group_has_a_share_of_the_lines(corpus: Corpus, tokenizer: Tokeniz
         ("\x00", "controls and unassigned"),
     ],
 )
-def test_entries_have_a_kind(text: str, kind: str) -> None:
+def test_tokens_have_a_kind(text: str, kind: str) -> None:
     assert kind_of(text) == kind
 
 
-def test_entries_are_counted_by_kind() -> None:
+def test_tokens_are_counted_by_kind() -> None:
     vocabulary = vocabulary_from([b"a", b"b", b"\xc3", b"<s>", None], special_ids=[3])
     found = vocabulary_usage_of(vocabulary, np.array([5, 0, 2, 0, 0]))
     assert [(one.kind, one.tokens, one.used, one.occurrences) for one in found] == [

@@ -27,7 +27,7 @@ from tokbench.metrics.distribution import (
 from tokbench.metrics.fairness import gini, premiums
 from tokbench.metrics.metric import ratio
 from tokbench.metrics.robustness import edit_distance, rewritings, with_typos
-from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, pooled, position_of
+from tokbench.metrics.tally import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, pooled, position_of
 from tokbench.metrics.vocabulary import vocabulary_from, vocabulary_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def test_what_was_not_kept_is_none() -> None:
 
 
 def test_the_counts_of_every_ratio_are_counted() -> None:
-    known = {*COUNTS, *FIDELITY, *ENTRIES, "documents", "empty_documents"}
+    known = {*COUNTS, *FIDELITY, *TOKEN_COUNTS, "documents", "empty_documents"}
     for metric in METRICS.values():
         assert {*metric.numerator, *metric.denominator} <= known
         assert (metric.compute is None) == bool(metric.numerator)

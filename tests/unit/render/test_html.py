@@ -278,7 +278,7 @@ def test_the_viewer_has_every_token(comparison: Comparison, samples: tuple[Sampl
         for sample, row in zip(samples, rows_of(document, number), strict=True):
             tokens = [(look[0], start, stop) for look, start, stop in row if look[0] != UNCOVERED]
             assert tokens == [(token.id, *token.span) for token in sample.segmentations[number].tokens]
-        for id, (pieces, times, rank) in document["tokenizers"][number]["entries"].items():
+        for id, (pieces, times, rank) in document["tokenizers"][number]["tokens"].items():
             assert bytes.fromhex(pieces) == one.candidate.tokenizer.token_bytes(int(id))
             assert times == frequencies[int(id)]
             assert rank == 1 + np.count_nonzero(frequencies > times)

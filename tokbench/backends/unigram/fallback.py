@@ -13,13 +13,11 @@ from tokbench.core.base import utf8
 from tokbench.core.counting_fallback import PythonWords
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.word_input import COUNTS_TOLD
 from tokbench.formats.sentencepiece.model import SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-
-_COUNTS_TOLD = 64
 
 
 class WordCounter(PythonWords):
@@ -151,9 +149,9 @@ def training_text(
     known = alphabet(characters, coverage=coverage, required="".join(map(chr, required)))
     unknown = dict.fromkeys(map(ord, {*characters} - known), "\0")  # in no piece
     segments = segments_of(_translated(words, unknown), of_pieces)
-    codes = [0] * (_COUNTS_TOLD + 1)
+    codes = [0] * (COUNTS_TOLD + 1)
     for segment, count in segments.items():
-        codes[min(count, _COUNTS_TOLD)] += len(segment) + 1
+        codes[min(count, COUNTS_TOLD)] += len(segment) + 1
     if sum(codes) >= most_codes:
         return TrainingText(Counter(), frozenset(known), characters.total(), of_pieces, codes)
     return TrainingText(segments, frozenset(known), characters.total(), of_pieces)

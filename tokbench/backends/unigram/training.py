@@ -21,7 +21,7 @@ from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import known_bytes
 from tokbench.core.training import refuse_one_text
-from tokbench.core.word_input import Room, add_words, too_much, with_words
+from tokbench.core.word_input import add_words, too_much, with_words
 from tokbench.errors import TrainingError
 from tokbench.libraries.sentencepiece.trained import trained_tokenizer
 from tokbench.libraries.sentencepiece.training import too_large, too_small
@@ -122,7 +122,9 @@ def _learned(
     text = _training_text(kernel, counter, config, options)
     if len(text.too_many):
         hint = "`tokbench count-words` with " if documents is not None else ""
-        raise too_much(np.array(text.too_many, np.float64), room=_room(), hint=hint)
+        codes = np.array(text.too_many, np.float64)
+        times = f"{codes.sum() / MOST_CODES:.1f} times the characters that can be learned from"
+        raise too_much(codes, most=MOST_CODES, told=f"the distinct words have {times}", hint=hint)
     if text.is_blank:
         raise TrainingError(
             "there is no text to train on", hint="name files with text, or leave out --special-token"
@@ -235,17 +237,6 @@ def _training_text(kernel: Kernel, counter: Any, config: UnigramConfig, options:
             required=[ord(character) for character in options.required_chars],
             most_codes=MOST_CODES,
         )
-
-
-def _room() -> Room:
-    """For how many characters of segments the kernel has numbers."""
-    return Room(
-        MOST_CODES,
-        lambda sizes: sizes + 1,
-        lambda codes: (
-            f"the distinct words have {codes / MOST_CODES:.1f} times the characters that can be learned from"
-        ),
-    )
 
 
 # --- the pieces -------------------------------------------------------------------------------

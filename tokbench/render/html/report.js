@@ -59,11 +59,11 @@
 
   // The tokens of one tokenizer in one line, with what is told of them.
   function tokensOf(number, row) {
-    const { looks, entries } = tokenizers[number];
+    const { looks, tokens } = tokenizers[number];
     const found = [];
     for (let at = 0; at < row.length; at += 3) {
       const [id, kind, absent, runs] = looks[row[at]];
-      found.push({ number, id, kind, absent, runs, start: row[at + 1], stop: row[at + 2], entry: entries[id] });
+      found.push({ number, id, kind, absent, runs, start: row[at + 1], stop: row[at + 2], facts: tokens[id] });
     }
     return found;
   }
@@ -153,7 +153,7 @@
   function facts(token) {
     const place = `at ${token.start} to ${token.stop}`;
     if (token.id === UNCOVERED) return [KINDS.uncovered, place];
-    const [bytes, times, rank] = token.entry;
+    const [bytes, times, rank] = token.facts;
     const often = times
       ? `rank ${rank.toLocaleString("en")} by frequency (${times.toLocaleString("en")} in the text)`
       : "not in the text that was evaluated";

@@ -44,7 +44,7 @@ def samples_document(comparison: Comparison, samples: Sequence[Sample]) -> dict[
         samples: the lines.
 
     Returns:
-        `tokenizers`, each with its `looks` and its `entries` (id → bytes in hexadecimal, occurrences in the
+        `tokenizers`, each with its `looks` and its `tokens` (id → bytes in hexadecimal, occurrences in the
         text, rank by them); `samples`, each with a row of tokens for each tokenizer; and `first`, the sample
         that is shown at the beginning.
     """
@@ -115,7 +115,7 @@ class _Viewer:
             "name": visible(self._evaluated.name),
             "about": visible(f"{info.backend}, {info.vocab_size:,} tokens"),
             "is_baseline": info.backend in BASELINES,
-            "entries": {
+            "tokens": {
                 str(id): [_hexadecimal(self._pieces[id]), int(frequencies[id]), ranks[id]] for id in ids
             },
             "looks": list(self._looks),
