@@ -139,8 +139,8 @@ class BpeExtension:
         return split_of(self.opened.tokenizer, self.document)
 
     @cached_property
-    def _missing(self) -> frozenset[int]:
-        return frozenset(self._vocabulary.missing_bytes)
+    def _missing(self) -> bytes:
+        return self._vocabulary.missing_bytes
 
     def _pretoken(self, word: str) -> str:
         """A word as a pre-token. Raises `ConfigError` for one that is split."""
@@ -152,7 +152,7 @@ class BpeExtension:
                 hint="leave it out, or give its parts",
             )
         [pretoken] = pretokens
-        missing = self._missing.intersection(pretoken_bytes(pretoken))
+        missing = set(self._missing).intersection(pretoken_bytes(pretoken))
         if missing:
             raise ConfigError(
                 f"the word {word!r} has the byte {min(missing)}, for which there is no token",

@@ -51,15 +51,16 @@ class CountedPretokens:
         distinct = list(dict.fromkeys(words))
         return cls(distinct, np.ones(len(distinct), np.int64))
 
-    def without(self, missing: frozenset[int]) -> CountedPretokens:
+    def without(self, missing: bytes) -> CountedPretokens:
         """Those that have none of some bytes.
 
-        >>> CountedPretokens.once(["ab", "b"]).without(frozenset(b"a")).words
+        >>> CountedPretokens.once(["ab", "b"]).without(b"a").words
         ['b']
         """
         if not missing:
             return self
-        kept = [number for number, word in enumerate(self.words) if missing.isdisjoint(pretoken_bytes(word))]
+        lacks = frozenset(missing).isdisjoint
+        kept = [number for number, word in enumerate(self.words) if lacks(pretoken_bytes(word))]
         return replace(self, words=[self.words[number] for number in kept], counts=self.counts[kept])
 
 
