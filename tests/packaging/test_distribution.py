@@ -24,6 +24,7 @@ PARTS = ("*.j2", "*.css", "*.html", "*.js", "*.tcss")
 MODULES = (
     "_bpe",
     "_character_bpe",
+    "_corpus",
     "_metrics",
     "_unigram",
     "_unigram_training",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from hashlib import blake2b, sha256
 from heapq import heappush, heappushpop
-from operator import mul
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 from tokbench.core.documents import LineIdentity, TextIdentity
+from tokbench.corpus.line_kernel import current_line_kernel
 from tokbench.errors import TextError
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ _SAMPLE_LINES = 4096
 _LINE_DIGITS = 10
 _SHORTEST_BYTES = 20
 """Of shorter lines ("}", "return None") any two texts have some in common."""
-
-_SPACE, _BEYOND_ASCII = 0x20, 0x80
 
 _TOLD = 16
 """Lines of a sample that tell a share."""
@@ -47,9 +44,10 @@ class Fingerprint:
         num_bytes: UTF-8 bytes counted so far.
     """
 
-    __slots__ = ("_sample", "_sum", "documents", "num_bytes")
+    __slots__ = ("_hash_lines", "_sample", "_sum", "documents", "num_bytes")
 
     def __init__(self) -> None:
+        self._hash_lines = current_line_kernel().line_documents
         self._sum = 0
         self._sample = Smallest(_SAMPLE_DOCUMENTS)
         self.documents = 0
@@ -70,6 +68,21 @@ class Fingerprint:
             num_bytes += len(block)
         if num_bytes:
             self._add(digest.digest(), num_bytes)
+
+    def update_lines(self, text: bytes) -> None:
+        r"""Count each line of a text in UTF-8 as a document, but for blank ones.
+
+        >>> lines = Fingerprint()
+        >>> lines.update_lines(b"one\r\n \ntwo")
+        >>> lines.documents, lines.num_bytes
+        (2, 6)
+        """
+        number, num_bytes, total, smallest = self._hash_lines(text, self._sample.largest, _SAMPLE_DOCUMENTS)
+        self._sum = (self._sum + int.from_bytes(total, "big")) % _MODULUS
+        for value in smallest:
+            self._sample.add(value)
+        self.documents += number
+        self.num_bytes += num_bytes
 
     def watch(self, documents: Iterable[str]) -> Iterator[str]:
         """The documents unchanged, each counted as it goes by.
@@ -148,13 +161,20 @@ def _utf8(text: str) -> bytes:
         ) from None
 
 
-def is_blank(line: bytes) -> bool:
-    """Whether a line is empty or all white space, as `str.isspace` has it where lines become documents.
+def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    r"""The same text in pieces that end behind a line, but for the last.
 
-    >>> is_blank("\u3000".encode()), is_blank(b" x")
-    (True, False)
+    >>> list(whole_lines([b"on", b"e\ntwo\nth", b"ree"]))
+    [b'one\ntwo\n', b'three']
     """
-    return not line or line.decode().isspace()
+    rest: list[bytes] = []
+    for block in blocks:
+        if end := block.rfind(b"\n") + 1:
+            yield b"".join([*rest, block[:end]])
+            rest.clear()
+        rest.append(block[end:])
+    if last := b"".join(rest):
+        yield last
 
 
 class Lines:
@@ -171,15 +191,25 @@ class Lines:
     True
     """
 
-    __slots__ = ("_number", "_sample", "_size", "_sum", "_weighted")
+    __slots__ = ("_number", "_sample", "_size", "_sum", "_sum_lines", "_weighted")
 
     def __init__(self) -> None:
+        self._sum_lines = current_line_kernel().line_sums
         self._number = self._size = self._sum = self._weighted = 0
         self._sample = Smallest(_SAMPLE_LINES)
 
-    def update(self, text: str) -> None:
-        """Count the lines of one document."""
-        self._add(text.encode())
+    def update(self, text: str | bytes) -> None:
+        """Count the lines of a text; bytes are UTF-8."""
+        # What is sampled has the smallest sums: few lines have to be hashed.
+        number, size, total, weighted, sampled = self._sum_lines(
+            text.encode() if isinstance(text, str) else text, self._sample.largest >> 8, _SHORTEST_BYTES
+        )
+        self._number += number
+        self._size += size
+        self._sum += total
+        self._weighted += weighted
+        for checksum, line in sampled:
+            self._sample.add(checksum << 8 | blake2b(line, digest_size=1).digest()[0])
 
     def join(self, other: LineIdentity) -> None:
         """Count lines that were counted elsewhere."""
@@ -191,34 +221,15 @@ class Lines:
         for value in other.sample:
             self._sample.add(int(value, 16))
 
-    def _add(self, data: bytes) -> None:
-        lines = [
-            line
-            for line in map(bytes.strip, data.split(b"\n"))
-            if line and (_SPACE < line[0] < _BEYOND_ASCII or not is_blank(line))
-        ]
-        sums, sizes = [*map(crc32, lines)], [*map(len, lines)]
-        self._number += len(lines)
-        self._size += sum(sizes)
-        self._sum += sum(sums)
-        self._weighted += sum(map(mul, sums, sizes))
-        # What is sampled has the smallest sums: few lines have to be hashed.
-        largest = self._sample.largest >> 8
-        for position in [position for position, checksum in enumerate(sums) if checksum <= largest]:
-            if sizes[position] >= _SHORTEST_BYTES:
-                self._sample.add(sums[position] << 8 | blake2b(lines[position], digest_size=1).digest()[0])
-
     def watch_blocks(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """The blocks of one document in UTF-8, cut anywhere, unchanged; its lines are counted as they go by."""
-        rest: list[bytes] = []
-        for block in blocks:
-            whole, end, begun = block.rpartition(b"\n")
-            if end:
-                self._add(b"".join([*rest, whole]))
-                rest.clear()
-            rest.append(begun)
-            yield block
-        self._add(b"".join(rest))
+        """The same bytes in pieces that end behind a line, but for the last; its lines are counted as they go by.
+
+        Args:
+            blocks: one document in UTF-8, cut anywhere.
+        """
+        for text in whole_lines(blocks):
+            self.update(text)
+            yield text
 
     def identity(self) -> LineIdentity:
         """The sums and the sample of what was counted so far."""

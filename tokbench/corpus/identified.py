@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
 from queue import Queue
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.documents import GroupedDocuments
 from tokbench.core.progress import files_read, known_bytes
 from tokbench.corpus.bytes import BLOCK_BYTES
-from tokbench.corpus.fingerprint import Fingerprint, Lines, is_blank
+from tokbench.corpus.fingerprint import Fingerprint, Lines, whole_lines
 from tokbench.corpus.paths import unreadable
 from tokbench.errors import ConfigError
 
@@ -123,12 +122,12 @@ class _Notes:
     def add_source(self, blocks: Iterable[bytes], documents: str) -> None:
         """Note the documents of a source; where its bytes are not UTF-8, there is no identity."""
         try:
-            watched = self._lines.watch_blocks(blocks)
             if documents == "file":
-                self._fingerprint.update_blocks(watched)
+                self._fingerprint.update_blocks(self._lines.watch_blocks(blocks))
             else:
-                for line in _lines_of(watched):
-                    self._fingerprint.update(line)
+                for lines in whole_lines(blocks):
+                    self._lines.update(lines)
+                    self._fingerprint.update_lines(lines)
         except Exception:  # what it is, the reader finds out: this thread must go on to take blocks
             self._is_whole = False
 
@@ -136,19 +135,6 @@ class _Notes:
         if not self._is_whole:
             return None
         return replace(self._fingerprint.identity(), lines=self._lines.identity())
-
-
-def _lines_of(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines that are documents: without their ends, blank ones left out."""
-    rest: list[bytes] = []
-    for block in chain(blocks, [b"\n"]):
-        whole, end, begun = block.rpartition(b"\n")
-        if end:
-            for line in b"".join([*rest, whole]).split(b"\n"):
-                if not is_blank(line):
-                    yield line.removesuffix(b"\r")
-            rest.clear()
-        rest.append(begun)
 
 
 @contextmanager

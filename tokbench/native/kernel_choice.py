@@ -27,6 +27,7 @@ _SOURCES = (
     "bpe",
     "character_bpe",
     "common",
+    "corpus",
     "encoding",
     "metrics",
     "normalization",
