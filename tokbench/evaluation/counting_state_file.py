@@ -33,6 +33,8 @@ _FACTS = "facts.json"
 _HINT = "delete the file; --resume counts the part again"
 _FASTEST = 1
 """Level of compression: the next ones take several times as long, and save a tenth."""
+# `zipfile` raises RuntimeError for what a damaged flag says: encryption, or a method that it does not know.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, RuntimeError)
 
 
 def dump_states(states: Sequence[CountingState], facts: Mapping[str, Any]) -> bytes:
@@ -186,8 +188,8 @@ class _Reader:
         self._path = path
         try:
             self._archive = zipfile.ZipFile(stream)
-            facts = json.loads(self._archive.read(_FACTS))
-        except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, NotImplementedError) as error:
+            facts = json.loads(self._entry(_FACTS))
+        except _DAMAGED as error:
             raise self.damaged("what was counted of a part", found=str(error)) from None
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             raise self.damaged(SCHEMA)
@@ -213,10 +215,17 @@ class _Reader:
             size = int(np.prod(sides, dtype=object)) * kept.itemsize
             if not is_right or self._archive.getinfo(name).file_size != size:
                 raise self.damaged(f"{list(shape)} numbers as {name}")
-            data = self._archive.read(name)
-        except (zipfile.BadZipFile, zlib.error, KeyError, TypeError, ValueError, EOFError) as error:
+            data = self._entry(name)
+        except (*_DAMAGED, TypeError) as error:
             raise self.damaged(f"numbers as {name}", found=str(error)) from None
         return np.frombuffer(data, kept).reshape(sides).astype(dtype)
+
+    def _entry(self, name: str) -> bytes:
+        if (
+            self._archive.getinfo(name).compress_type != zipfile.ZIP_DEFLATED
+        ):  # each method fails in its own way
+            raise zipfile.BadZipFile(f"{name} is not deflated")
+        return self._archive.read(name)
 
     def damaged(self, expected: str, *, found: str = "something else") -> ModelFormatError:
         return ModelFormatError(self._path, expected, found, hint=_HINT)

@@ -148,6 +148,17 @@ def test_the_same_counts_are_the_same_bytes() -> None:
     read(some_file())
 
 
+@pytest.mark.parametrize("flag", [1, 0x20, 0x40], ids=["encrypted", "patched", "strongly encrypted"])
+def test_a_damaged_flag_is_told(flag: int) -> None:
+    whole = bytearray(some_file())
+    for signature, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of each entry, and of the directory
+        start = -1
+        while (start := whole.find(signature, start + 1)) >= 0:
+            whole[start + at] |= flag
+    with pytest.raises(ModelFormatError, match="a part: expected"):
+        read(bytes(whole))
+
+
 @settings(deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_told(data: st.DataObject) -> None:
@@ -172,6 +183,10 @@ def test_an_array_of_another_size_than_it_says_is_refused() -> None:
     source, target = zipfile.ZipFile(BytesIO(some_file())), BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         for name in source.namelist():
-            archive.writestr(name, source.read(name) + (b"\0" if name == "0/frequencies" else b""))
+            archive.writestr(
+                name,
+                source.read(name) + (b"\0" if name == "0/frequencies" else b""),
+                zipfile.ZIP_DEFLATED,
+            )
     with pytest.raises(ModelFormatError, match="numbers as 0/frequencies"):
         read(target.getvalue())
