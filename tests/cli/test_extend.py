@@ -62,7 +62,7 @@ def test_tokens_are_learned_behind_the_old_ones(
 def test_words_and_special_tokens_need_no_text(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "words.txt").write_text("thee\n there\n\n")
+    (tmp_path / "words.txt").write_bytes(b"\xef\xbb\xbfthee\r\n there\r\n\r\n")
     done = run("extend", tokenizer, "--words", "words.txt", "--special", "<tool>", "--out", "new").good()
     assert any(line.startswith("to       265 ids: 5 of words, 1 special") for line in done.lines)
     new = tokbench.load(tmp_path / "new")
@@ -90,8 +90,13 @@ def test_a_word_that_other_merges_spell_already_is_told(run: Callable[..., Done]
     document = byte_level(("b", "c"), ("a", "b"), ("ab", "c"))
     (tmp_path / "tokenizer.json").write_text(json.dumps(document))
     (tmp_path / "words.txt").write_text("abc\n")
+    said = "hint:  'abc' stays 2 tokens: a token of it is there already"
+    run("extend", "tokenizer.json", "--words", "words.txt", "--out", "new").refused(
+        2, "no token would come", said
+    )
+    (tmp_path / "words.txt").write_text("abc\nbb\n")
     done = run("extend", "tokenizer.json", "--words", "words.txt", "--out", "new").good()
-    assert "'abc' stays 2 tokens: a token of it is there already" in " ".join(done.lines)
+    assert said.removeprefix("hint:  ") in " ".join(done.lines)
 
 
 def test_too_little_text_is_told(run: Callable[..., Done], tokenizer: Path) -> None:
@@ -113,6 +118,8 @@ def test_too_little_text_is_told(run: Callable[..., Done], tokenizer: Path) -> N
         (["--words", "two.txt"], "the word 'two words' is no pre-token: it is split into 'two', ' words'"),
         (["--words", "empty.txt"], "empty.txt holds no word"),
         (["--words", "latin.txt"], "latin.txt is not UTF-8, at byte 1"),
+        (["--words", "known.txt"], "no token would come\nhint:  each word is one token already"),
+        (["text.txt", "--tokens", "5", "--min-frequency", "9000"], "hint:  0 of 5 tokens: no pair is left"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -121,6 +128,7 @@ def test_what_cannot_be_is_refused(
     (tmp_path / "two.txt").write_text("two words\n")
     (tmp_path / "empty.txt").write_text("\n")
     (tmp_path / "latin.txt").write_bytes(b"a\xe9")
+    (tmp_path / "known.txt").write_text("th\n")
     done = run("extend", tokenizer, *arguments, "--out", "new")
     assert done.code in (1, 2)
     assert said in done.stderr

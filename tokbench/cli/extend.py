@@ -207,7 +207,7 @@ def _words_of(path: Path) -> tuple[str, ...]:
     from tokbench.opening.files import read_file
 
     try:
-        lines = read_file(path).decode().splitlines()
+        lines = read_file(path).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8, at byte {error.start}", hint="--words takes text") from None
     words = tuple(line for line in lines if line)

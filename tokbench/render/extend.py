@@ -48,7 +48,7 @@ def _rows(result: ExtendResult) -> Iterator[tuple[str, Text]]:
         if number
     ]
     yield old_row(change)
-    yield "to", Text(f"{change.new.vocab_size:,} ids: {', '.join(came) or 'none new'}")
+    yield "to", Text(f"{change.new.vocab_size:,} ids: {', '.join(came)}")
     if result.last_learned:
         yield "last", Text(" ".join(text_of(spelled(piece)) for piece in result.last_learned))
     if result.old_tokens is not None and result.new_tokens is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tokbench.corpus.scripts import COMMON, script_named, script_of_letter
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
+_ID = re.compile(r"[0-9]{1,100}")
 _LINE_SHOWN = 40
 _MAX_LIST_BYTES = 1 << 28
 _LIST_HINT = "it has an id at the start of each line, as `tokbench inspect --vocab-out FILE.tsv` writes it"
@@ -63,14 +65,17 @@ def of_scripts(
 
 
 def read_ids(path: Path) -> frozenset[int]:
-    """The ids of a file, as `parse_ids` reads its lines. Raises `ConfigError`."""
+    """The ids of a file, as `parse_ids` reads its lines. Raises `ConfigError`, also where it has none."""
     from tokbench.files.untrusted import decode_text, read_named, unreadable
 
     try:
         text = decode_text(read_named(path, limit=_MAX_LIST_BYTES), path=path)
     except (OSError, ModelFormatError) as error:
         raise unreadable("list", path, error, hint=_LIST_HINT) from None
-    return parse_ids(text.splitlines(), name=str(path))
+    found = parse_ids(text.splitlines(), name=str(path))
+    if not found:
+        raise ConfigError(f"{path} lists no id", hint=_LIST_HINT)
+    return found
 
 
 def parse_ids(lines: Sequence[str], *, name: str) -> frozenset[int]:
@@ -91,7 +96,7 @@ def parse_ids(lines: Sequence[str], *, name: str) -> frozenset[int]:
         cell = line.partition("\t")[0].strip()
         if not cell or cell.startswith("#") or (cell == "id" and number == 1):
             continue
-        if not (cell.isascii() and cell.isdigit()):
+        if not _ID.fullmatch(cell):
             raise ConfigError(
                 f"{name}, line {number}: {cell[:_LINE_SHOWN]!r} is no id",
                 hint=_LIST_HINT,

@@ -163,7 +163,7 @@ def extend(
         progress: told how far it is.
 
     Raises:
-        ConfigError: no text to learn from, a size that is too small, a word that is split.
+        ConfigError: no text to learn from, a size that is too small, a word that is split, no token that would come.
         ConversionError: nothing adds tokens to it, or a proof does not hold.
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
@@ -238,6 +238,9 @@ def grow(
         threads: for counting and encoding.
         seed: draws the generated texts of the proof.
         progress: told how far it is.
+
+    Raises:
+        ConfigError: nothing is left to add; and what `extend` says.
     """
     clock = Clock()
     extension = extension_of(opened)
@@ -259,6 +262,8 @@ def grow(
         )
         clock.lap("learning")
         notes += _fewer(len(extension.tokens) - num_words, wanted, additions, extension.algorithm)
+    if not (extension.tokens or additions.special_tokens):
+        raise ConfigError("no token would come", hint="; ".join(notes) or "each word is one token already")
     made = extension.extend(
         additions.special_tokens,
         name=name,

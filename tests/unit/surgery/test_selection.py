@@ -40,8 +40,13 @@ def test_what_is_no_list_is_refused(tmp_path: Path) -> None:
         parse_ids(["1", "hello"], name="x.txt")
     with pytest.raises(ConfigError, match="line 2: 'id' is no id"):
         parse_ids(["1", "id"], name="x.txt")
+    with pytest.raises(ConfigError, match=r"line 1: '9+' is no id"):
+        parse_ids(["9" * 5000], name="x.txt")
     with pytest.raises(ConfigError, match="cannot be read"):
         read_ids(tmp_path / "missing")
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="cannot be read"):
         read_ids(tmp_path / "binary")
+    (tmp_path / "none").write_text("id\tbytes\n\n# none\n")
+    with pytest.raises(ConfigError, match="none lists no id"):
+        read_ids(tmp_path / "none")
