@@ -163,7 +163,7 @@ def _check_model(model: Mapping[str, Any]) -> None:
         raise NotNativeError("it skips merges at random (dropout)")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
-            raise NotNativeError(f"its pieces have a {key.replace('_', ' ')} {model[key]!r}")
+            raise NotNativeError(f"its {key.replace('_', ' ')} is {model[key]!r}")
 
 
 def _pattern(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str, str | None]:

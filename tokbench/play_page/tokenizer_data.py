@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tokbench.opening.request import Opened
     from tokbench.play_page.chat_data import ChatData, NoChat
 
+_HINT = "`tokbench play` in the terminal runs every tokenizer"
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
@@ -102,22 +104,25 @@ def tokenizer_data(opened: Opened, *, name: str) -> TokenizerData:
     if isinstance(tokenizer, HuggingFaceTokenizer) and document and is_of_characters(document):
         fields = character_document_data(document, ids=tokenizer.spelled_ids)
         return TokenizerData(name, opened, "BPE over characters", files, fields)
-    if document and opened.added_tokens and (parsed := _byte_level(document, opened)) is not None:
-        return TokenizerData(name, opened, "byte-level BPE", files, document_data(parsed, document))
     if isinstance(tokenizer, UnigramDocument):
         return TokenizerData(name, opened, "Unigram", files, unigram_document_data(tokenizer))
+    if document and contents.is_byte_level:
+        fields = document_data(_byte_level(document, opened), document)
+        return TokenizerData(name, opened, "byte-level BPE", files, fields)
     raise PageError(
         f"no encoder of the page runs {opened.tokenizer.info.name!r}: {opened.composition.model}",
-        hint="`tokbench play` in the terminal runs every tokenizer",
+        hint=_HINT,
     )
 
 
-def _byte_level(document: Mapping[str, Any], opened: Opened) -> ParsedBpe | None:
-    """A `tokenizer.json` with added tokens of any kind as a byte-level BPE, if it is one."""
+def _byte_level(document: Mapping[str, Any], opened: Opened) -> ParsedBpe:
+    """A `tokenizer.json` with added tokens of any kind as a byte-level BPE. Raises `PageError` if it is none."""
     try:
         return parse_byte_level_bpe(document, path=opened.source.path)
-    except (NotNativeError, ModelFormatError, KeyError):
-        return None
+    except (NotNativeError, ModelFormatError) as error:
+        raise PageError(
+            f"no encoder of the page runs {opened.tokenizer.info.name!r}: {error}", hint=_HINT
+        ) from None
 
 
 def _files_of(opened: Opened) -> Iterator[SourceFile]:

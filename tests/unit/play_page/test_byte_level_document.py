@@ -65,3 +65,13 @@ def test_in_a_conversation_a_tag_is_a_control_token_and_spaces_are_text(tmp_path
 def test_what_is_found_otherwise_is_refused(token: dict[str, Any], reason: str, tmp_path: Path) -> None:
     with pytest.raises(PageError, match=reason.replace("|", r"\|")):
         tokenizer_data(with_added(tmp_path, token), name="mine")
+
+
+def test_a_byte_level_bpe_that_splits_in_steps_is_refused_with_the_reason(tmp_path: Path) -> None:
+    trained(tmp_path / "saved", special_tokens=[])
+    document = json.loads((tmp_path / "saved" / "tokenizer.json").read_text(encoding="utf-8"))
+    document["pre_tokenizer"]["pretokenizers"].insert(0, {"type": "Digits", "individual_digits": True})
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(PageError, match=r"'mine': it splits in several steps \(Digits, Split"):
+        tokenizer_data(opened(tmp_path / "mine"), name="mine")
