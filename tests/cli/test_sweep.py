@@ -78,6 +78,7 @@ def test_options_of_the_backend(run, files):
         (["--superwords", "300"], ["needs a vocabulary size", "--vocab-size"]),
         (["--superwords", "300", "--vocab-size", "400", "--sizes", "300"], ["--sizes is for"]),
         (["--superwords", "300", "--vocab-size", "400", "--mix", "en=1"], ["--mix is for"]),
+        (["--superwords", "300", "--html", "page.html"], ["--html is for"]),
         (["--superwords", "500", "--vocab-size", "400"], ["superwords is 500", "256 to 400"]),
         (["--superwords", "300", "--vocab-size", "400", "--backend", "unigram"], ["learns no superwords"]),
     ],

@@ -81,6 +81,8 @@ def sweep(
     from tokbench.workbench.sweep import parse_sizes, sweep_superwords
     from tokbench.workbench.sweep import sweep as sweep_sizes
 
+    if superwords is not None:
+        _refuse_beside_superwords({"--sizes": sizes, "--mix": mix, "--html": drawn.html})
     shares = chosen_mix(mix)
     output = form.output()
     pictures = drawn.pictures()
@@ -95,7 +97,6 @@ def sweep(
         "seed": seed,
     }
     if superwords is not None:
-        _refuse_beside_superwords({"--sizes": sizes, "--mix": mix, "--html": pictures.html})
         if vocab_size is None:
             raise ConfigError("--superwords needs a vocabulary size", hint="add --vocab-size 8k")
         beginnings = None if superwords == "auto" else parse_sizes(superwords)
