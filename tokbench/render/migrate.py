@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -132,10 +133,15 @@ def _beginning(text: str, most: int) -> str:
 
 
 def _without_common_folder(sources: list[str]) -> list[str]:
-    """Names of files with lines, without the folder that all of them are in.
+    """Names of files with lines, without the folders that all of them are in.
 
-    >>> _without_common_folder(["corpora/de.txt:7", "corpora/en.txt:3"]), _without_common_folder(["a.txt:1"])
-    (['de.txt:7', 'en.txt:3'], ['a.txt:1'])
+    >>> _without_common_folder(["corpora/de.txt:7", "corpora/code/c.c:3"]), _without_common_folder(["a.txt:1"])
+    (['de.txt:7', 'code/c.c:3'], ['a.txt:1'])
+    >>> _without_common_folder(["/one/a.txt", "/two/a.txt"])
+    ['/one/a.txt', '/two/a.txt']
     """
-    folders = {source.rpartition("/")[0] for source in sources}
-    return [source.rpartition("/")[2] for source in sources] if len(folders) == 1 else sources
+    folders = zip(*(source.split("/")[:-1] for source in sources), strict=False)
+    shared = [names[0] for names in takewhile(lambda names: len(set(names)) == 1, folders)]
+    if not any(shared):  # nothing, or the root of absolute paths alone
+        return sources
+    return ["/".join(source.split("/")[len(shared) :]) for source in sources]
