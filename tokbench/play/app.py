@@ -266,9 +266,9 @@ class PlayApp(App[None], inherit_bindings=False):
         self.notify(message, severity="error", markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The keys of the session are those of its own screen alone."""
+        """The keys of the session are those of its own screen alone; a conversation has help, too."""
         if self.screen_stack and self.screen is not self._base and action in _OF_THE_SESSION:
-            return False
+            return action == "help" and isinstance(self.screen, ChatScreen)
         return super().check_action(action, parameters)
 
     # --- keys ---------------------------------------------------------------------------------

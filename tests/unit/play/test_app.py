@@ -98,6 +98,10 @@ def test_help_is_one_key_away_and_the_colours_turn(lower: OpenTokenizer) -> None
         assert app.current_theme.dark
         await pilot.press("f8")
         assert not app.current_theme.dark
+        await pilot.press("f4", "f1")
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("f1", "f4")
+        assert len(app.screen_stack) == 1
 
     session(drive, lower, text="low")
 
