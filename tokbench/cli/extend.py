@@ -93,7 +93,7 @@ class LearnedText:
 
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH", help="Files, folders, patterns, URLs, or - for stdin."),
+        typer.Argument(metavar="PATH", help="Files, folders, patterns, URLs; they are read more than once."),
     ] = None
     documents: DocumentsOption = "file"
     text_field: TextFieldOption = None
