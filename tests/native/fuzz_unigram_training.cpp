@@ -1,11 +1,11 @@
 // Unigram's trainer counts every character of the text once, and its pieces and scores do not depend on threads.
 #include "fuzz.hpp"
 #include "naive.hpp"
-#include "unigram_training/line_words.hpp"
-#include "unigram_training/trainer.hpp"
+#include "sentencepiece_training/line_words.hpp"
+#include "sentencepiece_training/unigram_trainer.hpp"
 
 using namespace tokbench;
-using namespace tokbench::unigram;
+using namespace tokbench::sentencepiece;
 using fuzz::Input;
 
 namespace {

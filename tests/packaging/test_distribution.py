@@ -26,8 +26,8 @@ MODULES = (
     "_character_bpe",
     "_corpus",
     "_metrics",
+    "_sentencepiece_training",
     "_unigram",
-    "_unigram_training",
     "_wordpiece",
 )
 NATIVE = tuple(f"tokbench/native/{name}" for name in MODULES)

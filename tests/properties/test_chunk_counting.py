@@ -140,7 +140,7 @@ def test_steps_that_look_further_are_not_local() -> None:
 
 
 def _segments(words: Any, expected: Counter[str]) -> Counter[str]:
-    from tokbench.backends.unigram.rules import segments_of
+    from tokbench.backends.sentencepiece.rules import segments_of
 
     del expected["▁"]
     return segments_of(expected, words.rules)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tokbench.backends.sentencepiece.rules import PieceRules, segments_of
+from tokbench.backends.sentencepiece.scripts import script_arrays
 from tokbench.backends.unigram import fallback
-from tokbench.backends.unigram.rules import PieceRules, segments_of
-from tokbench.backends.unigram.scripts import script_arrays
 
-native = pytest.importorskip("tokbench.native._unigram_training")
+native = pytest.importorskip("tokbench.native._sentencepiece_training")
 
 ALPHABETS = ("ab ", "abc  \n", "aあ漢1.9 \t", "ae\u0301é b1\n", "x\u2581 y\u2585\0z\r\n")
 

@@ -26,7 +26,7 @@ STEP_UNITS = 8
 _HEADER_UNITS = 3
 _SHORT_BYTES = 100
 COUNTS_TOLD = 64
-"""The largest --min-count that an error proposes; kCountsTold of `native/unigram_training/segments.hpp`."""
+"""The largest --min-count that an error proposes; kCountsTold of `native/sentencepiece_training/segments.hpp`."""
 
 
 @dataclass(frozen=True, slots=True)

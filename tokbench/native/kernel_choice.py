@@ -31,9 +31,9 @@ _SOURCES = (
     "encoding",
     "metrics",
     "normalization",
+    "sentencepiece_training",
     "training",
     "unigram",
-    "unigram_training",
     "wordpiece",
 )
 """The folders of C++, in the order in which CMake digests them."""

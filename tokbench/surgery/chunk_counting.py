@@ -12,7 +12,7 @@ from collections import Counter
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
-from tokbench.backends.unigram.kernel import current_kernel
+from tokbench.backends.sentencepiece.kernel import current_kernel
 from tokbench.core.counting import batches, count_texts, limits_told
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.charsmap import rules_of

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokbench.backends.unigram.rules import IN_NO_PIECE, PieceRules, segments_of
+from tokbench.backends.sentencepiece.rules import IN_NO_PIECE, PieceRules, segments_of
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
 from tokbench.backends.wordpiece.words import NormalWordCounting

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from tokbench.backends.unigram.counting import LineWordCounting
+    from tokbench.backends.sentencepiece.counting import LineWordCounting
     from tokbench.core.counted_words import CountedWords
     from tokbench.core.manifest import Manifest
     from tokbench.libraries.sentencepiece.config import UnigramConfig
@@ -39,7 +39,7 @@ class UnigramBackend:
     @property
     def kernel(self) -> str:
         """What would train: "native" or "python"."""
-        from tokbench.backends.unigram.kernel import current_kernel
+        from tokbench.backends.sentencepiece.kernel import current_kernel
 
         return current_kernel().name
 
@@ -66,7 +66,7 @@ class UnigramBackend:
         Raises:
             ConfigError: a trainer, or a choice of lines, that learns from more than counts.
         """
-        from tokbench.backends.unigram.counting import LineWordCounting
+        from tokbench.backends.sentencepiece.counting import LineWordCounting
 
         needed = {"trainer": "tokbench", "max_sentence_length": None, "input_sentence_size": 0}
         for option, value in needed.items():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from tokbench.backends.unigram.rules import PieceRules
+    from tokbench.backends.sentencepiece.rules import PieceRules
 
 UNIT, LEAST, LEAST_UNITS = 2.0**24, 0.5, 1 << 23
 UNKNOWN_PENALTY, LAST_ROUNDS = 10.0, 2
@@ -27,7 +27,7 @@ def seeds(segments: Mapping[str, int], rules: PieceRules, *, most: int) -> dict[
 
     A substring that is always followed by the same character is none: the longer one is better.
 
-    >>> from tokbench.backends.unigram.rules import PieceRules
+    >>> from tokbench.backends.sentencepiece.rules import PieceRules
     >>> seeds({"abcab": 1, "abd": 1}, PieceRules(), most=2)
     {'ab': 6, 'a': 3, 'b': 3, 'c': 1, 'd': 1}
     """

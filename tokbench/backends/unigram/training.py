@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tokbench.backends.unigram.counting import LineWordCounting, tell_all_read, threads_of
-from tokbench.backends.unigram.kernel import current_kernel
-from tokbench.backends.unigram.options import chosen_options
-from tokbench.backends.unigram.scripts import script_arrays
-from tokbench.backends.unigram.vocabulary import model_bytes, symbols_of
+from tokbench.backends.sentencepiece.counting import LineWordCounting, tell_all_read, threads_of
+from tokbench.backends.sentencepiece.kernel import current_kernel
+from tokbench.backends.sentencepiece.options import chosen_options
+from tokbench.backends.sentencepiece.scripts import script_arrays
+from tokbench.backends.sentencepiece.vocabulary import model_bytes, symbols_of
 from tokbench.core.counting import limits_told
 from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
@@ -31,8 +31,8 @@ from tokbench.libraries.sentencepiece.training_progress import PruningRounds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.backends.unigram.kernel import Kernel, TrainingText, WordCounter
-    from tokbench.backends.unigram.options import Options
+    from tokbench.backends.sentencepiece.kernel import Kernel, TrainingText, WordCounter
+    from tokbench.backends.sentencepiece.options import Options
     from tokbench.core.counted_words import CountedWords
     from tokbench.core.progress import Progress
     from tokbench.libraries.sentencepiece.config import UnigramConfig

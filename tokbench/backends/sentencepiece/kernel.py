@@ -45,7 +45,7 @@ class WordCounter(SourceCounter, BulkCounter, Protocol):
 
 
 class TrainingText(Protocol):
-    """The segments of counted words (`tokbench.backends.unigram.rules`), and their characters."""
+    """The segments of counted words (`tokbench.backends.sentencepiece.rules`), and their characters."""
 
     @property
     def num_characters(self) -> int:
@@ -79,7 +79,8 @@ class Kernel:
             for many, none at either end of a line), whole_lines (words are not parted at spaces),
             special_tokens (documents are cut at them), threads, and perhaps seed.
         training_text: a finished counter, whose words it may take away, the rules for pieces, and for how many codes
-            there is room (a segment has one for each character, and one more) → a text; see `_unigram_training.pyi`.
+            there is room (a segment has one for each character, and one more) → a text; see
+            `_sentencepiece_training.pyi`.
         train: a text and keyword arguments as `reference.train` has them → (pieces, float64 scores, rounds).
     """
 
@@ -98,7 +99,8 @@ def current_kernel() -> Kernel:
         BackendUnavailableError: the native kernel is demanded and not installed.
     """
     name, module = chosen_module(
-        compiled="tokbench.native._unigram_training", fallback="tokbench.backends.unigram.fallback"
+        compiled="tokbench.native._sentencepiece_training",
+        fallback="tokbench.backends.sentencepiece.fallback",
     )
     return _kernel(name, module)
 

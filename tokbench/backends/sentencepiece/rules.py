@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tokbench.backends.unigram.scripts import INHERITED, script_of
+from tokbench.backends.sentencepiece.scripts import INHERITED, script_of
 from tokbench.formats.sentencepiece.model import SPACE
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The compiled Unigram trainer; see `tokbench.backends.unigram.kernel`."""
+"""The compiled Unigram trainer; see `tokbench.backends.sentencepiece.kernel`."""
 
 from collections.abc import Callable
 

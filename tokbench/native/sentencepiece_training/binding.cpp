@@ -1,4 +1,4 @@
-// Unigram training as the Python module `_unigram_training`. Arguments are checked here, and only here; the interpreter's
+// Unigram training as the Python module `_sentencepiece_training`. Arguments are checked here, and only here; the interpreter's
 // lock is released around everything that takes time.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -14,11 +14,11 @@
 #include "common/freed_memory.hpp"
 #include "encoding/python_encoding.hpp"
 #include "line_words.hpp"
-#include "trainer.hpp"
+#include "unigram_trainer.hpp"
 #include "training/python_words.hpp"
 
 using namespace tokbench;
-using namespace tokbench::unigram;
+using namespace tokbench::sentencepiece;
 using namespace nb::literals;
 
 namespace {
@@ -156,7 +156,7 @@ nb::tuple train(const TrainingText& text, std::size_t size, std::size_t most_see
 
 }  // namespace
 
-NB_MODULE(_unigram_training, module) {
+NB_MODULE(_sentencepiece_training, module) {
   module.attr("SOURCES") = TOKBENCH_SOURCES;
   nb::class_<LineWordCounter> counter(module, "WordCounter", "Counts the words of the lines of documents, on threads.");
   bind_documents(counter);

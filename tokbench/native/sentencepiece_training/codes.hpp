@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 class Codes {
  public:
@@ -27,4 +27,4 @@ class Codes {
   std::vector<std::uint8_t> bytes_;
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

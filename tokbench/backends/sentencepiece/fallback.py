@@ -1,4 +1,4 @@
-"""The kernel in Python: the interface of `_unigram_training` on the definition."""
+"""The kernel in Python: the interface of `_sentencepiece_training` on the definition."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.backends.sentencepiece.rules import PieceRules, alphabet, segments_of
 from tokbench.backends.unigram import reference
-from tokbench.backends.unigram.rules import PieceRules, alphabet, segments_of
 from tokbench.core.base import utf8
 from tokbench.core.counting_fallback import PythonWords
 from tokbench.core.special_tokens import SpecialTokenFinder
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WordCounter(PythonWords):
-    """Counts the words of the lines of documents; see `tokbench.backends.unigram.kernel.WordCounter`."""
+    """Counts the words of the lines of documents; see `tokbench.backends.sentencepiece.kernel.WordCounter`."""
 
     def __init__(
         self,

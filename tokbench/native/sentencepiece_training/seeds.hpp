@@ -5,7 +5,7 @@
 #include "substrings.hpp"
 #include "suffixes.hpp"
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 // What the sums over segmentations ask of a piece.
 struct Edge {
@@ -173,4 +173,4 @@ class SeedFinder {
   Suffixes suffixes_;
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

@@ -12,7 +12,7 @@
 #include "piece_rules.hpp"
 #include "training/pretoken_counts.hpp"
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 struct Segments {
   std::vector<std::uint32_t> alphabet;      // the character of each code: ascending, and 0 at code 0, which ends a segment
@@ -244,4 +244,4 @@ class SegmentCounter {
   std::uint64_t seed_;
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

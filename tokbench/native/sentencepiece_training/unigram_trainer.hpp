@@ -6,7 +6,7 @@
 
 #include "expectation.hpp"
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 struct TrainingOptions {
   std::size_t size;  // pieces that are wanted, characters included
@@ -315,4 +315,4 @@ class Trainer {
   unsigned round_ = 0;
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

@@ -12,7 +12,7 @@ from tokbench.libraries.sentencepiece.config import NUM_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.backends.unigram.options import Options
+    from tokbench.backends.sentencepiece.options import Options
     from tokbench.libraries.sentencepiece.config import UnigramConfig
 
 

@@ -7,7 +7,7 @@
 
 #include "seeds.hpp"
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 // Expected counts are added up as whole numbers of 2^-24: in whatever order, and on whatever threads, the sum is the same.
 inline constexpr double kUnit = 16777216.0;
@@ -164,4 +164,4 @@ class SegmentSums {
   std::vector<Best> best_;
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

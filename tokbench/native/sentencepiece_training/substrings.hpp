@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 // A substring that is not always followed by the same character: the suffixes of the ranks [left, right) begin with it.
 class Substring {
@@ -75,4 +75,4 @@ class BestSubstrings {
   std::atomic<std::uint64_t> least_{0};
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

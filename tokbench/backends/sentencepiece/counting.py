@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.backends.unigram.kernel import current_kernel
-from tokbench.backends.unigram.options import chosen_options
+from tokbench.backends.sentencepiece.kernel import current_kernel
+from tokbench.backends.sentencepiece.options import chosen_options
 from tokbench.core.base import utf8
 from tokbench.core.counting import batches, count_sources, limits_told
 from tokbench.core.documents import ByteDocuments
@@ -16,7 +16,7 @@ from tokbench.core.progress import reading_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tokbench.backends.unigram.kernel import WordCounter
+    from tokbench.backends.sentencepiece.kernel import WordCounter
     from tokbench.core.progress import Progress
     from tokbench.libraries.sentencepiece.config import UnigramConfig
 

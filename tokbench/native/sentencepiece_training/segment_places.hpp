@@ -5,7 +5,7 @@
 
 #include "segments.hpp"
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 // A bit for each position, set where a segment ends, and the sums of those before: two bits a position.
 class SegmentPlaces {
@@ -38,4 +38,4 @@ class SegmentPlaces {
   std::vector<Word> words_;
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

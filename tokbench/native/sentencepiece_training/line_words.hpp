@@ -5,7 +5,7 @@
 
 #include "training/counter.hpp"
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 // How the white space of a line is read.
 struct Spacing {
@@ -119,4 +119,4 @@ class LineWords {
 
 using LineWordCounter = Counter<LineWords>;
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

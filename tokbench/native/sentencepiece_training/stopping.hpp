@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 struct Stopped {};
 
@@ -20,4 +20,4 @@ class StopSign {
   std::atomic<bool> is_stopped_{false};
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

@@ -7,7 +7,7 @@
 #include "segments.hpp"
 #include "stopping.hpp"
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 // Suffixes are told apart by so many characters only: one more than a piece may have.
 class Suffixes {
@@ -131,4 +131,4 @@ class Suffixes {
   std::vector<std::size_t> by_size_;  // codes, the most frequent first
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece

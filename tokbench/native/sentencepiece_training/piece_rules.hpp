@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tokbench::unigram {
+namespace tokbench::sentencepiece {
 
 inline constexpr std::uint32_t kSpace = 0x2581;  // ▁
 inline constexpr std::uint32_t kCodePoints = 0x110000;
@@ -85,4 +85,4 @@ class PieceRules {
   std::vector<std::uint8_t> scripts_;
 };
 
-}  // namespace tokbench::unigram
+}  // namespace tokbench::sentencepiece
