@@ -11,7 +11,8 @@ from support.huggingface import added
 from support.sentencepiece_models import scored, training_text, unknown, variant, written
 
 import tokbench
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

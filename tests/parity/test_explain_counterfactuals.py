@@ -25,7 +25,7 @@ from tokbench.explain.causes import (
     NoMerge,
 )
 from tokbench.explain.words import why_word
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.models import open_model
 

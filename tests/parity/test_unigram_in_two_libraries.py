@@ -25,7 +25,8 @@ from tokbench.convert.target import target_named
 from tokbench.errors import TrainingError
 from tokbench.formats.sentencepiece.charsmap import rules_of
 from tokbench.formats.sentencepiece.charsmap_json import normalization_of
-from tokbench.formats.sentencepiece.model import PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece
 from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY, exact_sums, normal_scores
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sentencepiece_models import scored, unknown, written
 
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.bpe_fallback import merged
 from tokbench.surgery import reference
 from tokbench.surgery.character_merges import merges_of_model

@@ -13,7 +13,8 @@ from support.huggingface import added, document
 from support.sentencepiece_models import charsmap, scored, unknown, written
 
 from tokbench.core.progress import no_progress
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.surgery.chunk_counting import document_is_local, model_is_local
 from tokbench.surgery.piece_words import MatchedWords, normaliser_of, words_of_document, words_of_model
 

@@ -22,7 +22,8 @@ from support.texts import texts
 from tokbench import StreamingDecoder
 from tokbench.core.tokens import TokenKind
 from tokbench.errors import ModelFormatError
-from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType
+from tokbench.formats.sentencepiece.model import ModelType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import SentencePieceBpeTokenizer, open_model
 from tokbench.libraries.sentencepiece.training_log import Lines, cut_line
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from support import huggingface
 from support.sentencepiece_models import scored, unknown, written
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.tokenizer_json import dump_byte_level_bpe, to_byte_level
 
 if TYPE_CHECKING:

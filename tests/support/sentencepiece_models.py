@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import tokbench
 from tokbench.files.bundled import corpora_directory
 from tokbench.formats.protobuf import fields
-from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, TRAINER_FIELDS, ModelPiece, PieceType
+from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, TRAINER_FIELDS
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +55,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "bpe, spaces behind": (
         "sentencepiece",
-        {"vocab_size": 600, "options": ("treat_whitespace_as_suffix=true",)},
+        {"vocab_size": 600, "trainer": "sentencepiece", "options": ("treat_whitespace_as_suffix=true",)},
     ),
 }
 """Name → the backend and the options of a model."""

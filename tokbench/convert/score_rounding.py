@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tokbench.convert.conversion import Source
     from tokbench.convert.proof import Peer
-    from tokbench.formats.sentencepiece.model import ModelPiece
+    from tokbench.formats.sentencepiece.pieces import ModelPiece
 
 _DIFFERENT = "SentencePiece adds up scores in single precision, tokenizers in double"
 _HINT = (

@@ -59,7 +59,8 @@ def token_merges(contents: TokenizerContents) -> TokenMerges:
 
 
 def _by_scores(contents: TokenizerContents) -> TokenMerges:
-    from tokbench.formats.sentencepiece.model import ModelType, PieceType
+    from tokbench.formats.sentencepiece.model import ModelType
+    from tokbench.formats.sentencepiece.pieces import PieceType
 
     model = contents.sentencepiece
     assert model is not None

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.inspection.token_merges import NoTokenMerges, token_merges
 
 if TYPE_CHECKING:

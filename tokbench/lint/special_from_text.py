@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.quoting import quoted
 from tokbench.errors import TokbenchError
-from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.findings import Severity

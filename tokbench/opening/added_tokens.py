@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.protobuf import float_field, length_field, varint_field
-from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_config.fields import ADDED_TOKEN_FLAGS, AddedToken, TokenizerConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.core.token_table import TokenTable
-    from tokbench.formats.sentencepiece.model import ModelPiece
+    from tokbench.formats.sentencepiece.pieces import ModelPiece
 
 
 def completed(data: bytes, config: TokenizerConfig) -> tuple[bytes, tuple[str, ...]]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.errors import PageError
-from tokbench.formats.sentencepiece.model import ModelType, PieceType, crosses_words, iter_user_defined
+from tokbench.formats.sentencepiece.model import ModelType, crosses_words, iter_user_defined
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece import bpe, unigram
 from tokbench.play_page.added_tokens import special_fields
 

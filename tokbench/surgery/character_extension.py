@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.surgery.character_merges import merged_texts
 from tokbench.surgery.extended_document import extended_document

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import SurgeryError
 from tokbench.formats.ranked_merges import last_pair
-from tokbench.formats.sentencepiece.model import SPACE, PieceType
+from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.surgery.merge_parts import MergeParts, last_parts
 from tokbench.surgery.proofs import wrong

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.formats.protobuf import length_field, varint_field
-from tokbench.formats.sentencepiece.model import TRAINER_FIELDS, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import TRAINER_FIELDS, parse_model
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.sentencepiece.writing import dump_model
 from tokbench.surgery.id_map import IdMap
 from tokbench.surgery.pruned_model import pruned_model
@@ -15,7 +16,7 @@ from tokbench.surgery.pruned_model import pruned_model
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tokbench.formats.sentencepiece.model import ModelPiece
+    from tokbench.formats.sentencepiece.pieces import ModelPiece
 
 _TRAINER = 2
 

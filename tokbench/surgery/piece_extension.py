@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.errors import ConfigError
-from tokbench.formats.sentencepiece.model import SPACE, ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import SPACE, parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.surgery.contents import Contents
 from tokbench.surgery.extended_model import extended_model
 from tokbench.surgery.extended_tokenizer import extend_tokenizer

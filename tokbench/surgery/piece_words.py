@@ -17,7 +17,8 @@ from tokbench.core.counting import batches
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
-from tokbench.formats.sentencepiece.model import SPACE, PieceType, iter_user_defined
+from tokbench.formats.sentencepiece.model import SPACE, iter_user_defined
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.surgery.chunk_counting import count_by_chunks, document_is_local, model_is_local
 from tokbench.surgery.growing_pieces import parts_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.formats.sentencepiece.model import SPACE, PieceType
+from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.surgery.proofs import wrong
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.surgery.extended_document import added_outside, extended_document
 from tokbench.surgery.extension_proofs import LikelierByNewPieces, OnlyByNewPieces, check_texts
 from tokbench.surgery.growing_pieces import ScoredGrowing

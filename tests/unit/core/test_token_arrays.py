@@ -24,7 +24,8 @@ from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, divided, encode_spans, segmented
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.errors import TextError
-from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType
+from tokbench.formats.sentencepiece.model import ModelType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.tokbin import TokbinFile
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.models import open_model

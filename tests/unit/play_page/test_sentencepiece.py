@@ -15,7 +15,7 @@ from support.sentencepiece_models import VARIANTS, charsmap, scored, training_te
 from tokbench.convert.proof_texts import generated_texts
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import PageError
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.play_page.tokenizer_data import tokenizer_data
 
 if TYPE_CHECKING:

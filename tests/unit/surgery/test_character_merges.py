@@ -6,7 +6,8 @@ import pytest
 from support.sentencepiece_models import scored, unknown, written
 
 from tokbench.errors import ConversionError
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.surgery.character_merges import (
     CharacterMerges,
     check_merges,

@@ -9,7 +9,8 @@ from support.sentencepiece_models import scored, unknown, written
 
 from tokbench.errors import ConversionError
 from tokbench.formats.protobuf import fields, length_field
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.surgery.id_map import IdMap
 from tokbench.surgery.pruned_model import pruned_model

@@ -11,7 +11,8 @@ from tokbench.convert.score_rounding import no_rounding, rounding_of
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
 from tokbench.formats.protobuf import length_field
-from tokbench.formats.sentencepiece.model import PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -107,7 +107,8 @@ def _byte_level(source: Source, description: ByteLevelBpe) -> TokbinContents:
 
 
 def _sentencepiece(source: Source, description: SentencePieceModel) -> TokbinContents:
-    from tokbench.formats.sentencepiece.model import PieceType, parse_model
+    from tokbench.formats.sentencepiece.model import parse_model
+    from tokbench.formats.sentencepiece.pieces import PieceType
 
     model = parse_model(description.proto)
     named = {PieceType.BYTE: Kind.BYTE, PieceType.UNKNOWN: Kind.UNKNOWN}

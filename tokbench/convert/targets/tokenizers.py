@@ -142,7 +142,8 @@ def undecoded_ids(source: Source) -> frozenset[int]:
     special = frozenset(source.special_tokens.values())
     match source.description:
         case SentencePieceModel(proto=proto):
-            from tokbench.formats.sentencepiece.model import PieceType, parse_model
+            from tokbench.formats.sentencepiece.model import parse_model
+            from tokbench.formats.sentencepiece.pieces import PieceType
 
             pieces = parse_model(proto).pieces
             return special | {id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN}

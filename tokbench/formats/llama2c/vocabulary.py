@@ -18,7 +18,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConversionError, ModelFormatError
-from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
+from tokbench.formats.sentencepiece.model import SPACE, ModelType
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.sentencepiece.tokenizer_json import check_characters
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ Source: the schema `sentencepiece_model.proto` of SentencePiece.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from enum import IntEnum
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.errors import ModelFormatError
 from tokbench.formats.protobuf import fields, float32, signed
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType, message, piece_of, usual_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,17 +26,6 @@ SPACE = "\u2581"
 _SPACE_INSIDE = re.compile(f"[^{SPACE}]{SPACE}")
 
 
-class PieceType(IntEnum):
-    """What a piece is; the numbers are those of the file."""
-
-    NORMAL = 1
-    UNKNOWN = 2
-    CONTROL = 3
-    USER_DEFINED = 4
-    UNUSED = 5
-    BYTE = 6
-
-
 class ModelType(IntEnum):
     """The algorithm; the numbers are those of the file."""
 
@@ -44,14 +33,6 @@ class ModelType(IntEnum):
     BPE = 2
     WORD = 3
     CHAR = 4
-
-
-class ModelPiece(NamedTuple):
-    """A token of the vocabulary as the file spells it, with ▁ for a space and `<0x0A>` for a byte."""
-
-    text: str
-    score: float
-    type: PieceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,51 +177,25 @@ def byte_of(text: str) -> int:
 
 
 def _parsed(data: bytes) -> SentencePieceFile:
-    pieces: list[ModelPiece] = []
+    pieces, behind = usual_pieces(data)
     specs: dict[int, dict[str, Any]] = {
         _TRAINER: _defaults(TRAINER_FIELDS),
         _NORMALIZER: _defaults(NORMALIZER_FIELDS),
         _DENORMALIZER: _defaults(NORMALIZER_FIELDS),
     }
-    for number, value in fields(data):
+    for number, value in fields(data, behind):
         if number == _PIECES:
-            pieces.append(_piece(_message(value), id=len(pieces)))
-            if len(pieces) > _MAX_PIECES:
-                raise ValueError(f"more than {_MAX_PIECES} pieces")
+            pieces.append(piece_of(message(value), id=len(pieces)))
         elif number in specs:
             known = TRAINER_FIELDS if number == _TRAINER else NORMALIZER_FIELDS
-            specs[number] = _spec(_message(value), known, into=specs[number])
+            specs[number] = _spec(message(value), known, into=specs[number])
+    if len(pieces) > _MAX_PIECES:
+        raise ValueError(f"more than {_MAX_PIECES} pieces")
     model = SentencePieceFile(tuple(pieces), specs[_TRAINER], specs[_NORMALIZER], specs[_DENORMALIZER])
     _check_pieces(model)
     _check_charsmap(model.normalizer["precompiled_charsmap"])
     _check_charsmap(model.denormalizer["precompiled_charsmap"])
     return model
-
-
-def _message(value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        raise ValueError(f"the number {value}, where a message is needed")
-    return value
-
-
-def _piece(data: bytes, *, id: int) -> ModelPiece:
-    text, score, type = b"", 0.0, int(PieceType.NORMAL)
-    try:
-        for number, value in fields(data):
-            if number == 1:
-                text = _message(value)
-            elif number == 2:
-                score = float32(_message(value))
-            elif number == 3 and isinstance(value, int):
-                type = value
-        piece = ModelPiece(text.decode(), score, PieceType(type))
-    except ValueError as error:  # UnicodeDecodeError is one
-        raise ValueError(f"piece {id}: {error}") from None
-    if not piece.text:
-        raise ValueError(f"piece {id} is empty")
-    if math.isnan(score):
-        raise ValueError(f"piece {id} has a score that is not a number")
-    return piece
 
 
 def _defaults(known: Mapping[str, SpecField]) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from tokbench.formats.json_files import dump_json
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece.charsmap_json import normalization_of
-from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
+from tokbench.formats.sentencepiece.model import SPACE, ModelType
+from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.formats.protobuf import fields, float32, float_field, length_field, varint_field
-from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tokbench.formats.sentencepiece.model import ModelPiece
+    from tokbench.formats.sentencepiece.pieces import ModelPiece
 
 STEP = 1 / 32
 """What trained scores are rounded to: coarse enough for sums of any text, too fine to be seen in a result."""

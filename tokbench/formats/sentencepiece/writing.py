@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.protobuf import float_field, length_field, varint_field
-from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, TRAINER_FIELDS, ModelPiece, PieceType
+from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, TRAINER_FIELDS
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.formats.sentencepiece.model import SpecField
 
+_BEGIN, _END = struct.Struct("<4B"), struct.Struct("<BfBB")
+_SHORT = 0x80 - 9
+"""Bytes of a text that is too long for lengths of one byte: with its key, its score and its type."""
 _ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
 
 
@@ -20,7 +25,7 @@ def dump_model(
 ) -> bytes:
     """The bytes of a `.model` file; of the options, those that are given."""
     return (
-        b"".join(length_field(1, _piece(piece)) for piece in pieces)
+        b"".join(map(_piece, pieces))
         + length_field(2, _options(trainer, TRAINER_FIELDS))
         + length_field(3, _options(normalizer, NORMALIZER_FIELDS))
     )
@@ -37,9 +42,12 @@ def role_ids(pieces: Sequence[ModelPiece]) -> dict[str, int]:
 
 
 def _piece(piece: ModelPiece) -> bytes:
-    return (
-        length_field(1, piece.text.encode()) + float_field(2, piece.score) + varint_field(3, int(piece.type))
-    )
+    text = piece.text.encode()
+    if len(text) < _SHORT:  # as it is written field by field, four times as fast
+        size = len(text)
+        return _BEGIN.pack(0x0A, size + 9, 0x0A, size) + text + _END.pack(0x15, piece.score, 0x18, piece.type)
+    fields = length_field(1, text) + float_field(2, piece.score) + varint_field(3, int(piece.type))
+    return length_field(1, fields)
 
 
 def _options(values: Mapping[str, Any], known: Mapping[str, SpecField]) -> bytes:

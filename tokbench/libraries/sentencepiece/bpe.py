@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.formats.sentencepiece.model import PieceType, byte_of
+from tokbench.formats.sentencepiece.model import byte_of
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
     from tokbench.core.kernel_or_library import KernelEncoder
-    from tokbench.formats.sentencepiece.model import ModelPiece, SentencePieceFile
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.formats.sentencepiece.pieces import ModelPiece
 
 COMPILED = "tokbench.native._character_bpe"
 FALLBACK = "tokbench.libraries.sentencepiece.bpe_fallback"

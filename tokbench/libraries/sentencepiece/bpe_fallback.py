@@ -14,7 +14,7 @@ import heapq
 from typing import TYPE_CHECKING
 
 from tokbench.core.kernel_or_library import EncodesOneByOne
-from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.normalization import Normalizer
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.formats.protobuf import fields, length_field, varint_field
-from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

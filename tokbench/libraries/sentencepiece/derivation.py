@@ -14,7 +14,8 @@ from tokbench.explain.pretokens import PreToken
 from tokbench.explain.symbols import Symbol
 from tokbench.explain.traces import Edge, LatticeTrace, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_parts
-from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType, crosses_words
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, crosses_words
+from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tokbench.core.documents import TextIdentity
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.manifest import Manifest
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
 
 
 _RETRAIN = "the folder is damaged: restore it, or train again"
@@ -49,6 +50,7 @@ def open_model(
     identify_text: Callable[[], TextIdentity] | None = None,
     post_processing: PostProcessing = NOTHING,
     engine: str = "auto",
+    model: SentencePieceFile | None = None,
 ) -> KernelModel:
     """The tokenizer of a serialised model, with the capabilities of its algorithm.
 
@@ -62,11 +64,12 @@ def open_model(
         identify_text: tells which text it was trained on.
         post_processing: what is done to the ids of a text before a model gets them; no part of the file.
         engine: "auto", or "library" for the library alone.
+        model: the contents of the model, where they were parsed before.
 
     Raises:
         ModelFormatError: the bytes are no model, or one that the library refuses.
     """
-    model = parse_model(proto, path=path)
+    model = model or parse_model(proto, path=path)
     made_by = {ModelType.UNIGRAM: UnigramTokenizer, ModelType.BPE: SentencePieceBpeTokenizer}
     made = made_by.get(model.model_type, KernelModel)
     return made(

@@ -22,7 +22,8 @@ import numpy as np
 from tokbench.core.encoded import EncodedSpans
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable, offsets_of, tiled_spans
 from tokbench.core.tokens import TokenKind
-from tokbench.formats.sentencepiece.model import PieceType, iter_user_defined, piece_bytes
+from tokbench.formats.sentencepiece.model import iter_user_defined, piece_bytes
+from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.core.merging import merge_symbols
-from tokbench.formats.sentencepiece.model import PieceType, iter_user_defined
+from tokbench.formats.sentencepiece.model import iter_user_defined
+from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -39,11 +39,11 @@ from tokbench.errors import ModelFormatError
 from tokbench.formats.sentencepiece.model import (
     SPACE,
     ModelType,
-    PieceType,
     piece_bytes,
     roles_of_model,
     special_tokens_of,
 )
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.bytes import Found, found_pieces, own_spans
 from tokbench.libraries.sentencepiece.sampling import Lexicon
 from tokbench.store.saveable import SaveableTokenizer

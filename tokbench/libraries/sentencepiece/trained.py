@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokbench.core.training import early_end, identity_of
-from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import ModelType, parse_model
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.sentencepiece.unigram_scores import with_rounded_scores
 from tokbench.libraries.sentencepiece.config import UnigramConfig
 from tokbench.libraries.sentencepiece.models import open_model
@@ -51,6 +52,7 @@ def trained_tokenizer(
         name=f"{backend}-{len(model.pieces)}",
         backend=backend,
         path="the trained model",
+        model=model,
         config=config.as_saved(),
         identify_text=identity_of(documents),
         training=replace(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import SentencePieceModel
 from tokbench.core.quoting import quoted
-from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import ModelType, parse_model
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.lint.reachability.merging import blame, rules_from_merges, rules_from_ranks
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.reachability.verdicts import Cause, Unreachable

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tokbench.formats.ranked_merges import last_pair
-from tokbench.formats.sentencepiece.model import ModelType, PieceType
+from tokbench.formats.sentencepiece.model import ModelType
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.rules import DoesNotApplyError
 from tokbench.opening.native_bpe import merge_pairs

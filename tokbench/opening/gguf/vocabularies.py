@@ -10,7 +10,7 @@ from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import first_repeated
 from tokbench.formats.gguf import read_metadata
 from tokbench.formats.protobuf import float_field, length_field, varint_field
-from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.opening.gguf.config import gguf_config
 from tokbench.opening.gguf.pretokenizers import known_names, pre_tokenizer_named
 from tokbench.opening.gguf.token_types import token_types, with_one_unknown

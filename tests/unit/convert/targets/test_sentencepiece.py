@@ -16,14 +16,8 @@ from support.texts import texts
 from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.formats.llama2c.vocabulary import Llama2cTokenizer, dump_llama2c
 from tokbench.formats.sentencepiece.bpe import model_of_bpe
-from tokbench.formats.sentencepiece.model import (
-    SPACE,
-    ModelPiece,
-    ModelType,
-    PieceType,
-    SentencePieceFile,
-    parse_model,
-)
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, SentencePieceFile, parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece, merge_order
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.huggingface.tokenizer_json import parse_tokenizer_json

@@ -15,12 +15,11 @@ from tokbench.formats.protobuf import fields, signed
 from tokbench.formats.sentencepiece.model import (
     NORMALIZER_FIELDS,
     TRAINER_FIELDS,
-    ModelPiece,
     ModelType,
-    PieceType,
     looks_like_model,
     parse_model,
 )
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import open_model
 
 # --- the wire format --------------------------------------------------------------------------

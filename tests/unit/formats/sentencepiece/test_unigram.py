@@ -16,7 +16,8 @@ from support.texts import texts
 
 import tokbench
 from tokbench.errors import ConversionError
-from tokbench.formats.sentencepiece.model import PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece
 from tokbench.formats.sentencepiece.unigram import model_of_unigram
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer

@@ -8,7 +8,8 @@ from support.sentencepiece_models import scored, training_text, unknown, written
 
 import tokbench
 from tokbench.errors import ConfigError
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.sentencepiece.unigram_scores import (
     STEP,
     caused_by_rounding,

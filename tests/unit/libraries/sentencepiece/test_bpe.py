@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from support.sentencepiece_models import VARIANTS, charsmap, unknown, variant, written
 from support.texts import bundled_texts
 
-from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import ModelType, parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece import bpe
 from tokbench.libraries.sentencepiece.bpe import left_because, new_encoder
 from tokbench.native.kernel_choice import is_installed

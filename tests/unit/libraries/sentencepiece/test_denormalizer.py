@@ -17,7 +17,8 @@ import tokbench
 from tokbench import StreamingDecoder
 from tokbench.core.capabilities import Decoding
 from tokbench.errors import ConversionError
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.workbench.convert import convert
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sentencepiece_models import charsmap, scored, unknown, written
 
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, iter_user_defined, parse_model
+from tokbench.formats.sentencepiece.model import iter_user_defined, parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.normalization import CharacterMap
 from tokbench.native.kernel_choice import is_installed
 

@@ -16,7 +16,7 @@ from tokbench.core.capabilities import SupportsSampling
 from tokbench.core.descriptions import DescribesItself, SentencePieceModel
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, SpecialTokenError, TextError, UnknownIdError
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import SentencePieceBpeTokenizer, UnigramTokenizer, open_model
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from support.sentencepiece_models import charsmap, scored, training_text, unknown, variant, written
 from support.texts import texts
 
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece import unigram
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.sentencepiece.unigram_fallback import ScoredPieces, best_cuts
