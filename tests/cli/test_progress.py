@@ -276,7 +276,16 @@ def test_trainings_of_libraries_tell_how_much_there_is(run, tmp_path):
     (tmp_path / "a.txt").write_text("".join(f"line {number} of some text\n" for number in range(100_000)))
     told = phases_of(
         run(
-            "train", "a.txt", "--backend", "sentencepiece", "--vocab-size", "400", "--progress", "json"
+            "train",
+            "a.txt",
+            "--backend",
+            "sentencepiece",
+            "--option",
+            "trainer=sentencepiece",
+            "--vocab-size",
+            "400",
+            "--progress",
+            "json",
         ).good()
     )
     size = (tmp_path / "a.txt").stat().st_size

@@ -8,29 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.line_texts import counted_text, rules, spacings, texts
 
+from tokbench.backends.sentencepiece import fallback
 from tokbench.backends.sentencepiece.rules import PieceRules, segments_of
-from tokbench.backends.sentencepiece.scripts import script_arrays
-from tokbench.backends.unigram import fallback
+from tokbench.backends.unigram.fallback import train_unigram
 
 native = pytest.importorskip("tokbench.native._sentencepiece_training")
-
-ALPHABETS = ("ab ", "abc  \n", "aあ漢1.9 \t", "ae\u0301é b1\n", "x\u2581 y\u2585\0z\r\n")
-
-texts = st.sampled_from(ALPHABETS).flatmap(
-    lambda letters: st.lists(st.text(letters, max_size=80), min_size=1, max_size=5)
-)
-rules = st.fixed_dictionaries(
-    {
-        "longest": st.sampled_from([1, 2, 3, 16]),
-        "split_by_script": st.booleans(),
-        "split_by_number": st.booleans(),
-        "split_by_whitespace": st.booleans(),
-        "split_digits": st.booleans(),
-        "whitespace_only": st.booleans(),
-    }
-)
-spacings = st.fixed_dictionaries({"dummy_prefix": st.booleans(), "collapse": st.booleans()})
 
 
 def learned(
@@ -46,29 +30,13 @@ def learned(
     threads: int = 2,
 ) -> tuple[Any, ...]:
     """Everything that a kernel tells of a training."""
-    counter = module.WordCounter(
-        **spacing, whole_lines=not rules["split_by_whitespace"], special_tokens=["bb"], threads=threads
+    text, seen = counted_text(
+        module, texts, rules=rules, spacing=spacing, coverage=coverage, required=required, threads=threads
     )
-    counter.add_texts(texts)
-    counter.finish()
-    counted = (counter.words, counter.distinct)
-    starts, scripts = script_arrays()
-    text = module.training_text(
-        counter,
-        starts=starts,
-        scripts=scripts,
-        charsmap=b"",
-        symbols=["aba", "c1"],
-        coverage=coverage,
-        required=list(required),
-        most_codes=1 << 31,
-        **rules,
-    )
-    seen = (*counted, text.num_characters, text.distinct, text.alphabet)
     if not text.distinct:
         return seen
     wanted = max(size, text.alphabet)
-    pieces, scores, rounds = module.train(
+    pieces, scores, rounds = (train_unigram if module is fallback else module.train_unigram)(
         text,
         size=wanted,
         most_seeds=most_seeds,

@@ -47,7 +47,7 @@ def count(
         typer.Option(
             autocompletion=completion.backends,
             metavar="NAME",
-            help="The algorithm that is going to be trained: bpe, wordpiece or unigram.",
+            help="The algorithm that is going to be trained: bpe, wordpiece, unigram or sentencepiece.",
         ),
     ] = "bpe",
     pattern: Annotated[

@@ -1,4 +1,4 @@
-"""The compiled Unigram trainer; see `tokbench.backends.sentencepiece.kernel`."""
+"""The compiled trainers of SentencePiece's algorithms; see `tokbench.backends.sentencepiece.kernel`."""
 
 from collections.abc import Callable
 
@@ -63,6 +63,8 @@ class TrainingText:
     def too_many(self) -> list[int]: ...
     @property
     def alphabet(self) -> int: ...
+    @property
+    def characters(self) -> list[tuple[str, int]]: ...
 
 def training_text(
     counter: WordCounter,
@@ -76,12 +78,16 @@ def training_text(
     split_digits: bool,
     whitespace_only: bool,
     charsmap: bytes,
+    collapse: bool,
     symbols: list[str],
     coverage: float,
     required: list[int],
     most_codes: int,
 ) -> TrainingText: ...
-def train(
+def train_bpe(
+    text: TrainingText, *, num_pieces: int, threads: int, progress: Callable[[int], object] | None
+) -> list[str]: ...
+def train_unigram(
     text: TrainingText,
     *,
     size: int,

@@ -86,8 +86,9 @@ def test_more_words_than_pieces_can_be_learned_from(
 
 
 @pytest.mark.parametrize("kernel", KERNEL_NAMES)
-def test_more_words_than_unigram_can_learn_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str
+@pytest.mark.parametrize("backend", ["unigram", "sentencepiece"])
+def test_more_characters_than_can_be_learned_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, backend: str
 ) -> None:
     """The smallest --min-count is named: with one less they are still too many."""
     monkeypatch.setenv("TOKBENCH_KERNEL", kernel_named(kernel).name)
@@ -95,8 +96,8 @@ def test_more_words_than_unigram_can_learn_from(
     text = " ".join(word for rank, word in enumerate(words, start=1) for _ in range(1 + 400 // rank))
     (tmp_path / "a.txt").write_text(text)
     given: dict[str, Any] = {"directory": tmp_path / "t", "options": {"vocab_size": 300}}
-    counted([tmp_path / "a.txt"], tmp_path / "words", backend="unigram")
-    monkeypatch.setattr("tokbench.backends.unigram.training.MOST_CODES", 700)
+    counted([tmp_path / "a.txt"], tmp_path / "words", backend=backend)
+    monkeypatch.setattr("tokbench.backends.sentencepiece.training.MOST_CODES", 700)
 
     def hint_of(corpus: Any, **options: Any) -> str:
         with pytest.raises(TrainingError, match="times the characters that can be learned from") as error:
@@ -104,9 +105,7 @@ def test_more_words_than_unigram_can_learn_from(
         return str(error.value.hint)
 
     hint = hint_of(training_words(str(tmp_path / "words")))
-    assert (
-        hint_of(open_corpus(tmp_path / "a.txt"), backend="unigram") == f"`tokbench count-words` with {hint}"
-    )
+    assert hint_of(open_corpus(tmp_path / "a.txt"), backend=backend) == f"`tokbench count-words` with {hint}"
     smallest = int(hint.removeprefix("--min-count ").split()[0])
     assert smallest > 2
     hint_of(training_words(str(tmp_path / "words"), min_count=smallest - 1))

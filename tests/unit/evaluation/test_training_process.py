@@ -105,7 +105,11 @@ def test_the_peak_of_a_library_is_that_of_its_process(
         encoding="utf-8",
     )
     one = train_in_process(
-        "sentencepiece", holdout.training, {"vocab_size": 400}, sample=None, progress=no_progress
+        "sentencepiece",
+        holdout.training,
+        {"vocab_size": 400, "trainer": "sentencepiece"},
+        sample=None,
+        progress=no_progress,
     )
     assert one is not None
     assert 200_000_000 < one.peak_bytes < 400_000_000

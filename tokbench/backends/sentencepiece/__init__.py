@@ -1,26 +1,21 @@
-"""SentencePiece's BPE on characters with byte fallback, as of Llama 2 and Mistral: trained and run by the library."""
+"""SentencePiece's BPE on characters with byte fallback, as of Llama 2 and Mistral: trained here or in the library."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tokbench.core.progress import Progress, no_progress
+from tokbench.backends.sentencepiece.backend import LineTrainedBackend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from tokbench.core.manifest import Manifest
+    from tokbench.backends.sentencepiece.training import Learner
     from tokbench.libraries.sentencepiece.config import SentencePieceConfig
-    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 
-class SentencePieceBackend:
+class SentencePieceBackend(LineTrainedBackend):
     """The registered backend "sentencepiece"; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str] = "sentencepiece"
-    summary: ClassVar[str] = "BPE on characters with byte fallback, by SentencePiece: as Llama 2"
-    advised_bytes: ClassVar[int] = 100_000_000
+    summary: ClassVar[str] = "BPE on characters with byte fallback, by SentencePiece's algorithm: as Llama 2"
 
     @property
     def config_type(self) -> type[SentencePieceConfig]:
@@ -29,23 +24,7 @@ class SentencePieceBackend:
 
         return SentencePieceConfig
 
-    @property
-    def kernel(self) -> str:
-        """What would run: the library with its version."""
-        from tokbench.libraries.sentencepiece.tokenizer import library
+    def _learner(self) -> Learner:
+        from tokbench.backends.sentencepiece.bpe import learn
 
-        return library()
-
-    def train(
-        self, documents: Iterable[str], config: SentencePieceConfig, *, progress: Progress = no_progress
-    ) -> SentencePieceTokenizer:
-        """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
-        from tokbench.libraries.sentencepiece.training import train
-
-        return train(documents, config, backend=self.name, progress=progress)
-
-    def load(self, directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
-        """Open a folder that `SentencePieceTokenizer.save` wrote. Raises `ModelFormatError`."""
-        from tokbench.libraries.sentencepiece.models import load
-
-        return load(directory, manifest)
+        return learn

@@ -1,4 +1,4 @@
-"""Counting the words of lines for Unigram: documents → a counter of the kernel."""
+"""Counting the words of lines: documents → a counter of the kernel."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from tokbench.backends.sentencepiece.kernel import WordCounter
     from tokbench.core.progress import Progress
-    from tokbench.libraries.sentencepiece.config import UnigramConfig
+    from tokbench.libraries.sentencepiece.config import SentencePieceConfig
 
 
-def threads_of(config: UnigramConfig) -> int:
+def threads_of(config: SentencePieceConfig) -> int:
     """The threads that a configuration asks for: all, where it says nothing."""
     return config.threads or os.cpu_count() or 1
 
@@ -30,13 +30,14 @@ def threads_of(config: UnigramConfig) -> int:
 class LineWordCounting:
     """How the words of lines are counted under a configuration; see `tokbench.core.counted_words.WordCounting`."""
 
-    config: UnigramConfig
+    config: SentencePieceConfig
+    backend: str = "unigram"
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """All that the counts depend on besides the text."""
         return {
-            "backend": "unigram",
+            "backend": self.backend,
             "add_dummy_prefix": self.config.add_dummy_prefix,
             "remove_extra_whitespaces": self.config.remove_extra_whitespaces,
             "split_by_whitespace": chosen_options(self.config).split_by_whitespace,

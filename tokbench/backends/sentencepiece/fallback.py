@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.backends.sentencepiece.rules import PieceRules, alphabet, segments_of
-from tokbench.backends.unigram import reference
+from tokbench.backends.sentencepiece import reference
+from tokbench.backends.sentencepiece.rules import BOUNDARY, RESERVED, PieceRules, alphabet, segments_of
 from tokbench.core.base import utf8
 from tokbench.core.counting_fallback import PythonWords
 from tokbench.core.special_tokens import SpecialTokenFinder
@@ -17,7 +17,7 @@ from tokbench.core.word_input import COUNTS_TOLD
 from tokbench.formats.sentencepiece.model import SPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 class WordCounter(PythonWords):
@@ -78,7 +78,8 @@ class WordCounter(PythonWords):
         """Everything has been added."""
 
     def _add_part(self, text: str) -> None:
-        for line in text.split("\n"):
+        spaced = text if self._collapse else text.replace(SPACE, " ")
+        for line in spaced.replace(RESERVED, "\n").split("\n"):
             stripped = line.rstrip("\r")
             if stripped:
                 self.counts.update(self._words(stripped))
@@ -99,7 +100,7 @@ class TrainingText:
     """The segments of counted words, the characters that pieces are made of, and what may be a piece."""
 
     segments: Counter[str]
-    characters: frozenset[str]
+    occurrences: Mapping[str, int]
     num_characters: int
     rules: PieceRules
     too_many: Sequence[int] = ()
@@ -112,12 +113,17 @@ class TrainingText:
     @property
     def is_blank(self) -> bool:
         """Whether there is nothing but spaces."""
-        return self.characters <= {SPACE}
+        return self.occurrences.keys() <= {SPACE}
 
     @property
     def alphabet(self) -> int:
         """Characters that pieces are made of."""
-        return len(self.characters)
+        return len(self.occurrences)
+
+    @property
+    def characters(self) -> list[tuple[str, int]]:
+        """They, ascending, and how often each occurs."""
+        return sorted(self.occurrences.items())
 
 
 def training_text(
@@ -126,6 +132,7 @@ def training_text(
     starts: object,
     scripts: object,
     charsmap: bytes,
+    collapse: bool,
     symbols: Sequence[str],
     coverage: float,
     required: Sequence[int],
@@ -140,44 +147,38 @@ def training_text(
     words: Counter[str] = Counter()
     characters: Counter[str] = Counter()
     for word, count in counter.counts.items():
-        for part in cut.split(word):
-            normal = normalize(part).replace(" ", SPACE)
-            words[normal] += count
-            for c in normal:
+        normal = normalize(word)
+        if collapse and charsmap:
+            normal = _collapsed(normal, begins_line=not word.startswith(" "))
+        parts = cut.split(normal.replace(" ", SPACE))
+        if len(parts) > 1:
+            characters[BOUNDARY] += count * (len(parts) - 1)
+        for part in parts:
+            words[part] += count
+            for c in part:
                 characters[c] += count
-    del characters["\0"], characters["\u2585"]
+    del characters["\0"], characters[RESERVED]
     known = alphabet(characters, coverage=coverage, required="".join(map(chr, required)))
+    occurrences = {character: characters[character] for character in known}
     unknown = dict.fromkeys(map(ord, {*characters} - known), "\0")  # in no piece
     segments = segments_of(_translated(words, unknown), of_pieces)
     codes = [0] * (COUNTS_TOLD + 1)
     for segment, count in segments.items():
         codes[min(count, COUNTS_TOLD)] += len(segment) + 1
     if sum(codes) >= most_codes:
-        return TrainingText(Counter(), frozenset(known), characters.total(), of_pieces, codes)
-    return TrainingText(segments, frozenset(known), characters.total(), of_pieces)
+        return TrainingText(Counter(), occurrences, characters.total(), of_pieces, codes)
+    return TrainingText(segments, occurrences, characters.total(), of_pieces)
 
 
-def train(
-    text: TrainingText,
-    *,
-    threads: int,
-    progress: Callable[[int, int], object] | None,
-    **options: Any,
-) -> tuple[list[str], list[float], int]:
-    """Learn pieces: the pieces, their scores, and how many rounds it took."""
+def train_bpe(
+    text: TrainingText, *, num_pieces: int, threads: int, progress: Callable[[int], object] | None = None
+) -> list[str]:
+    """Learn pieces by merging."""
     del threads
-    done = 0
-
-    def end_round(left: int) -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, left)
-
-    pieces = reference.train(
-        text.segments, text.rules, characters=text.characters, progress=end_round, **options
-    )
-    return [piece for piece, _ in pieces], [score for _, score in pieces], done
+    pieces = reference.learn(text.segments, text.rules, num_pieces=num_pieces)
+    if progress is not None:
+        progress(len(pieces))
+    return pieces
 
 
 def _normalizer(charsmap: bytes) -> Callable[[str], str]:
@@ -191,6 +192,12 @@ def _normalizer(charsmap: bytes) -> Callable[[str], str]:
     )
     normalizer = Normalizer(charsmap, [], **no)
     return lambda text: normalizer.normalize(text.encode()).decode()
+
+
+def _collapsed(word: str, *, begins_line: bool) -> str:
+    """One space for many, and none at the end of a word, nor at its beginning where it begins a line."""
+    word = re.sub(" +", " ", word).removesuffix(" ")
+    return word.removeprefix(" ") if begins_line else word
 
 
 def _translated(words: Counter[str], table: dict[int, str]) -> Counter[str]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+COMPILED = "tokbench.native._sentencepiece_training"
+
+
 class WordCounter(SourceCounter, BulkCounter, Protocol):
     """Counts the words of the lines of documents.
 
@@ -64,6 +67,10 @@ class TrainingText(Protocol):
         """Characters that pieces are made of."""
 
     @property
+    def characters(self) -> Sequence[tuple[str, int]]:
+        """They, ascending, and how often each occurs."""
+
+    @property
     def too_many(self) -> Sequence[int]:
         """The codes of segments that occur 0, 1, … and 64 times or more, where these are too many; else empty."""
 
@@ -81,14 +88,15 @@ class Kernel:
         training_text: a finished counter, whose words it may take away, the rules for pieces, and for how many codes
             there is room (a segment has one for each character, and one more) → a text; see
             `_sentencepiece_training.pyi`.
-        train: a text and keyword arguments as `reference.train` has them → (pieces, float64 scores, rounds).
+        train_bpe: a text, how many pieces (num_pieces), threads and perhaps progress, which is told how many there
+            are → the pieces in the order of their merges, as `tokbench.backends.sentencepiece.reference` has them.
     """
 
     name: str
     reads_bytes: bool
     new_counter: Callable[..., Any]
     training_text: Callable[..., TrainingText]
-    train: Callable[..., tuple[list[str], Sequence[float], int]]
+    train_bpe: Callable[..., list[str]]
 
 
 def current_kernel() -> Kernel:
@@ -99,7 +107,7 @@ def current_kernel() -> Kernel:
         BackendUnavailableError: the native kernel is demanded and not installed.
     """
     name, module = chosen_module(
-        compiled="tokbench.native._sentencepiece_training",
+        compiled=COMPILED,
         fallback="tokbench.backends.sentencepiece.fallback",
     )
     return _kernel(name, module)
@@ -112,5 +120,5 @@ def _kernel(name: str, module: ModuleType) -> Kernel:
         reads_bytes=hasattr(module.WordCounter, "add_file"),
         new_counter=module.WordCounter,
         training_text=module.training_text,
-        train=module.train,
+        train_bpe=module.train_bpe,
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tokbench.formats.sentencepiece.model import SpecField
-    from tokbench.libraries.sentencepiece.config import UnigramConfig
+    from tokbench.libraries.sentencepiece.config import SentencePieceConfig
 
 _ONLY_OF_THE_LIBRARY = (
     "treat_whitespace_as_suffix",
@@ -58,7 +58,7 @@ class Options:
     trainer: Mapping[str, Any]
 
 
-def chosen_options(config: UnigramConfig) -> Options:
+def chosen_options(config: SentencePieceConfig) -> Options:
     """The options of a configuration, those of the library by their types.
 
     Raises:

@@ -10,14 +10,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tokbench.backends.sentencepiece.scripts import INHERITED, script_of
 from tokbench.formats.sentencepiece.model import SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-IN_NO_PIECE = frozenset("\0\u2585")
-"""NUL is in no piece, nor is ▅, which SentencePiece's trainer keeps for itself."""
+BOUNDARY = "\x1f"
+"""Stands for a symbol in a text, and counts as a character of it."""
+RESERVED = "\u2585"
+"""▅, which SentencePiece's trainers keep for themselves: it ends a line."""
+IN_NO_PIECE = frozenset(("\0", BOUNDARY, RESERVED))
 _DIGITS = frozenset("0123456789０１２３４５６７８９")
 _ANY = ""
 
@@ -87,7 +92,7 @@ def segments_of(words: Mapping[str, int], rules: PieceRules) -> Counter[str]:
 
 
 def alphabet(characters: Mapping[str, int], *, coverage: float, required: str = "") -> set[str]:
-    """The required characters, and the most frequent ones until they make up a share of all.
+    """The required characters, and the most frequent ones until they make up a share of all, in single precision.
 
     >>> sorted(alphabet({"a": 90, "b": 9, "c": 1}, coverage=0.99))
     ['a', 'b']
@@ -95,7 +100,7 @@ def alphabet(characters: Mapping[str, int], *, coverage: float, required: str = 
     taken, total = list(dict.fromkeys(required)), sum(characters.values())
     covered = sum(characters.get(c, 0) for c in taken)
     for c in sorted(characters.keys() - {*taken}, key=lambda c: (-characters[c], c)):
-        if covered >= coverage * total:
+        if np.float32(covered / total) >= np.float32(coverage):
             break
         taken.append(c)
         covered += characters[c]

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import TrainingError
-from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.sentencepiece.writing import dump_model
-from tokbench.libraries.sentencepiece.config import NUM_BYTES
+from tokbench.libraries.sentencepiece.config import LONGEST_LINE, NUM_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.backends.sentencepiece.options import Options
-    from tokbench.libraries.sentencepiece.config import UnigramConfig
+    from tokbench.libraries.sentencepiece.config import SentencePieceConfig
 
 
-def symbols_of(config: UnigramConfig) -> list[str]:
+def symbols_of(config: SentencePieceConfig) -> list[str]:
     """Every piece that is there before training, in the order in which they take the lowest free ids."""
     return [*config.named_ids, *(text for text, _ in _unnumbered(config))]
 
 
-def model_bytes(pieces: Sequence[tuple[str, float]], config: UnigramConfig, options: Options) -> bytes:
+def model_bytes(pieces: Sequence[tuple[str, float]], config: SentencePieceConfig, options: Options) -> bytes:
     """The `.model` file of learned pieces.
 
     Args:
@@ -38,6 +38,7 @@ def model_bytes(pieces: Sequence[tuple[str, float]], config: UnigramConfig, opti
         "vocab_size": len(vocabulary),
         "character_coverage": config.character_coverage,
         "max_sentencepiece_length": config.max_token_length,
+        "max_sentence_length": LONGEST_LINE,
         "split_digits": config.split_digits,
         "allow_whitespace_only_pieces": config.allow_whitespace_only_pieces,
         "control_symbols": config.special_tokens,
@@ -61,7 +62,7 @@ def model_bytes(pieces: Sequence[tuple[str, float]], config: UnigramConfig, opti
 _ROLES = ("unk", "bos", "eos", "pad")
 
 
-def _unnumbered(config: UnigramConfig) -> Iterator[tuple[str, PieceType]]:
+def _unnumbered(config: SentencePieceConfig) -> Iterator[tuple[str, PieceType]]:
     """The symbols without an id of their own."""
     yield from ((text, PieceType.CONTROL) for text in config.special_tokens)
     yield from ((text, PieceType.USER_DEFINED) for text in config.user_defined_symbols)
@@ -69,7 +70,7 @@ def _unnumbered(config: UnigramConfig) -> Iterator[tuple[str, PieceType]]:
         yield from ((f"<0x{byte:02X}>", PieceType.BYTE) for byte in range(NUM_BYTES))
 
 
-def _vocabulary(pieces: Sequence[tuple[str, float]], config: UnigramConfig) -> list[ModelPiece]:
+def _vocabulary(pieces: Sequence[tuple[str, float]], config: SentencePieceConfig) -> list[ModelPiece]:
     by_id = {
         id: ModelPiece(text, 0.0, PieceType.UNKNOWN if text == config.unk_piece else PieceType.CONTROL)
         for text, id in config.named_ids.items()

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from tokbench.core.progress import Progress, no_progress
-from tokbench.errors import ConfigError
+from tokbench.backends.sentencepiece.backend import LineTrainedBackend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from tokbench.backends.sentencepiece.counting import LineWordCounting
-    from tokbench.core.counted_words import CountedWords
-    from tokbench.core.manifest import Manifest
+    from tokbench.backends.sentencepiece.training import Learner
     from tokbench.libraries.sentencepiece.config import UnigramConfig
-    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 
-class UnigramBackend:
+class UnigramBackend(LineTrainedBackend):
     """The registered backend "unigram"; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str] = "unigram"
     summary: ClassVar[str] = "Unigram language model, by SentencePiece's algorithm: as T5"
-
-    @property
-    def advised_bytes(self) -> int:
-        """As much text as is trained on in minutes."""
-        return 1_000_000_000 if self.kernel == "native" else 1_000_000
 
     @property
     def config_type(self) -> type[UnigramConfig]:
@@ -36,62 +24,7 @@ class UnigramBackend:
 
         return UnigramConfig
 
-    @property
-    def kernel(self) -> str:
-        """What would train: "native" or "python"."""
-        from tokbench.backends.sentencepiece.kernel import current_kernel
+    def _learner(self) -> Learner:
+        from tokbench.backends.unigram.training import learn
 
-        return current_kernel().name
-
-    def train(
-        self, documents: Iterable[str], config: UnigramConfig, *, progress: Progress = no_progress
-    ) -> SentencePieceTokenizer:
-        """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
-        if config.trainer == "sentencepiece":
-            from tokbench.libraries.sentencepiece.training import train as train_in_library
-
-            return train_in_library(documents, config, backend=self.name, progress=progress)
-        from tokbench.backends.unigram.training import train
-
-        return train(documents, config, backend=self.name, progress=progress)
-
-    @property
-    def bounds_memory(self) -> bool:
-        """Learning does not keep to the memory that words allow."""
-        return False
-
-    def word_counting(self, config: UnigramConfig) -> LineWordCounting:
-        """How words of lines are counted; see `tokbench.core.counted_words.TrainsOnWords`.
-
-        Raises:
-            ConfigError: a trainer, or a choice of lines, that learns from more than counts.
-        """
-        from tokbench.backends.sentencepiece.counting import LineWordCounting
-
-        needed = {"trainer": "tokbench", "max_sentence_length": None, "input_sentence_size": 0}
-        for option, value in needed.items():
-            if getattr(config, option) != value:
-                raise ConfigError(
-                    f"{option} asks for the lines of the text, and counted words have none",
-                    hint="leave it out, or train on the text",
-                )
-        return LineWordCounting(config)
-
-    def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The options of white space and the special tokens that words were counted with."""
-        names = ("add_dummy_prefix", "remove_extra_whitespaces", "special_tokens")
-        return {name: settings[name] for name in names if name in settings}
-
-    def train_on_words(
-        self, words: CountedWords, config: UnigramConfig, *, progress: Progress = no_progress
-    ) -> SentencePieceTokenizer:
-        """Learn a tokenizer from counted words. Raises `TrainingError`."""
-        from tokbench.backends.unigram.training import train_on_words
-
-        return train_on_words(words, config, backend=self.name, progress=progress)
-
-    def load(self, directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
-        """Open a folder that `SentencePieceTokenizer.save` wrote. Raises `ModelFormatError`."""
-        from tokbench.libraries.sentencepiece.models import load
-
-        return load(directory, manifest)
+        return learn

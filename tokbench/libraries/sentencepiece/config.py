@@ -19,7 +19,7 @@ NUM_BYTES = 256
 NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 
 TRAINERS = ("tokbench", "sentencepiece")
-"""What can train Unigram."""
+"""What can train."""
 
 PARTS = 16
 """The parts in which the library works, its own default. It changes the result, so it does not follow
@@ -95,6 +95,10 @@ class SentencePieceConfig(PassesOn):
         help="bytes; longer lines are left out and counted. By default none is, but cut at a space",
     )
     input_sentence_size: int = _option(default=0, help="train on so many lines, drawn at random; 0 for all")
+    trainer: str = _option(
+        default="tokbench",
+        help="tokbench: by the same algorithm, faster; or sentencepiece: the library's own",
+    )
     threads: int | None = _option(default=None, help="threads; by default all. Never changes the result")
     seed: int = _option(default=0, help="draws the lines and the self-test")
     options: tuple[str, ...] = _option(
@@ -110,6 +114,8 @@ class SentencePieceConfig(PassesOn):
                 f"unknown normalization {self.normalization!r}",
                 hint=_suggestion(self.normalization, NORMALIZATIONS),
             )
+        if self.trainer not in TRAINERS:
+            raise ConfigError(f"unknown trainer {self.trainer!r}", hint=_suggestion(self.trainer, TRAINERS))
         self.library_options()
         self._check_vocab_size()
 
@@ -272,20 +278,10 @@ class UnigramConfig(SentencePieceConfig):
 
     model_type: ClassVar[ModelType] = ModelType.UNIGRAM
 
-    trainer: str = _option(
-        default="tokbench",
-        help="tokbench: by the same algorithm, faster; or sentencepiece: the library's own",
-    )
     round_scores: bool = _option(
         default=True,
         help="round scores to 1/32, so that every library adds them up exactly, to the same ids",
     )
-
-    def __post_init__(self) -> None:
-        # Dataclasses with slots make the class anew: super() without arguments would not find it.
-        SentencePieceConfig.__post_init__(self)
-        if self.trainer not in TRAINERS:
-            raise ConfigError(f"unknown trainer {self.trainer!r}", hint=_suggestion(self.trainer, TRAINERS))
 
 
 _REFUSED = {

@@ -129,6 +129,8 @@ class ParityText {
            limits_.token_lengths[left] + limits_.token_lengths[right] <= limits_.max_token_length;
   }
 
+  void passed(Id, Id) const {}
+
   void follow(std::uint32_t entry) {
     const PairCounts::Entry& pair = merger_[entry];
     if (!has_heap_ || pair.count < limits_.min_frequency) return;

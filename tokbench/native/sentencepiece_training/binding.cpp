@@ -1,4 +1,4 @@
-// Unigram training as the Python module `_sentencepiece_training`. Arguments are checked here, and only here; the interpreter's
+// What SentencePiece trains as the Python module `_sentencepiece_training`. Arguments are checked here, and only here; the interpreter's
 // lock is released around everything that takes time.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -13,6 +13,7 @@
 
 #include "common/freed_memory.hpp"
 #include "encoding/python_encoding.hpp"
+#include "bpe_trainer.hpp"
 #include "line_words.hpp"
 #include "unigram_trainer.hpp"
 #include "training/python_words.hpp"
@@ -24,6 +25,7 @@ using namespace nb::literals;
 namespace {
 
 constexpr std::uint64_t kSeed = 0x5EED;
+constexpr std::size_t kMostPieces = std::size_t{1} << 24;
 constexpr std::int64_t kMostCharacters = std::int64_t{1} << 38;  // as units of expected counts they fit into 63 bits
 
 struct TrainingText {
@@ -39,7 +41,7 @@ struct TrainingText {
 std::unique_ptr<TrainingText> training_text(LineWordCounter& counter, const InputArray<std::uint32_t>& starts,
                                             const InputArray<std::uint8_t>& scripts, std::size_t longest, bool split_by_script,
                                             bool split_by_number, bool split_by_whitespace, bool split_digits, bool whitespace_only,
-                                            const nb::bytes& charsmap, const std::vector<std::string>& symbols, double coverage,
+                                            const nb::bytes& charsmap, bool collapse, const std::vector<std::string>& symbols, double coverage,
                                             std::vector<std::uint32_t> required, std::size_t most_codes) {
   if (!counter.is_finished()) throw std::invalid_argument("the counter is not finished");
   if (counter.invalid()) throw std::invalid_argument("the text is not UTF-8");
@@ -51,7 +53,7 @@ std::unique_ptr<TrainingText> training_text(LineWordCounter& counter, const Inpu
   auto text = std::make_unique<TrainingText>(TrainingText{std::move(rules), {}, 0});
   const nb::gil_scoped_release unlocked;
   {
-    SegmentCounter segments(text->rules, normalizer, cut_at, kSeed);
+    SegmentCounter segments(text->rules, normalizer, collapse, cut_at, kSeed);
     counter.counts().take_each([&](Bytes word, std::int64_t count) { segments.add(word, count); });
     text->num_characters = segments.num_characters();
     text->segments = segments.finish({coverage, std::move(required)}, most_codes);
@@ -79,10 +81,9 @@ void append_utf8(std::string& text, std::uint32_t c) {
   }
 }
 
-// Runs work(sign, report) on another thread, while this one hands what it reports to Python, and hears Ctrl-C.
-template <class Work>
-void run_interruptibly(const nb::object& progress, Work work) {
-  using Report = std::pair<unsigned, std::size_t>;
+// Runs work(sign, report) on another thread, while this one tells Python what it reports, and hears Ctrl-C.
+template <class Report, class Tell, class Work>
+void run_interruptibly(Tell tell, Work work) {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Report> reports;
@@ -91,9 +92,9 @@ void run_interruptibly(const nb::object& progress, Work work) {
   StopSign sign;
   std::thread worker([&] {
     try {
-      work(sign, [&](unsigned round, std::size_t left) {
+      work(sign, [&](const Report& report) {
         const std::lock_guard lock(mutex);
-        reports.emplace_back(round, left);
+        reports.push_back(report);
         changed.notify_one();
       });
     } catch (...) {
@@ -114,8 +115,7 @@ void run_interruptibly(const nb::object& progress, Work work) {
         is_last = is_done;
       }
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (progress.is_none()) continue;
-      for (const auto& [round, left] : news) progress(round, left);
+      for (const Report& report : news) tell(report);
     }
   } catch (...) {
     sign.stop();
@@ -127,7 +127,36 @@ void run_interruptibly(const nb::object& progress, Work work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-nb::tuple train(const TrainingText& text, std::size_t size, std::size_t most_seeds, std::size_t pruned_to, double kept_share, unsigned rounds,
+nb::str to_str(Characters characters) {
+  std::string spelled;
+  for (const std::uint32_t c : characters) append_utf8(spelled, c);
+  return nb::str(spelled.data(), spelled.size());
+}
+
+// The characters that pieces are made of with their occurrences, ascending.
+nb::list characters_of(const TrainingText& text) {
+  nb::list all;
+  for (std::size_t code = 1; code < text.segments.alphabet.size(); ++code) {
+    all.append(nb::make_tuple(to_str(Characters(&text.segments.alphabet[code], 1)), text.segments.occurrences[code]));
+  }
+  return all;
+}
+
+nb::list train_bpe(const TrainingText& text, std::size_t num_pieces, unsigned threads, const nb::object& progress) {
+  if (num_pieces > kMostPieces) throw std::invalid_argument("so many pieces have no numbers");
+  std::vector<std::vector<std::uint32_t>> trained;
+  const auto tell = [&](std::size_t done) {
+    if (!progress.is_none()) progress(done);
+  };
+  run_interruptibly<std::size_t>(tell, [&](const StopSign& sign, const auto& report) {
+    trained = BpeTrainer(text.segments, text.rules, {num_pieces, std::max(threads, 1u)}, sign).train(report);
+  });
+  nb::list pieces;
+  for (const std::vector<std::uint32_t>& piece : trained) pieces.append(to_str(piece));
+  return pieces;
+}
+
+nb::tuple train_unigram(const TrainingText& text, std::size_t size, std::size_t most_seeds, std::size_t pruned_to, double kept_share, unsigned rounds,
                 unsigned threads, const nb::object& progress) {
   if (text.segments.size() == 0) throw std::invalid_argument("there is no text");
   if (text.num_characters > static_cast<std::uint64_t>(kMostCharacters)) throw std::invalid_argument("the text has too many characters");
@@ -135,20 +164,25 @@ nb::tuple train(const TrainingText& text, std::size_t size, std::size_t most_see
   if (!(kept_share > 0 && kept_share < 1) || rounds < 1 || most_seeds < 1 || most_seeds > (1u << 30)) throw std::invalid_argument("an option is out of range");
   std::vector<TrainedPiece> trained;
   unsigned done = 0;
-  run_interruptibly(progress, [&](const StopSign& sign, const auto& report) {
-    Trainer trainer(text.segments, text.rules, {size, most_seeds, pruned_to, kept_share, rounds, std::max(threads, 1u)}, sign);
+  struct Round {
+    unsigned number;
+    std::size_t left;
+  };
+  const auto tell = [&](const Round& round) {
+    if (!progress.is_none()) progress(round.number, round.left);
+  };
+  run_interruptibly<Round>(tell, [&](const StopSign& sign, const auto& report) {
+    UnigramTrainer trainer(text.segments, text.rules, {size, most_seeds, pruned_to, kept_share, rounds, std::max(threads, 1u)}, sign);
     for (bool is_more = true; is_more;) {
       is_more = trainer.step();
-      report(++done, trainer.size());
+      report({++done, trainer.size()});
     }
     trained = trainer.finish();
   });
   nb::list pieces;
   std::vector<double> scores;
   for (const TrainedPiece& piece : trained) {
-    std::string spelled;
-    for (const std::uint32_t c : piece.characters) append_utf8(spelled, c);
-    pieces.append(nb::str(spelled.data(), spelled.size()));
+    pieces.append(to_str(piece.characters));
     scores.push_back(piece.score);
   }
   return nb::make_tuple(pieces, to_array(std::move(scores)), done);
@@ -176,10 +210,13 @@ NB_MODULE(_sentencepiece_training, module) {
       .def_prop_ro("distinct", [](const TrainingText& self) { return self.segments.size(); })
       .def_prop_ro("is_blank", [](const TrainingText& self) { return self.is_blank(); })
       .def_prop_ro("too_many", [](const TrainingText& self) { return self.segments.too_many; })
+      .def_prop_ro("characters", &characters_of)
       .def_prop_ro("alphabet", [](const TrainingText& self) { return self.segments.alphabet.size() - 1; });
   module.def("training_text", &training_text, "counter"_a, nb::kw_only(), "starts"_a, "scripts"_a, "longest"_a, "split_by_script"_a,
-             "split_by_number"_a, "split_by_whitespace"_a, "split_digits"_a, "whitespace_only"_a, "charsmap"_a, "symbols"_a, "coverage"_a, "required"_a, "most_codes"_a,
+             "split_by_number"_a, "split_by_whitespace"_a, "split_digits"_a, "whitespace_only"_a, "charsmap"_a, "collapse"_a, "symbols"_a, "coverage"_a, "required"_a, "most_codes"_a,
              "The segments of a finished counter's words, which it forgets.");
-  module.def("train", &train, "text"_a, nb::kw_only(), "size"_a, "most_seeds"_a, "pruned_to"_a, "kept_share"_a, "rounds"_a, "threads"_a,
+  module.def("train_bpe", &train_bpe, "text"_a, nb::kw_only(), "num_pieces"_a, "threads"_a, "progress"_a.none(),
+             "Learn pieces by merging: a list of them.");
+  module.def("train_unigram", &train_unigram, "text"_a, nb::kw_only(), "size"_a, "most_seeds"_a, "pruned_to"_a, "kept_share"_a, "rounds"_a, "threads"_a,
              "progress"_a.none(), "Learn pieces: (list of them, float64 scores, rounds).");
 }

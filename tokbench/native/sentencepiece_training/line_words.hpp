@@ -1,6 +1,7 @@
 // The words of lines as they stand in a text: what is normalised and cut further is each distinct one, once.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "training/counter.hpp"
@@ -14,7 +15,8 @@ struct Spacing {
   bool whole_lines;   // words are not parted at spaces
 };
 
-// What a counter counts: the spaces before a word, and what follows up to the next space.
+// What a counter counts: the spaces before a word, and what follows up to the next space. ▁ is a space like any other, but for
+// extra ones that are left out; ▅, which SentencePiece's trainers keep for themselves, ends a line.
 class LineWords {
  public:
   explicit LineWords(Spacing spacing) : spacing_(spacing) {}
@@ -29,6 +31,43 @@ class LineWords {
 
   template <class Sink>
   void for_each_some(Bytes text, Sink sink) const {
+    if (next_mark(text, 0) == kNone) {
+      split_lines(text, sink);
+    } else {
+      const std::vector<Byte> plain = without_marks(text);
+      split_lines(Bytes(plain).first(plain.size() - kKeyPadding), sink);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::string_view::npos;
+  static constexpr std::string_view kMarks = "\xE2\x96";  // how ▁ and ▅ begin, which end in 81 and 85
+
+  std::size_t next_mark(Bytes text, std::size_t from) const {
+    const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
+    for (std::size_t at = from; (at = characters.find(kMarks, at)) != kNone; at += kMarks.size()) {
+      const Byte last = at + kMarks.size() < text.size() ? text[at + kMarks.size()] : Byte{0};
+      if (last == 0x85 || (last == 0x81 && !spacing_.collapse)) return at;
+    }
+    return kNone;
+  }
+
+  // The text with a line end for each ▅ and a space for each ▁, and room behind it.
+  std::vector<Byte> without_marks(Bytes text) const {
+    std::vector<Byte> plain;
+    plain.reserve(text.size() + kKeyPadding);
+    std::size_t start = 0;
+    for (std::size_t found; (found = next_mark(text, start)) != kNone; start = found + kMarks.size() + 1) {
+      plain.insert(plain.end(), text.begin() + static_cast<std::ptrdiff_t>(start), text.begin() + static_cast<std::ptrdiff_t>(found));
+      plain.push_back(text[found + kMarks.size()] == 0x85 ? '\n' : ' ');
+    }
+    plain.insert(plain.end(), text.begin() + static_cast<std::ptrdiff_t>(start), text.end());
+    plain.resize(plain.size() + kKeyPadding);
+    return plain;
+  }
+
+  template <class Sink>
+  void split_lines(Bytes text, Sink& sink) const {
     Batch<Sink> batch(sink);
     std::size_t start = 0;
     while (start < text.size()) {
@@ -42,7 +81,6 @@ class LineWords {
     batch.flush();
   }
 
- private:
   // Words that go to the sink together; the first ones of their lines stand in a room of their own, behind their space.
   template <class Sink>
   class Batch {

@@ -12,6 +12,7 @@
 namespace tokbench::sentencepiece {
 
 inline constexpr std::uint32_t kSpace = 0x2581;  // ▁
+inline constexpr std::uint32_t kBoundary = 0x1F;  // stands for a symbol in a text, and counts as a character of it
 inline constexpr std::uint32_t kCodePoints = 0x110000;
 inline constexpr std::size_t kLongestPiece = 512;  // characters: no option may ask for more
 
@@ -37,8 +38,8 @@ class PieceRules {
 
   const PieceOptions& options() const { return options_; }
 
-  // NUL is in no piece, nor is ▅, which SentencePiece's trainer keeps for itself.
-  static bool is_in_no_piece(std::uint32_t c) { return c == 0 || c == 0x2585; }
+  // NUL is in no piece, nor are ▅ and U+001F, which SentencePiece's trainer keeps for itself.
+  static bool is_in_no_piece(std::uint32_t c) { return c == 0 || c == 0x2585 || c == kBoundary; }
 
   // Whether no piece holds the two side by side, whatever else is in it.
   bool are_parted(std::uint32_t left, std::uint32_t right) const {

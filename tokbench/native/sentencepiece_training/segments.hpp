@@ -32,23 +32,20 @@ struct Coverage {
 
 class SegmentCounter {
  public:
-  // `seed`: that of the counter whose words are added. `normalizer` leaves spaces as they are, and knows no symbols: words are cut at them.
-  SegmentCounter(const PieceRules& rules, const Normalizer& normalizer, const Symbols& symbols, std::uint64_t seed)
-      : rules_(rules), normalizer_(normalizer), symbols_(symbols), counts_(seed ^ kSeedOfSegments), occurrences_(kCodePoints), seed_(seed) {}
+  // `seed`: that of the counter whose words are added. `normalizer` leaves spaces as they are, and knows no symbols: normal words are cut at them.
+  // `collapse`: of the spaces that it makes, extra ones are left out.
+  SegmentCounter(const PieceRules& rules, const Normalizer& normalizer, bool collapse, const Symbols& symbols, std::uint64_t seed)
+      : rules_(rules), normalizer_(normalizer), collapse_(collapse), symbols_(symbols), counts_(seed ^ kSeedOfSegments), occurrences_(kCodePoints), seed_(seed) {}
 
   // A word of valid UTF-8 with its spaces.
   void add(Bytes word, std::int64_t count) {
-    std::size_t start = 0;
-    for (std::size_t i = 0; i < word.size();) {
-      const std::size_t length = symbols_.is_empty() ? 0 : symbols_.longest(word.data() + i, word.data() + word.size());
-      if (length == 0) {
-        ++i;
-        continue;
-      }
-      add_raw(word.subspan(start, i - start), count);
-      start = i += length;
+    if (word.empty()) return;
+    if (normalizer_.map().is_empty()) {
+      add_between_symbols(word, count);
+    } else {
+      normalizer_.normalize(word, {}, normal_);
+      add_between_symbols(collapse_ ? collapsed(normal_.bytes, word[0] != ' ') : Bytes(normal_.bytes), count);
     }
-    add_raw(word.subspan(start), count);
   }
 
   std::uint64_t num_characters() const { return num_characters_; }
@@ -101,13 +98,32 @@ class SegmentCounter {
   // A table that is filled in the order of another one of the same seed is crowded at its beginning.
   static constexpr std::uint64_t kSeedOfSegments = 1 << 8, kSeedOfParts = 1 << 9;
 
-  void add_raw(Bytes part, std::int64_t count) {
-    if (normalizer_.map().is_empty()) {
-      add_normal(part, count);
-    } else if (!part.empty()) {
-      normalizer_.normalize(part, {}, normal_);
-      add_normal(normal_.bytes, count);
+  // One space for many, and none at the end of a word, nor at its beginning where it begins a line.
+  Bytes collapsed(Bytes word, bool begins_line) {
+    collapsed_.clear();
+    bool is_behind_space = begins_line;
+    for (const Byte byte : word) {
+      if (byte != ' ' || !is_behind_space) collapsed_.push_back(byte);
+      is_behind_space = byte == ' ';
     }
+    if (!collapsed_.empty() && collapsed_.back() == ' ') collapsed_.pop_back();
+    return collapsed_;
+  }
+
+  void add_between_symbols(Bytes word, std::int64_t count) {
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < word.size();) {
+      const std::size_t length = symbols_.is_empty() ? 0 : symbols_.longest(word.data() + i, word.data() + word.size());
+      if (length == 0) {
+        ++i;
+        continue;
+      }
+      add_normal(word.subspan(start, i - start), count);
+      start = i += length;
+      occurrences_[kBoundary] += static_cast<std::uint64_t>(count);
+      num_characters_ += static_cast<std::uint64_t>(count);
+    }
+    add_normal(word.subspan(start), count);
   }
 
   // What stands for a space in pieces is one in a text, too.
@@ -207,7 +223,7 @@ class SegmentCounter {
   }
 
   // The required characters, and the most frequent ones, of the same count the smaller ones first, until their share is
-  // reached.
+  // reached: in single precision, as SentencePiece has it.
   std::vector<std::uint32_t> alphabet(const Coverage& coverage) {
     std::vector<std::uint32_t> seen, taken;
     std::vector<bool> is_required(kCodePoints);
@@ -226,7 +242,8 @@ class SegmentCounter {
     }
     std::stable_sort(seen.begin(), seen.end(), [&](std::uint32_t a, std::uint32_t b) { return occurrences_[a] > occurrences_[b]; });
     for (const std::uint32_t c : seen) {
-      if (static_cast<double>(covered) >= coverage.share * static_cast<double>(num_characters_)) break;
+      const double share = static_cast<double>(covered) / static_cast<double>(num_characters_);
+      if (static_cast<float>(share) >= static_cast<float>(coverage.share)) break;
       take(c);
     }
     taken.push_back(0);
@@ -236,8 +253,10 @@ class SegmentCounter {
 
   const PieceRules& rules_;
   const Normalizer& normalizer_;
+  bool collapse_;
   const Symbols& symbols_;
   NormalizedText normal_;
+  std::vector<Byte> collapsed_;
   PretokenCounts counts_;
   std::vector<std::uint64_t> occurrences_;
   std::uint64_t num_characters_ = 0;

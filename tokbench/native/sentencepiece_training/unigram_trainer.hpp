@@ -8,7 +8,7 @@
 
 namespace tokbench::sentencepiece {
 
-struct TrainingOptions {
+struct UnigramOptions {
   std::size_t size;  // pieces that are wanted, characters included
   std::size_t most_seeds;
   std::size_t pruned_to;  // by the rounds; the best `size` of them are taken
@@ -33,9 +33,9 @@ inline double digamma(double x) {
          fourth * fourth * (127.0 / 30720.0);
 }
 
-class Trainer {
+class UnigramTrainer {
  public:
-  Trainer(const Segments& segments, const PieceRules& rules, TrainingOptions options, const StopSign& sign)
+  UnigramTrainer(const Segments& segments, const PieceRules& rules, UnigramOptions options, const StopSign& sign)
       : segments_(segments), options_(options), sign_(sign) {
     Seeds seeds = SeedFinder(segments, rules, options.threads, sign).find(options.most_seeds);
     lattice_ = std::move(seeds.lattice);
@@ -305,7 +305,7 @@ class Trainer {
   }
 
   const Segments& segments_;
-  TrainingOptions options_;
+  UnigramOptions options_;
   const StopSign& sign_;
   Lattice lattice_;
   std::vector<std::uint32_t> positions_;  // of each piece, as is what follows

@@ -1,4 +1,4 @@
-// Merges the pair with the highest count, again and again; ties go to the smallest (left, right).
+// Merges the pair with the highest count, again and again; ties go to the smallest (left, right), or as a preference has it.
 //
 // The count of a pair can only fall (pair_merger.hpp): a heap whose entries may be too high, and are pushed again with their
 // true count when they come up, gives exactly the order that the reference defines.
@@ -32,8 +32,17 @@ struct AllowsAll {
   bool operator()(Id, Id) const { return true; }
 };
 
+// Which of two pairs comes first that occur equally often, and which ones may be merged at all: it is asked of every pair that
+// is to be known, also of one that was there for a moment only, between two that were merged side by side.
+struct SmallestIds {
+  bool is_first(Id left, Id right, Id other_left, Id other_right) const {
+    return left != other_left ? left < other_left : right < other_right;
+  }
+  bool wants(Id, Id) const { return true; }
+};
+
 // See PairMerger for Symbol and kStep.
-template <class Symbol, std::size_t kStep = 1>
+template <class Symbol, std::size_t kStep = 1, class Preference = SmallestIds>
 class FrequencyTrainer {
  public:
   // `source` is what PairMerger::lay_out() takes.
@@ -43,8 +52,12 @@ class FrequencyTrainer {
 
   // The same with the length of each of the first symbols, where they are tokens already.
   template <class Source>
-  FrequencyTrainer(const Source& source, const FrequencyOptions& options, std::vector<std::size_t> token_lengths)
-      : options_(options), merger_(options.num_first, options.seed, options.threads), token_lengths_(std::move(token_lengths)) {
+  FrequencyTrainer(const Source& source, const FrequencyOptions& options, std::vector<std::size_t> token_lengths,
+                   Preference preference = {})
+      : options_(options),
+        preference_(std::move(preference)),
+        merger_(options.num_first, options.seed, options.threads),
+        token_lengths_(std::move(token_lengths)) {
     merger_.lay_out(source);
     threshold_ = std::max(options_.min_frequency, first_threshold());
     post_pairs();
@@ -57,7 +70,7 @@ class FrequencyTrainer {
     for (;;) {
       while (!heap_.empty()) {
         const Candidate top = heap_.front();
-        std::pop_heap(heap_.begin(), heap_.end());
+        std::pop_heap(heap_.begin(), heap_.end(), later());
         heap_.pop_back();
         const std::int64_t count = merger_[top.entry].count;
         if (count == top.count) {
@@ -83,13 +96,15 @@ class FrequencyTrainer {
     Id left;
     Id right;
     std::uint32_t entry;
-    // Whether `other` is merged before this one: std heaps keep their greatest entry on top.
-    bool operator<(const Candidate& other) const {
-      if (count != other.count) return count < other.count;
-      if (left != other.left) return left > other.left;
-      return right > other.right;
-    }
   };
+
+  // Whether the other one is merged before: std heaps keep their greatest entry on top.
+  auto later() const {
+    return [this](const Candidate& one, const Candidate& other) {
+      if (one.count != other.count) return one.count < other.count;
+      return preference_.is_first(other.left, other.right, one.left, one.right);
+    };
+  }
 
   // Guesses of the count of the last merge, rather too low: counts fall about as 1 / rank.
   std::int64_t first_threshold() const {
@@ -107,13 +122,16 @@ class FrequencyTrainer {
   }
 
   bool wants(Id left, Id right) const {
-    return options_.max_token_length == 0 || token_lengths_[left] + token_lengths_[right] <= options_.max_token_length;
+    const bool is_short = options_.max_token_length == 0 || token_lengths_[left] + token_lengths_[right] <= options_.max_token_length;
+    return is_short && preference_.wants(left, right);
   }
+
+  void passed(Id left, Id right) const { wants(left, right); }
 
   void follow(std::uint32_t entry) {
     const PairCounts::Entry& pair = merger_[entry];
     heap_.push_back({pair.count, pair.left, pair.right, entry});
-    std::push_heap(heap_.begin(), heap_.end());
+    std::push_heap(heap_.begin(), heap_.end(), later());
   }
 
   template <class Make>
@@ -130,6 +148,7 @@ class FrequencyTrainer {
   static constexpr std::size_t kFirstGuess = 64;
 
   FrequencyOptions options_;
+  [[no_unique_address]] Preference preference_;
   std::int64_t threshold_ = 0;  // of the count of a pair that is known
   PairMerger<Symbol, kStep> merger_;
   std::vector<Candidate> heap_;

@@ -99,6 +99,7 @@ class LikelihoodTrainer {
   }
 
   bool wants(Id, Id) const { return true; }
+  void passed(Id, Id) const {}
 
   // Counts of symbols are not what they will be yet: its score waits.
   void follow(std::uint32_t entry) {

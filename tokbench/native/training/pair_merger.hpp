@@ -8,6 +8,7 @@
 //
 //   bool wants(Id left, Id right) const;   // whether the pair may ever be merged
 //   void follow(std::uint32_t entry);      // the pair is known from now on
+//   void passed(Id left, Id right);        // the pair would have been there, had its neighbour not been merged at the same time
 #pragma once
 
 #include <algorithm>
@@ -87,6 +88,7 @@ class PairMerger {
         [&](Symbol before, std::int64_t count, std::size_t postings) {
           // Two that were merged side by side were joined by (right, left).
           lower(before == made ? right : before, left, count);
+          if (before == made) follower.passed(made, left);
           return add_pair(before, made, count, postings, threshold, follower);
         },
         [&](Symbol before) { pairs_.prefetch(before, left); });

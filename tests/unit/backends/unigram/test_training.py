@@ -10,9 +10,9 @@ import sentencepiece
 from support.sentencepiece_models import training_text
 
 import tokbench
-from tokbench.backends.unigram import training
+from tokbench.backends.sentencepiece import training
 from tokbench.errors import TrainingError
-from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:
     from pathlib import Path

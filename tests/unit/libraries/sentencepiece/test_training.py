@@ -34,8 +34,7 @@ BACKENDS = ("sentencepiece", "unigram")
 
 
 def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTokenizer:
-    if backend == "unigram":
-        options = {"trainer": "sentencepiece"} | options
+    options = {"trainer": "sentencepiece"} | options
     tokenizer: Any = tokbench.train(training_text() if texts is None else texts, backend=backend, **options)
     return tokenizer
 
@@ -116,14 +115,15 @@ def test_the_default_size_leaves_room_beyond_the_characters() -> None:
 
 
 def test_the_record_tells_what_was_learned() -> None:
-    bpe, unigram = variant("bpe").training, trained("unigram", vocab_size=700).training
+    tokenizer = trained("sentencepiece", vocab_size=700)
+    bpe, unigram = tokenizer.training, trained("unigram", vocab_size=700).training
     assert bpe is not None
     assert unigram is not None
     assert bpe.documents == sum(map(bool, training_text()))
     assert bpe.num_bytes == sum(len(text.encode()) for text in training_text())
     assert bpe.learned_unit == "merges"
     assert bpe.learned_ids.start == unigram.learned_ids.start == 3 + 256
-    assert all(len(variant("bpe").model.pieces[id].text) > 1 for id in bpe.learned_ids)
+    assert all(len(tokenizer.model.pieces[id].text) > 1 for id in bpe.learned_ids)
     assert unigram.learned_ids == range(259, 700)
     assert bpe.kernel.startswith("sentencepiece ")
     assert set(bpe.seconds) == {"reading", "training"}

@@ -1,0 +1,39 @@
+"""Learning BPE's pieces from the segments of counted words, on the kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.backends.sentencepiece.vocabulary import symbols_of
+
+if TYPE_CHECKING:
+    from tokbench.backends.sentencepiece.kernel import Kernel, TrainingText
+    from tokbench.backends.sentencepiece.options import Options
+    from tokbench.core.progress import Progress
+    from tokbench.libraries.sentencepiece.config import SentencePieceConfig
+
+
+def learn(
+    kernel: Kernel,
+    text: TrainingText,
+    options: Options,
+    *,
+    vocab_size: int,
+    config: SentencePieceConfig,
+    threads: int,
+    progress: Progress,
+) -> list[tuple[str, float]]:
+    """As `tokbench.backends.sentencepiece.training.Learner`: merges in their order, then characters by frequency."""
+    del options
+    wanted = vocab_size - config.reserved - text.alphabet
+    progress("training", 0, wanted, "pieces")
+    merged = kernel.train_bpe(
+        text,
+        num_pieces=wanted,
+        threads=threads,
+        progress=lambda done: progress("training", done, wanted, "pieces"),
+    )
+    characters = sorted(text.characters, key=lambda each: (-each[1], each[0]))
+    pieces = [*merged, *(character for character, _ in characters)]
+    symbols = {*symbols_of(config)}
+    return [(piece, -float(rank)) for rank, piece in enumerate(pieces) if piece not in symbols]

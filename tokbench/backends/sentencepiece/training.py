@@ -1,0 +1,268 @@
+"""Training on the kernel: documents → words → segments → pieces → a SentencePiece model.
+
+The library is asked for its normalisation table, and runs what was trained; it does not train.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tokbench.backends.sentencepiece.counting import LineWordCounting, tell_all_read, threads_of
+from tokbench.backends.sentencepiece.kernel import current_kernel
+from tokbench.backends.sentencepiece.options import chosen_options
+from tokbench.backends.sentencepiece.scripts import script_arrays
+from tokbench.backends.sentencepiece.vocabulary import model_bytes, symbols_of
+from tokbench.core.counting import limits_told
+from tokbench.core.default_sizes import fitted_size
+from tokbench.core.interfaces import TrainingRecord
+from tokbench.core.progress import known_bytes
+from tokbench.core.training import refuse_one_text
+from tokbench.core.word_input import add_words, too_much, with_words
+from tokbench.errors import TrainingError
+from tokbench.libraries.sentencepiece.trained import trained_tokenizer
+from tokbench.libraries.sentencepiece.training import too_large, too_small
+from tokbench.libraries.sentencepiece.training_log import Lines, drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.backends.sentencepiece.kernel import Kernel, TrainingText, WordCounter
+    from tokbench.backends.sentencepiece.options import Options
+    from tokbench.core.counted_words import CountedWords
+    from tokbench.core.progress import Progress
+    from tokbench.libraries.sentencepiece.config import SentencePieceConfig
+    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
+
+MOST_CODES = 1 << 31
+"""Of all segments together: one for each character, and one more for each segment."""
+_SPOOL_BYTES = 64 << 20
+_BLOCK_LINES = 1 << 14
+
+
+class Learner(Protocol):
+    """Learns pieces from a text; see `tokbench.backends.sentencepiece.bpe` and `tokbench.backends.unigram.training`."""
+
+    def __call__(
+        self,
+        kernel: Kernel,
+        text: TrainingText,
+        options: Options,
+        *,
+        vocab_size: int,
+        config: Any,
+        threads: int,
+        progress: Progress,
+    ) -> list[tuple[str, float]]:
+        """The pieces and their scores in the order of their ids; none of them is a symbol."""
+
+
+def train(
+    documents: Iterable[str],
+    config: SentencePieceConfig,
+    *,
+    learn: Learner,
+    backend: str,
+    progress: Progress,
+) -> SentencePieceTokenizer:
+    """Learn a tokenizer from documents.
+
+    Args:
+        documents: read once and streamed.
+        config: what to train, and how.
+        learn: the algorithm.
+        backend: the name under which the tokenizer is loaded again.
+        progress: told how far it is.
+
+    Raises:
+        CorpusError: a document that cannot be read.
+        TrainingError: no text, an option that only the library's trainer has, or a vocabulary that the characters
+            of the text alone do not fit into.
+        BackendUnavailableError: the library is not installed.
+    """
+    refuse_one_text(documents)
+    counting = LineWordCounting(config, backend)
+    started = time.perf_counter()
+    counter = counting.new_counter(threads=threads_of(config))
+    seen = _count(counter, documents, counting=counting, progress=progress)
+    return _learned(
+        counter,
+        config,
+        learn=learn,
+        seen=seen,
+        backend=backend,
+        documents=documents,
+        reading_seconds=time.perf_counter() - started,
+        progress=progress,
+    )
+
+
+def train_on_words(
+    words: CountedWords, config: SentencePieceConfig, *, learn: Learner, backend: str, progress: Progress
+) -> SentencePieceTokenizer:
+    """Learn a tokenizer from counted words: what `train` learns from their text.
+
+    Raises:
+        TrainingError: as `train`.
+        BackendUnavailableError: the library is not installed.
+    """
+    started = time.perf_counter()
+    counter = LineWordCounting(config, backend).new_counter(threads=1)
+    add_words(counter, words, progress=progress)
+    counter.finish()
+    tokenizer = _learned(
+        counter,
+        config,
+        learn=learn,
+        seen=_Seen(words.totals.documents or 0, words.totals.num_bytes),
+        backend=backend,
+        documents=None,
+        reading_seconds=time.perf_counter() - started,
+        progress=progress,
+    )
+    with_words(tokenizer, words)
+    return tokenizer
+
+
+def _learned(
+    counter: WordCounter,
+    config: SentencePieceConfig,
+    *,
+    learn: Learner,
+    seen: _Seen,
+    backend: str,
+    documents: Iterable[str] | None,
+    reading_seconds: float,
+    progress: Progress,
+) -> SentencePieceTokenizer:
+    """Learn pieces from what a counter holds, and make a tokenizer of them."""
+    options, kernel, threads = chosen_options(config), current_kernel(), threads_of(config)
+    started = time.perf_counter()
+    distinct = counter.distinct  # which the text takes
+    text = _training_text(kernel, counter, config, options)
+    if len(text.too_many):
+        hint = "`tokbench count-words` with " if documents is not None else ""
+        codes = np.array(text.too_many, np.float64)
+        times = f"{codes.sum() / MOST_CODES:.1f} times the characters that can be learned from"
+        raise too_much(codes, most=MOST_CODES, told=f"the distinct words have {times}", hint=hint)
+    if text.is_blank:
+        raise TrainingError(
+            "there is no text to train on", hint="name files with text, or leave out --special-token"
+        )
+    needed = config.reserved + text.alphabet
+    vocab_size = config.vocab_size or fitted_size(distinct, reserved=needed + 1)
+    if vocab_size < needed:
+        raise too_small(vocab_size, needed=needed, config=config)
+    with limits_told():
+        pieces = learn(
+            kernel, text, options, vocab_size=vocab_size, config=config, threads=threads, progress=progress
+        )
+    if options.hard_vocab_limit and config.reserved + len(pieces) < vocab_size:
+        raise too_large(vocab_size, largest=config.reserved + len(pieces))
+    return trained_tokenizer(
+        model_bytes(pieces, config, options),
+        config=config,
+        backend=backend,
+        documents=documents,
+        wanted=vocab_size,
+        record=TrainingRecord(
+            documents=seen.documents,
+            num_bytes=seen.num_bytes,
+            pretokens=counter.words,
+            distinct_pretokens=distinct,
+            tokens=None,
+            learned_ids=range(0),
+            seconds={"reading": reading_seconds, "training": time.perf_counter() - started},
+            threads=threads,
+            kernel=kernel.name,
+            notes=seen.notes,
+        ),
+    )
+
+
+# --- the text ---------------------------------------------------------------------------------
+
+
+class _Seen(NamedTuple):
+    """What was read, and what a user should know of how."""
+
+    documents: int
+    num_bytes: int
+    notes: tuple[str, ...] = ()
+
+
+def _count(
+    counter: WordCounter, documents: Iterable[str], *, counting: LineWordCounting, progress: Progress
+) -> _Seen:
+    """Count the words of documents."""
+    config = counting.config
+    if config.max_sentence_length is not None or _may_draw(documents, config):
+        return _count_lines(counter, documents, config=config, progress=progress)
+    counting.count(counter, documents, progress=progress)
+    return _Seen(counter.documents, counter.num_bytes)
+
+
+def _may_draw(documents: object, config: SentencePieceConfig) -> bool:
+    """Whether there may be more lines than are wanted: a line has a byte, and its end."""
+    size = known_bytes(documents)
+    return config.input_sentence_size > 0 and (size is None or size > 2 * config.input_sentence_size)
+
+
+def _count_lines(
+    counter: Any, documents: Iterable[str], *, config: SentencePieceConfig, progress: Progress
+) -> _Seen:
+    """Count the words of those lines that the configuration wants."""
+    lines = Lines(documents, config.special_tokens, longest=config.max_sentence_length)
+    with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+        for line in lines:
+            spool.write(line + b"\n")
+        spool.seek(0)
+        total, wanted = lines.lines, config.input_sentence_size
+        chosen: Iterator[bytes] = (line[:-1] for line in spool)
+        if 0 < wanted < total:
+            chosen = drawn(chosen, size=wanted, total=total, seed=config.seed)
+        for block in _blocks(chosen):
+            counter.add_texts([block])
+    with limits_told():
+        counter.finish()
+    tell_all_read(lines.num_bytes, documents, progress=progress)
+    return _Seen(lines.documents, lines.num_bytes, lines.notes_with_draw(wanted))
+
+
+def _blocks(lines: Iterable[bytes]) -> Iterator[str]:
+    block: list[bytes] = []
+    for line in lines:
+        block.append(line)
+        if len(block) >= _BLOCK_LINES:
+            yield b"\n".join(block).decode()
+            block = []
+    yield b"\n".join(block).decode()
+
+
+def _training_text(
+    kernel: Kernel, counter: Any, config: SentencePieceConfig, options: Options
+) -> TrainingText:
+    starts, scripts = script_arrays()
+    with limits_told():
+        return kernel.training_text(
+            counter,
+            starts=starts,
+            scripts=scripts,
+            longest=config.max_token_length,
+            split_by_script=options.split_by_unicode_script,
+            split_by_number=options.split_by_number,
+            split_by_whitespace=options.split_by_whitespace,
+            split_digits=config.split_digits,
+            whitespace_only=config.allow_whitespace_only_pieces,
+            charsmap=options.charsmap,
+            collapse=config.remove_extra_whitespaces,
+            symbols=[
+                symbol for symbol in symbols_of(config) if " " not in symbol
+            ],  # no normal text has a space
+            coverage=config.character_coverage,
+            required=[ord(character) for character in options.required_chars],
+            most_codes=MOST_CODES,
+        )
