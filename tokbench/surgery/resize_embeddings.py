@@ -47,4 +47,6 @@ def main(old: str, new: str, *, beside: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     main(*sys.argv[1:], beside=Path(__file__).parent)

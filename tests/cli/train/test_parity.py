@@ -142,6 +142,10 @@ def test_records_tell_their_language(train, parallel):
         (["text", "--parity", "dev", "--parity-alpha", "0.5"], "parity_alpha is 0.5"),
         (["text", "--parity", "dev", "--parity-rule", "gini"], "unknown parity_rule 'gini'"),
         (["text", "--parity", "dev", "--parity-window", "-1"], "parity_window is -1"),
+        (
+            ["text", "--parity", "dev", "--vocab-size", "300", "--parity-global-merges", "45"],
+            "parity_global_merges is 45, and the vocabulary has 44 merges",
+        ),
         (["text", "--parity", "dev", "--memory", "1GB"], "counted words do not tell them"),
         (["text", "--parity-window", "9"], "--parity-… and --group-by are for --parity"),
         (["text", "--group-by", "path"], "--parity-… and --group-by are for --parity"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from support.huggingface import added
 from support.lint import byte_level, target_of
 
+from tokbench.surgery import resize_embeddings
 from tokbench.surgery.id_map import IdMap
 from tokbench.surgery.initial_rows import InitialRows
 from tokbench.surgery.model_files import config_patch, model_files
@@ -34,6 +37,16 @@ def test_rows_follow_their_tokens() -> None:
     new = resized(rows, made.to_json(), 4)
     assert new.tolist() == [[6, 7], [2, 3], [3, 4], [3, 4]]
     assert resized(rows[:, 0], made.to_json(), 4).tolist() == [6, 2, 3, 3]  # a bias
+
+
+def test_the_script_says_what_it_needs() -> None:
+    done = subprocess.run(
+        [sys.executable, resize_embeddings.__file__, "one model"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(
+        "Give a model the rows of its new vocabulary: python resize_embeddings.py OLD"
+    )
 
 
 def test_a_row_of_one_old_row_is_that_row_bit_for_bit() -> None:

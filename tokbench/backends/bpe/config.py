@@ -128,6 +128,13 @@ class BpeConfig:
                 "parity_global_merges and parity_window are for parity",
                 hint="name a folder with parity (--parity)",
             )
+        if self.vocab_size is not None:
+            merges = self.vocab_size - NUM_BYTES - len(self.special_tokens)
+            if self.parity_global_merges > merges:
+                raise ConfigError(
+                    f"parity_global_merges is {self.parity_global_merges}, and the vocabulary has {merges} merges",
+                    hint="fewer leave some for the languages that are behind",
+                )
 
     def _check_superwords(self) -> None:
         if self.superwords is None:
