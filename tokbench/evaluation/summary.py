@@ -75,14 +75,14 @@ def interval_gap(num_units: int) -> str | None:
     """Why figures have no interval; None where they have one.
 
     >>> interval_gap(1), interval_gap(5)
-    ('no interval: all text was drawn as one unit, and an interval needs 5', None)
+    ('no interval: all text is of one file or record, and an interval needs 5', None)
     """
     if num_units >= FEWEST_UNITS:
         return None
     drawn = (
-        "all text was drawn as one unit"
+        "all text is of one file or record"
         if num_units == 1
-        else f"the text was drawn in {num_units} units only"
+        else f"the text is of {num_units} files, records or aligned lines only"
     )
     return f"no interval: {drawn}, and an interval needs {FEWEST_UNITS}"
 

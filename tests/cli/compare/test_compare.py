@@ -86,7 +86,7 @@ def test_groups_have_intervals_where_they_have_units(run, trained, texts):
         low, high = group["bytes_per_token"]["interval"]
         assert low <= group["bytes_per_token"]["value"] <= high
     assert data["group_interval_gaps"] == {
-        "python": "no interval: all text was drawn as one unit, and an interval needs 5"
+        "python": "no interval: all text is of one file or record, and an interval needs 5"
     }
     assert data["interval_gap"] is None
     assert data["corpus"]["units"] == {"aligned lines": 40, "files": 1}

@@ -118,15 +118,15 @@ def test_one_document_gives_no_interval() -> None:
     assert found.tokenizers[1].figures["bytes_per_token"].interval is None
     assert found.tokenizers[1].figures["bytes_per_token"].difference == pytest.approx(5 / 3 - 1)
     assert found.summary == (
-        "pairs compresses best: 1.667 bytes per token; no interval: all text was drawn as one unit, and an "
+        "pairs compresses best: 1.667 bytes per token; no interval: all text is of one file or record, and an "
         "interval needs 5",
     )
-    assert found.interval_gap == "no interval: all text was drawn as one unit, and an interval needs 5"
+    assert found.interval_gap == "no interval: all text is of one file or record, and an interval needs 5"
     assert set(found.group_interval_gaps) == {"all"}
     forms = comparison_forms(found)
     for form in ("markdown", "latex", "json"):
-        assert b"no interval: all text was drawn as one unit" in forms[form]()
-    assert "no interval: all text was drawn as one unit" in printed(found)
+        assert b"no interval: all text is of one file or record" in forms[form]()
+    assert "no interval: all text is of one file or record" in printed(found)
 
 
 def test_the_seed_moves_intervals_and_no_value(documents: list[Document]) -> None:
