@@ -179,6 +179,7 @@ def test_the_pieces_are_those_of_the_library(
             found = tokbench.train(
                 ["\n".join(lines)],
                 backend="sentencepiece",
+                trainer="tokbench",
                 vocab_size=size,
                 max_token_length=longest,
                 normalization=rule,

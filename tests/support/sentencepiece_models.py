@@ -55,7 +55,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "bpe, spaces behind": (
         "sentencepiece",
-        {"vocab_size": 600, "trainer": "sentencepiece", "options": ("treat_whitespace_as_suffix=true",)},
+        {"vocab_size": 600, "options": ("treat_whitespace_as_suffix=true",)},
     ),
 }
 """Name → the backend and the options of a model."""

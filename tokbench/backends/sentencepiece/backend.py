@@ -46,13 +46,21 @@ class LineTrainedBackend:
         self, documents: Iterable[str], config: SentencePieceConfig, *, progress: Progress = no_progress
     ) -> SentencePieceTokenizer:
         """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
-        if config.trainer == "sentencepiece":
+        if self._is_for_the_library(config):
             from tokbench.libraries.sentencepiece.training import train as train_in_library
 
             return train_in_library(documents, config, backend=self.name, progress=progress)
         from tokbench.backends.sentencepiece.training import train
 
         return train(documents, config, learn=self._learner(), backend=self.name, progress=progress)
+
+    def _is_for_the_library(self, config: SentencePieceConfig) -> bool:
+        """Whether its trainer is asked for, or has to do what the kernel cannot, or only slowly."""
+        from tokbench.backends.sentencepiece.options import library_options
+
+        if config.trainer == "auto":
+            return self.kernel != "native" or bool(library_options(config))
+        return config.trainer == "sentencepiece"
 
     def word_counting(self, config: SentencePieceConfig) -> LineWordCounting:
         """How words of lines are counted; see `tokbench.core.counted_words.TrainsOnWords`.
@@ -62,9 +70,13 @@ class LineTrainedBackend:
         """
         from tokbench.backends.sentencepiece.counting import LineWordCounting
 
-        needed = {"trainer": "tokbench", "max_sentence_length": None, "input_sentence_size": 0}
-        for option, value in needed.items():
-            if getattr(config, option) != value:
+        needed = {
+            "trainer": ("auto", "tokbench"),
+            "max_sentence_length": (None,),
+            "input_sentence_size": (0,),
+        }
+        for option, values in needed.items():
+            if getattr(config, option) not in values:
                 raise ConfigError(
                     f"{option} asks for the lines of the text, and counted words have none",
                     hint="leave it out, or train on the text",

@@ -58,6 +58,16 @@ class Options:
     trainer: Mapping[str, Any]
 
 
+def library_options(config: SentencePieceConfig) -> list[str]:
+    """The options of a configuration that only the library's trainer has."""
+    given = config.library_options()
+    return [
+        name
+        for name in _ONLY_OF_THE_LIBRARY
+        if name in given and _typed(given[name], TRAINER_FIELDS[name]) != TRAINER_FIELDS[name].default
+    ]
+
+
 def chosen_options(config: SentencePieceConfig) -> Options:
     """The options of a configuration, those of the library by their types.
 
@@ -67,12 +77,11 @@ def chosen_options(config: SentencePieceConfig) -> Options:
     """
     given = config.library_options()
     values = {name: _typed(value, _FIELDS[name]) for name, value in given.items()}
-    for name in _ONLY_OF_THE_LIBRARY:
-        if values.get(name, TRAINER_FIELDS[name].default) != TRAINER_FIELDS[name].default:
-            raise TrainingError(
-                f"{name}={given[name]} is an option of SentencePiece's own trainer",
-                hint="add --option trainer=sentencepiece, or leave it out",
-            )
+    for name in library_options(config):
+        raise TrainingError(
+            f"{name}={given[name]} is an option of SentencePiece's own trainer",
+            hint="add --option trainer=sentencepiece, or leave it out",
+        )
     if values.get("input_format", "") not in ("", "text"):
         raise TrainingError(
             f"input_format is {values['input_format']!r}", hint="train on text: leave input_format out"

@@ -19,7 +19,7 @@ NUM_BYTES = 256
 NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 
 TRAINERS = ("tokbench", "sentencepiece")
-"""What can train."""
+"""What can train, both by the same algorithm."""
 
 PARTS = 16
 """The parts in which the library works, its own default. It changes the result, so it does not follow
@@ -59,6 +59,7 @@ class SentencePieceConfig(PassesOn):
     """
 
     model_type: ClassVar[ModelType] = ModelType.BPE
+    trainers: ClassVar[tuple[str, ...]] = ("auto", *TRAINERS)
     passes_on: ClassVar[str] = "options"
 
     vocab_size: int | None = _option(
@@ -96,8 +97,9 @@ class SentencePieceConfig(PassesOn):
     )
     input_sentence_size: int = _option(default=0, help="train on so many lines, drawn at random; 0 for all")
     trainer: str = _option(
-        default="tokbench",
-        help="tokbench: by the same algorithm, faster; or sentencepiece: the library's own",
+        default="auto",
+        help="tokbench: the library's algorithm on our kernel; sentencepiece: the library; auto: the kernel if it is "
+        "compiled, to the same pieces",
     )
     threads: int | None = _option(default=None, help="threads; by default all. Never changes the result")
     seed: int = _option(default=0, help="draws the lines and the self-test")
@@ -114,8 +116,10 @@ class SentencePieceConfig(PassesOn):
                 f"unknown normalization {self.normalization!r}",
                 hint=_suggestion(self.normalization, NORMALIZATIONS),
             )
-        if self.trainer not in TRAINERS:
-            raise ConfigError(f"unknown trainer {self.trainer!r}", hint=_suggestion(self.trainer, TRAINERS))
+        if self.trainer not in self.trainers:
+            raise ConfigError(
+                f"unknown trainer {self.trainer!r}", hint=_suggestion(self.trainer, self.trainers)
+            )
         self.library_options()
         self._check_vocab_size()
 
@@ -277,7 +281,12 @@ class UnigramConfig(SentencePieceConfig):
     """
 
     model_type: ClassVar[ModelType] = ModelType.UNIGRAM
+    trainers: ClassVar[tuple[str, ...]] = TRAINERS
 
+    trainer: str = _option(
+        default="tokbench",
+        help="tokbench: by the same algorithm, faster; or sentencepiece: the library's own",
+    )
     round_scores: bool = _option(
         default=True,
         help="round scores to 1/32, so that every library adds them up exactly, to the same ids",

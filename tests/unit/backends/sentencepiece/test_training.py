@@ -70,7 +70,7 @@ def test_files_give_the_model_that_their_texts_give(tmp_path: Path) -> None:
 
 
 def test_the_record_tells_what_was_learned() -> None:
-    record = trained(vocab_size=700).training
+    record = trained(vocab_size=700, trainer="tokbench").training
     assert record is not None
     assert record.documents == sum(map(bool, training_text()))
     assert record.num_bytes == sum(len(text.encode()) for text in training_text())
@@ -81,7 +81,7 @@ def test_the_record_tells_what_was_learned() -> None:
 
 def test_progress_is_told_by_pieces() -> None:
     told: list[tuple[str, int, int | None, str]] = []
-    trained(vocab_size=700, progress=lambda *each: told.append(each))
+    trained(vocab_size=700, trainer="tokbench", progress=lambda *each: told.append(each))
     pieces = [(done, total) for phase, done, total, unit in told if (phase, unit) == ("training", "pieces")]
     assert pieces[0][0] == 0
     assert pieces[-1][0] == pieces[-1][1] == pieces[0][1]
@@ -90,10 +90,21 @@ def test_progress_is_told_by_pieces() -> None:
 # --- what cannot be ---------------------------------------------------------------------------
 
 
-def test_an_option_of_the_library_alone_is_named() -> None:
+def test_an_option_of_the_library_alone_is_left_to_it_or_named() -> None:
+    options = ("treat_whitespace_as_suffix=true",)
+    by_library = trained(vocab_size=600, options=options)
+    assert by_library.training is not None
+    assert by_library.training.kernel.startswith("sentencepiece ")
     with pytest.raises(TrainingError, match="an option of SentencePiece's own trainer") as caught:
-        trained(vocab_size=600, options=("treat_whitespace_as_suffix=true",))
+        trained(vocab_size=600, options=options, trainer="tokbench")
     assert "trainer=sentencepiece" in str(caught.value.hint)
+
+
+def test_the_library_trains_where_the_kernel_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKBENCH_KERNEL", "python")
+    by_library = trained(vocab_size=600)
+    assert by_library.training is not None
+    assert by_library.training.kernel.startswith("sentencepiece ")
 
 
 def test_a_text_that_cannot_fill_the_vocabulary_stops_early() -> None:
