@@ -95,7 +95,10 @@ def test_more_characters_than_can_be_learned_from(
     words = ["".join("abcde"[rank // 5**i % 5] for i in range(4)) for rank in range(1, 400)]
     text = " ".join(word for rank, word in enumerate(words, start=1) for _ in range(1 + 400 // rank))
     (tmp_path / "a.txt").write_text(text)
-    given: dict[str, Any] = {"directory": tmp_path / "t", "options": {"vocab_size": 300, "trainer": "tokbench"}}
+    given: dict[str, Any] = {
+        "directory": tmp_path / "t",
+        "options": {"vocab_size": 300, "trainer": "tokbench"},
+    }
     counted([tmp_path / "a.txt"], tmp_path / "words", backend=backend)
     monkeypatch.setattr("tokbench.backends.sentencepiece.training.MOST_CODES", 700)
 
