@@ -49,12 +49,8 @@ def usual_pieces(data: bytes) -> tuple[list[ModelPiece], int]:
         stop = position + 2 + data[position + 1]
         text_end = position + 4 + data[position + 3]
         behind = stop - text_end  # the score with its key, and perhaps the type with its
-        if (
-            data[position + 1] >= _LONG
-            or not position + 4 < text_end
-            or stop > end
-            or data[text_end] != _SCORE_KEY
-        ):
+        is_usual = data[position + 1] < _LONG and position + 4 < text_end and behind in (_SCORE, _SCORE + 2)
+        if not is_usual or stop > end or data[text_end] != _SCORE_KEY:
             break
         type = PieceType.NORMAL if behind == _SCORE else None
         if behind == _SCORE + 2 and data[stop - 2] == _TYPE_KEY:
