@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import tokbench
 from support.engines import HereEngine
+from support.sharded import TEXTS
+from tokbench.opening.request import OpenRequest
+from tokbench.workbench.named_tokenizer import NamedTokenizer
 from tokbench.workbench.shard_parts import write_shard_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.distributed.tasks import Engine
-    from tokbench.workbench.named_tokenizer import NamedTokenizer
 
 
 @dataclass
@@ -51,3 +54,18 @@ class Case:
             for path in sorted(root.rglob("*"))
             if path.is_file()
         }
+
+
+def put(path: Path, data: bytes) -> None:
+    """A file that is not cut."""
+    path.write_bytes(gzip.compress(data, mtime=0))
+
+
+def case_in(folder: Path, saved: str) -> Case:
+    """A corpus of six files, one of them without text, and the tokenizer of a folder."""
+    (folder / "corpus").mkdir()
+    for number in range(5):
+        text = "\n".join(f"{line} {number}" for line in TEXTS[number:]) + "\n"
+        put(folder / "corpus" / f"{number}.txt.gz", text.encode())
+    put(folder / "corpus" / "2-blank.txt.gz", b"\n\n")
+    return Case(folder, NamedTokenizer(saved, OpenRequest()))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from support.engines import HereEngine
-from support.shard_parts import Case
-from support.sharded import EOS, TEXTS, tokenizer
+from support.shard_parts import Case, case_in, put
+from support.sharded import EOS, tokenizer
 
 import tokbench
 from tokbench.distributed.engines.open import open_engine
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import Finished
 
 
-def put(path: Path, data: bytes) -> None:
-    """A file that is not cut."""
-    path.write_bytes(gzip.compress(data, mtime=0))
-
-
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("saved") / "saved"
@@ -47,12 +42,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def case(tmp_path: Path, saved: str) -> Case:
-    (tmp_path / "corpus").mkdir()
-    for number in range(5):
-        text = "\n".join(f"{line} {number}" for line in TEXTS[number:]) + "\n"
-        put(tmp_path / "corpus" / f"{number}.txt.gz", text.encode())
-    put(tmp_path / "corpus" / "2-blank.txt.gz", b"\n\n")
-    return Case(tmp_path, NamedTokenizer(saved, OpenRequest()))
+    return case_in(tmp_path, saved)
 
 
 def ids(shards: tokbench.Shards) -> list[int]:
@@ -382,59 +372,3 @@ def test_a_disk_that_is_full_is_told(case: Case) -> None:
     case.write(resume=True)
     case.write("wanted")
     assert case.bytes_of("out") == case.bytes_of("wanted")
-
-
-# The index
-
-
-@pytest.fixture
-def written(case: Case) -> Path:
-    case.write()
-    return case.folder / "out"
-
-
-def edit(path: Path, change: Callable[[Any], Any]) -> None:
-    document = json.loads(path.read_text())
-    change(document)
-    path.write_text('{"schema": "tokbench.shards/2"' + json.dumps(document)[1:].partition('/2"')[2])
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda index: index["parts"].clear(), "at least one part"),
-        (lambda index: index["parts"].reverse(), "each part once, in order"),
-        (lambda index: index["parts"].append(index["parts"][0]), "each part once, in order"),
-        (lambda index: index["parts"][0].update(folder="../x"), "a name as 'part-00000'"),
-        (lambda index: index["parts"][0].update(index="0" * 64), r"the sha256 .* of part-00000/index\.json"),
-        (lambda index: index["parts"][0].update(tokens=1), r"as part-00000/index\.json says"),
-        (lambda index: index["total"].update(documents=1), "the sum"),
-        (lambda index: index.update(dtype="uint32"), "the dtype of"),
-        (lambda index: index.update(eos={"text": "x", "id": 1}), "the eos of"),
-        (lambda index: index["parts"].pop(), "the sum"),
-    ],
-)
-def test_a_damaged_index_is_told(written: Path, change: Callable[[Any], Any], message: str) -> None:
-    edit(written / "index.json", change)
-    with pytest.raises(ModelFormatError, match=message):
-        tokbench.open_shards(written)
-
-
-def test_a_part_that_is_missing_or_changed_is_told(written: Path) -> None:
-    (written / "part-00009").mkdir()
-    (written / "part-00000/shard-00007.npy").touch()
-    assert verify_shards(written).problems == (
-        "part-00009 is not in the index",
-        "part-00000/shard-00007.npy is not in the index",
-    )
-    shard = written / "part-00001/shard-00000.npy"
-    shard.write_bytes(shard.read_bytes()[:-2] + b"\0\0")
-    assert any(
-        problem.startswith("part-00001/shard-00000.npy was changed")
-        for problem in verify_shards(written).problems
-    )
-    shutil.rmtree(written / "part-00001")
-    with pytest.raises(
-        ModelFormatError, match=r"part-00001/index\.json: expected the index of a part, found none"
-    ):
-        tokbench.open_shards(written)

@@ -18,6 +18,18 @@ class SentencePieceBackend(LineTrainedBackend):
     summary: ClassVar[str] = "BPE on characters with byte fallback, by SentencePiece's algorithm: as Llama 2"
 
     @property
+    def advised_bytes(self) -> int:
+        """As much text as is trained on in minutes."""
+        return 1_000_000_000 if self._is_compiled else 100_000_000
+
+    @property
+    def kernel(self) -> str:
+        """What would train: "native", or the library with its version."""
+        from tokbench.libraries.sentencepiece.tokenizer import library
+
+        return "native" if self._is_compiled else library()
+
+    @property
     def config_type(self) -> type[SentencePieceConfig]:
         """The options it is trained with."""
         from tokbench.libraries.sentencepiece.config import SentencePieceConfig

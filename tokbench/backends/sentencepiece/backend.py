@@ -29,7 +29,7 @@ class LineTrainedBackend:
     @property
     def advised_bytes(self) -> int:
         """As much text as is trained on in minutes."""
-        return 1_000_000_000 if self.kernel == "native" else 1_000_000
+        return 1_000_000_000 if self._is_compiled else 1_000_000
 
     @property
     def kernel(self) -> str:
@@ -37,6 +37,12 @@ class LineTrainedBackend:
         from tokbench.backends.sentencepiece.kernel import current_kernel
 
         return current_kernel().name
+
+    @property
+    def _is_compiled(self) -> bool:
+        from tokbench.backends.sentencepiece.kernel import current_kernel
+
+        return current_kernel().name == "native"
 
     def _learner(self) -> Learner:
         """The algorithm."""
@@ -59,7 +65,7 @@ class LineTrainedBackend:
         from tokbench.backends.sentencepiece.options import library_options
 
         if config.trainer == "auto":
-            return self.kernel != "native" or bool(library_options(config))
+            return not self._is_compiled or bool(library_options(config))
         return config.trainer == "sentencepiece"
 
     def word_counting(self, config: SentencePieceConfig) -> LineWordCounting:

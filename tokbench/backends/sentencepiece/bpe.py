@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.backends.sentencepiece.kernel import current_kernel
 from tokbench.backends.sentencepiece.vocabulary import symbols_of
 
 if TYPE_CHECKING:
-    from tokbench.backends.sentencepiece.kernel import Kernel, TrainingText
+    from tokbench.backends.sentencepiece.kernel import TrainingText
     from tokbench.backends.sentencepiece.options import Options
     from tokbench.core.progress import Progress
     from tokbench.libraries.sentencepiece.config import SentencePieceConfig
 
 
 def learn(
-    kernel: Kernel,
     text: TrainingText,
     options: Options,
     *,
@@ -27,7 +27,7 @@ def learn(
     del options
     wanted = vocab_size - config.reserved - text.alphabet
     progress("training", 0, wanted, "pieces")
-    merged = kernel.train_bpe(
+    merged = current_kernel().train_bpe(
         text,
         num_pieces=wanted,
         threads=threads,

@@ -48,7 +48,6 @@ class Learner(Protocol):
 
     def __call__(
         self,
-        kernel: Kernel,
         text: TrainingText,
         options: Options,
         *,
@@ -158,7 +157,7 @@ def _learned(
         raise too_small(vocab_size, needed=needed, config=config)
     with limits_told():
         pieces = learn(
-            kernel, text, options, vocab_size=vocab_size, config=config, threads=threads, progress=progress
+            text, options, vocab_size=vocab_size, config=config, threads=threads, progress=progress
         )
     if options.hard_vocab_limit and config.reserved + len(pieces) < vocab_size:
         raise too_large(vocab_size, largest=config.reserved + len(pieces))
@@ -246,6 +245,7 @@ def _training_text(
     kernel: Kernel, counter: Any, config: SentencePieceConfig, options: Options
 ) -> TrainingText:
     starts, scripts = script_arrays()
+    symbols = [symbol for symbol in symbols_of(config) if " " not in symbol]  # no normal text has a space
     with limits_told():
         return kernel.training_text(
             counter,
@@ -259,9 +259,7 @@ def _training_text(
             whitespace_only=config.allow_whitespace_only_pieces,
             charsmap=options.charsmap,
             collapse=config.remove_extra_whitespaces,
-            symbols=[
-                symbol for symbol in symbols_of(config) if " " not in symbol
-            ],  # no normal text has a space
+            symbols=symbols,
             coverage=config.character_coverage,
             required=[ord(character) for character in options.required_chars],
             most_codes=MOST_CODES,

@@ -9,7 +9,7 @@ from tokbench.backends.unigram.kernel import train_unigram
 from tokbench.libraries.sentencepiece.training_progress import PruningRounds
 
 if TYPE_CHECKING:
-    from tokbench.backends.sentencepiece.kernel import Kernel, TrainingText
+    from tokbench.backends.sentencepiece.kernel import TrainingText
     from tokbench.backends.sentencepiece.options import Options
     from tokbench.core.progress import Progress
     from tokbench.libraries.sentencepiece.config import UnigramConfig
@@ -19,7 +19,6 @@ _SPARE = 1.1
 
 
 def learn(
-    kernel: Kernel,
     text: TrainingText,
     options: Options,
     *,
@@ -29,7 +28,6 @@ def learn(
     progress: Progress,
 ) -> list[tuple[str, float]]:
     """As `tokbench.backends.sentencepiece.training.Learner`: the best pieces first."""
-    del kernel  # the text is its own
     rounds = PruningRounds(
         vocab_size,
         {

@@ -101,10 +101,11 @@ def _refuse_others(target: LintTarget) -> None:
     if target.bpe is not None:
         return
     if target.sentencepiece is not None and target.sentencepiece.model_type is ModelType.BPE:
-        # bpe_model_trainer.cc: the pairs that are looked at are the most frequent twentieth, chosen every 100 merges.
+        # bpe_model_trainer.cc up to 0.2.1: the pairs that are looked at are the most frequent twentieth, chosen every
+        # 100 merges. No file says which version trained it.
         raise DoesNotApplyError(
-            "SentencePiece's trainer looks at a part of the pairs, chosen anew every 100 merges: there a merge that "
-            "is not the best is no fault"
+            "SentencePiece's trainer looks at a part of the pairs up to 0.2.1, chosen anew every 100 merges: there a "
+            "merge that is not the best is no fault"
         )
     if target.document is None or "merges" not in target.document["model"]:
         raise DoesNotApplyError("it is no BPE with a list of merges")
