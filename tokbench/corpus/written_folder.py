@@ -19,7 +19,7 @@ def without_folder(corpus: Corpus, folder: str | Path) -> Corpus:
     """A corpus without the files of a folder that is written while it is read, and was perhaps by an earlier run.
 
     Args:
-        corpus: is left as it is.
+        corpus: is left as it is, and returned where nothing is left out.
         folder: a path or a URL; it need not be there.
 
     Raises:
@@ -30,6 +30,8 @@ def without_folder(corpus: Corpus, folder: str | Path) -> Corpus:
         return corpus
     is_written = within(folder)
     files = tuple(file for file in corpus.files if file.stream or not is_written(file.address))
+    if len(files) == len(corpus.files):
+        return corpus
     if not files:
         raise CorpusError(
             f"all files to read are in {folder}, which is written", hint="name another folder to write"

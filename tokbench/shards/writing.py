@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus.opening import corpus_of
+from tokbench.corpus.written_folder import without_folder
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
 from tokbench.files.storage.folder_lock import locked
@@ -60,7 +61,7 @@ def write_shards(
 
     Args:
         tokenizer: encodes.
-        corpus: read once, as a stream; a document is held whole. Or its path.
+        corpus: read once, as a stream, but for files in `folder`; a document is held whole. Or its path.
         folder: made where it is missing.
         format: "npy" for `numpy.load(mmap_mode="r")`, "bin" for the bare ids.
         dtype: "uint16", "uint32", or "auto": the smaller one where it holds every id.
@@ -89,9 +90,10 @@ def write_shards(
         shards = write_shards(tokenizer, open_corpus("data/*.jsonl.zst"), "shards", eos=True)
         shards[0]  # the ids of the first document, as a view of the file
     """
-    folder, corpus = folder_of(folder), corpus_of(corpus)
+    folder, given = folder_of(folder), corpus_of(corpus)
     if resume and overwrite:
         raise ConfigError("resume and overwrite contradict each other", hint="give --resume or --force")
+    corpus = without_folder(given, folder)
     plan = make_plan(
         tokenizer,
         corpus,
@@ -142,4 +144,5 @@ def write_shards(
             raise
         finally:
             journal.close()
+            given.problems = corpus.problems
     return open_shards(folder)

@@ -9,6 +9,7 @@ from tokbench.config import build_config
 from tokbench.core.counted_words import TrainsOnWords, WordArrays, WordTotals
 from tokbench.core.progress import no_progress
 from tokbench.corpus.text import Problems
+from tokbench.corpus.written_folder import without_folder
 from tokbench.counting.joining import num_files, parts_of, summing_counter, words_name, write_joined
 from tokbench.counting.plan import make_plan
 from tokbench.counting.run import PartTotals, count_all, count_share, index_of, remove_counting
@@ -91,7 +92,7 @@ def count_words(
     """Count the words of a corpus into a folder from which `train` learns what it learns from the text.
 
     Args:
-        corpus: the text.
+        corpus: the text; files in `out` are left out.
         out: the folder, a path or a URL.
         backend: whose words.
         options: its options that decide how it counts.
@@ -106,7 +107,7 @@ def count_words(
         StoreError: the folder holds something else, or cannot be written.
         ConfigError, CorpusError, BackendUnavailableError, DistributedError: as a task raises them.
     """
-    plan = _plan(corpus, backend=backend, options=options, part_bytes=part_bytes)
+    plan = _plan(corpus, out=out, backend=backend, options=options, part_bytes=part_bytes)
     words, counted = count_all(
         plan,
         place_of(out),
@@ -133,7 +134,7 @@ def count_words_share(
     """Count some parts of a corpus, as one of several processes; `count_words` with `resume` then finishes the folder.
 
     Args:
-        corpus: the whole text.
+        corpus: the whole text; files in `out` are left out.
         out: the folder that all of them write to.
         share: which parts.
         threads: that it may use.
@@ -145,7 +146,7 @@ def count_words_share(
     Raises:
         StoreError, ConfigError, CorpusError, BackendUnavailableError: as `count_words`.
     """
-    plan = _plan(corpus, backend=backend, options=options, part_bytes=part_bytes)
+    plan = _plan(corpus, out=out, backend=backend, options=options, part_bytes=part_bytes)
     counted = count_share(plan, place_of(out), share, threads=threads, progress=progress)
     return CountWordsResult(out, None, len(plan.parts), counted)
 
@@ -303,14 +304,16 @@ class _Summed:
         yield WordArrays(*self.counter.arrays())
 
 
-def _plan(corpus: Corpus, *, backend: str, options: Mapping[str, Any], part_bytes: int) -> CorpusPlan:
+def _plan(
+    corpus: Corpus, *, out: str, backend: str, options: Mapping[str, Any], part_bytes: int
+) -> CorpusPlan:
     require_pyarrow()
     chosen = get_backend(backend)
     if not isinstance(chosen, TrainsOnWords):
         raise ConfigError(f"the backend {backend!r} does not train on counted words", hint="train it on text")
     config = build_config(chosen.config_type, options, where=f"the backend {backend!r}")
     return make_plan(
-        corpus,
+        without_folder(corpus, out),
         backend=backend,
         options=options,
         cuts_at_lines=chosen.word_counting(config).cuts_at_lines,

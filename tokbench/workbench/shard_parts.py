@@ -14,6 +14,7 @@ from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus.spans import FileSpan
 from tokbench.corpus.text import Problems
+from tokbench.corpus.written_folder import without_folder
 from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided
 from tokbench.distributed.plan_folder import resume_told
 from tokbench.distributed.tasks import Slice, results_in_order
@@ -82,7 +83,7 @@ def write_shard_parts(
     Args:
         named: how workers open the tokenizer, which must be the same there.
         tokenizer: the same, opened.
-        corpus: files that every worker can read.
+        corpus: files that every worker can read; those in `out` are left out.
         out: a folder or a URL, to which every worker can write.
         engine: runs the parts.
         format: as `write_shards` takes it; the following too.
@@ -112,6 +113,7 @@ def write_shard_parts(
             raise CorpusError(
                 f"{file.name} can be read only once, and not in parts", hint="save it to a file and name that"
             )
+    given, corpus = corpus, without_folder(corpus, out)
     plan = make_plan(
         tokenizer,
         corpus,
@@ -148,7 +150,7 @@ def write_shard_parts(
     if chat is not None:
         for result in results:
             chat.count(**{name: result.get(name, 0) for name in ("findings", "tokens", "learned")})
-    corpus.problems = Problems(
+    given.problems = Problems(
         replaced_bytes=sum(file.replaced_bytes for file in index.files),
         skipped_documents=sum(file.skipped_documents for file in index.files),
     )

@@ -214,6 +214,16 @@ def test_a_finished_folder_is_taken_for_the_same_options_alone(
     assert files_of(tmp_path / "words") == before
 
 
+def test_words_among_the_texts_are_not_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two", encoding="utf-8")
+    counted([tmp_path], tmp_path / "words")
+    before = files_of(tmp_path / "words")
+    for options in ({"overwrite": True}, {"resume": True}):
+        assert len(open_corpus(tmp_path).files) > 1
+        counted([tmp_path], tmp_path / "words", **options)
+        assert files_of(tmp_path / "words") == before
+
+
 # --- adding up, and training ------------------------------------------------------------------------------------------
 
 

@@ -172,6 +172,20 @@ def test_nothing_is_lost_in_the_folder(write: Callable[..., Shards], tmp_path: P
         write(resume=True, shard_tokens=5)
 
 
+def test_shards_among_the_texts_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"hello, world \xff")
+    corpus = tokbench.open_corpus(tmp_path, errors="replace")
+    first = tokbench.write_shards(tokenizer(), corpus, tmp_path / "shards")
+    before = files_of(tmp_path / "shards")
+    for options in ({"overwrite": True}, {"resume": True}):
+        corpus = tokbench.open_corpus(tmp_path, errors="replace")
+        assert len(corpus.files) > 1
+        again = tokbench.write_shards(tokenizer(), corpus, tmp_path / "shards", **options)
+        assert files_of(tmp_path / "shards") == before
+        assert len(again) == len(first) == 1
+        assert corpus.problems.replaced_bytes == ("overwrite" in options)
+
+
 def test_a_corpus_without_a_document_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n \n", encoding="utf-8")
     corpus = tokbench.open_corpus(tmp_path / "empty.txt", documents="lines")

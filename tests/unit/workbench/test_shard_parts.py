@@ -73,6 +73,14 @@ def test_the_ids_are_those_of_a_single_run(case: Case, part_bytes: int, options:
     assert (result.problems, result.compared) == ((), len(single))
 
 
+def test_shards_among_the_texts_are_not_read(case: Case) -> None:
+    case.write("corpus/out")
+    before = case.bytes_of("corpus/out")
+    assert len(case.corpus().files) > 6
+    case.write("corpus/out", overwrite=True)
+    assert case.bytes_of("corpus/out") == before
+
+
 def test_what_is_in_the_folder(case: Case) -> None:
     case.write()
     assert list(case.bytes_of("out")) == [
