@@ -70,6 +70,9 @@ def called(cls: Callable[..., Any] | None, group: Callable[..., Any] | None, arg
         ["--loud", "command", "7", "--size", "8", "--flag"],
         ["command", "a", "--names", "x", "--names", "y", "--name", "z"],
         ["command", "a", "--colour", "blue", "--path", "p", "--share", "0.5", "--some", "4"],
+        ["command", "a", "--share", "-1", "--size", "-007", "--path", "", "--some", "1"],
+        ["command", "a", "--share", "1e3", "--size", "1_000", "--path", "/", "--some", "+4"],
+        ["command", "a", "--share", "inf", "--size", str(10**30), "--path", "\t", "--colour", "blue"],
         ["command"],
         ["command", "--help"],
         ["--help"],
@@ -106,7 +109,16 @@ def with_default_tokenizer(environment: dict[str, str]) -> dict[str, str]:
     return environment
 
 
-@pytest.mark.parametrize("arguments", [["encode", "two words"], ["count", "two words"], ["encode", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["encode", "two words"],
+        ["count", "two words"],
+        ["encode", "--help"],
+        ["viz", "two words", "--html", "page.html", "--ids"],
+        ["count", "two words", "--limit", "7"],
+    ],
+)
 def test_a_plain_command_loads_neither_pydantic_nor_numpy(
     with_default_tokenizer: dict[str, str], tmp_path: Path, arguments: list[str]
 ) -> None:

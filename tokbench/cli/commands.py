@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial, wraps
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 import typer
@@ -28,6 +30,8 @@ _USAGE_ERROR: Any = typer.BadParameter.__base__
 """Wrong usage, for which typer has no public name."""
 _BOUNDS = re.compile(r"  \[x[<>]=?[\d.]+\]$|; x[<>]=?[\d.]+(?=\]$)")
 """The bounds of a number in its help, as `[x>=1]`: a value outside them gets a message that says them in words."""
+_NUMBERS = {int: re.compile(r"-?[0-9]{1,18}"), float: re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")}
+"""What is a number without a doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +108,11 @@ class PlainFirst:
         annotation = param.type_descriptor.annotation
         if annotation == list[str] and isinstance(value, list | tuple) and {*map(type, value)} <= {str}:
             return list(value)
-        if not is_list and _is_already(value, annotation) and _is_within(value, param.type_descriptor):
-            return value
         try:
+            if not is_list:
+                plain = _as_written(value, annotation, param.type_descriptor.parameter_info)
+                if _is_already(plain, annotation) and _is_within(plain, param.type_descriptor):
+                    return plain
             return self._converting().coerce(value, param=param, ctx=ctx)
         except typer.BadParameter as error:
             known = param.type_descriptor.parameter_info
@@ -116,6 +122,35 @@ class PlainFirst:
             if known.parser is None and isinstance(value, str):
                 error.message = _what_is_wrong(value, annotation, known) or error.message
             raise
+
+
+def _as_written(value: Any, annotation: Any, known: Any) -> Any:
+    """What a text plainly is: a number in digits, a choice, a path without conditions; else the text itself."""
+    if not isinstance(value, str):
+        return value
+    found: Any = value
+    if known.parser is not None:
+        found = known.parser(value)
+    elif annotation in _NUMBERS and _NUMBERS[annotation].fullmatch(value):
+        found = annotation(value)
+    elif annotation is Path and _is_plain_path(value, known):
+        found = Path(value)
+    elif isinstance(annotation, type) and issubclass(annotation, Enum):
+        found = next((choice for choice in annotation if choice.value == value), value)
+    return found
+
+
+def _is_plain_path(path: str, known: Any) -> bool:
+    """Whether a path is taken as it is, whatever is there."""
+    if (
+        known.exists
+        or known.resolve_path
+        or known.allow_dash
+        or known.path_type is not None
+        or known.writable
+    ):
+        return False
+    return known.file_okay and known.dir_okay and (not Path(path).exists() or os.access(path, os.R_OK))
 
 
 def _is_taken(text: Any, annotation: Any, known: Any) -> bool:
@@ -164,6 +199,8 @@ def _is_already(value: object, annotation: Any) -> bool:
         return value in get_args(annotation)
     if annotation in (str, int, float, bool):
         return type(value) is annotation
+    if annotation is Path:
+        return isinstance(value, Path)
     return isinstance(annotation, type) and issubclass(annotation, Enum) and isinstance(value, annotation)
 
 
