@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.documents import ByteSource, TextIdentity
@@ -114,7 +115,9 @@ class Corpus:
         """The texts. Raises `CorpusError` for one that cannot be read."""
         problems = self._begin()
         return self._at_least_one(
-            record.text for file in self._in_turn() for record in self._read(file, problems)
+            chain.from_iterable(
+                texts for file in self._in_turn() for texts in self._some_texts(file, problems)
+            )
         )
 
     def documents(self) -> Iterator[Document]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress, watched
 from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
+from tokbench.corpus.memory import DocumentMemory
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
 from tokbench.evaluation.drawn_units import record_unit
-from tokbench.evaluation.holdout_choice import Plan, plan_of
+from tokbench.evaluation.holdout_choice import CUT, HELD, KEPT, Plan, plan_of, same_number
 from tokbench.evaluation.sentences import listed, percent
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _EVEN = (0.08, 0.12)
 """Shares of a group that are a tenth."""
+
+_DIGITS, _SIDES = bytes.maketrans(b"\0\1\2", b"012"), bytes.maketrans(b"012", b"\0\1\2")
+"""Between sides and how JSON has them."""
 
 _NAMED = 5
 """Groups that are named where they lack something."""
@@ -77,26 +81,27 @@ def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress)
     lines: Mapping[str, int] = lines_of(read("counting lines"), parallel) if parallel else {}
     alignment = align(lines)
     plan = plan_of(corpus, lines, seed=seed, progress=progress)
-    found = _Counted()
+    found, sides, before = _Counted(), bytearray(), None
     for document, part in plan.parts(read("counting parts")):
-        found.add(
-            document.group,
-            len(part.text.encode()),
-            is_held_out=part.is_held_out,
-            is_cut=part.line is not None,
-        )
+        is_cut = part.line is not None
+        if document is not before:
+            sides.append(CUT if is_cut else HELD if part.is_held_out else KEPT)
+            before = document
+        found.add(document.group, len(part.text.encode()), is_held_out=part.is_held_out, is_cut=is_cut)
     if not found.numbers[False] or not found.numbers[True]:
         raise CorpusError(
             f"the corpus has {found.text}, too few to hold a tenth of them out",
             hint="name more text; or evaluate existing tokenizers with -t",
         )
+    if not plan.aligned:
+        plan = replace(plan, sides=bytes(sides))
     training, held_out = (
         Side(corpus, plan, is_held_out=is_held_out, text_bytes=found.sizes[is_held_out].total())
         for is_held_out in (False, True)
     )
     return Holdout(
         training=training,
-        held_out=Documents(held_out),
+        held_out=Documents(held_out, DocumentMemory()),
         unit=found.unit,
         num_training=found.numbers[False],
         num_held_out=found.numbers[True],
@@ -177,9 +182,15 @@ def _alignment_of(held_out: Side, alignment: Alignment | str) -> Alignment | str
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The documents of a corpus or of one side of it; each iteration reads them again."""
+    """The documents of a corpus or of one side of it; each iteration reads them again, unless a memory has them.
+
+    Attributes:
+        source: is read.
+        memory: keeps them, as long as there is room.
+    """
 
     source: Corpus | Side
+    memory: DocumentMemory | None = field(default=None, compare=False, repr=False)
 
     @property
     def text_bytes(self) -> int | None:
@@ -192,7 +203,8 @@ class Documents:
         return self.source.files_read
 
     def __iter__(self) -> Iterator[Document]:
-        return self.source.documents()
+        read = self.source.documents
+        return read() if self.memory is None else self.memory.documents(read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +245,8 @@ class Side:
                 "lines": dict(plan.lines),
                 "aligned": [[count, sorted(blocks)] for count, blocks in plan.aligned.items()],
                 "blocks": [[digest, sorted(blocks)] for digest, blocks in plan.blocks.items()],
-                "documents": sorted(plan.documents),
+                "documents": [] if plan.sides is not None else sorted(plan.documents),
+                "sides": None if plan.sides is None else plan.sides.translate(_DIGITS).decode(),
             },
             "is_held_out": self.is_held_out,
             "text_bytes": self.text_bytes,
@@ -255,13 +268,23 @@ class Side:
                 aligned={count: frozenset(blocks) for count, blocks in plan["aligned"]},
                 blocks={digest: frozenset(blocks) for digest, blocks in plan["blocks"]},
                 documents=frozenset(plan["documents"]),
+                sides=None if plan["sides"] is None else plan["sides"].encode().translate(_SIDES),
             ),
             document["is_held_out"],
             document["text_bytes"],
         )
 
     def __iter__(self) -> Iterator[str]:
-        return (document.text for document in self.documents())
+        sides = self.plan.sides
+        if sides is None:
+            return (document.text for document in self.documents())
+        return (
+            part.text
+            for text, side in same_number(self.corpus, sides)
+            if side in (self.is_held_out, CUT)
+            for part in self.plan.parts_of(text, side)
+            if part.is_held_out == self.is_held_out
+        )
 
     def documents(self) -> Iterator[Document]:
         """The documents of this part, and the blocks of those that are cut."""

@@ -6,19 +6,22 @@ from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import groupby
-from typing import TYPE_CHECKING
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from tokbench.core.progress import no_progress, watched
+from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus, Document
+
+_T = TypeVar("_T")
 
 HELD_OUT = 10
 """One part in so many is held out."""
@@ -26,6 +29,9 @@ HELD_OUT = 10
 _CUT = 50
 """A document of more than one such part of its group is cut into blocks of lines."""
 
+
+KEPT, HELD, CUT = 0, 1, 2
+"""Sides of a document: to learn from, held out, and both, in blocks."""
 
 _BLOCKS_WANTED = 100
 _LONGEST_BLOCK = 20
@@ -59,6 +65,8 @@ class Plan:
         aligned: lines of a translation → the blocks of these that are held out of every language that has as many.
         blocks: hash of a document that is cut → its blocks that are held out.
         documents: hashes of the whole documents that are held out.
+        sides: what of each document is held out, in the order of reading, so that whole ones are not hashed again:
+            `KEPT`, `HELD` or `CUT`; None where that is not known.
     """
 
     seed: int
@@ -66,24 +74,49 @@ class Plan:
     aligned: Mapping[int, frozenset[int]]
     blocks: Mapping[int, frozenset[int]]
     documents: frozenset[int]
+    sides: bytes | None = None
 
     def parts(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Part]]:
-        """The parts of documents, each with its document."""
+        """The parts of documents, each with its document. Raises `CorpusError` as `same_number`."""
+        if self.sides is not None:
+            for document, side in same_number(documents, self.sides):
+                for part in self.parts_of(document.text, side):
+                    yield document, part
+            return
         lines_before: Counter[str] = Counter()
         for document in documents:
             count = self.lines.get(document.group, 0)
             if count in self.aligned:
                 # The number of a line decides, counted through all documents of the language.
-                chosen, blocks = self.aligned[count], _aligned_blocks(document, count, lines_before)
+                chosen = self.aligned[count]
+                for number, line, block in _aligned_blocks(document, count, lines_before):
+                    yield document, Part(block, line, number in chosen)
             else:
                 # The text itself decides, so that it does not matter where its file lies.
                 digest = hash_of(document.text, seed=self.seed)
-                if digest not in self.blocks:
-                    yield document, Part(document.text, None, digest in self.documents)
-                    continue
-                chosen, blocks = self.blocks[digest], blocks_in(document.text)
-            for number, line, block in blocks:
-                yield document, Part(block, line, number in chosen)
+                side = CUT if digest in self.blocks else HELD if digest in self.documents else KEPT
+                for part in self.parts_of(document.text, side):
+                    yield document, part
+
+    def parts_of(self, text: str, side: int) -> Iterator[Part]:
+        """The parts of a document that is no translation."""
+        if side != CUT:
+            yield Part(text, None, side == HELD)
+            return
+        chosen = self.blocks[hash_of(text, seed=self.seed)]
+        for number, line, block in blocks_in(text):
+            yield Part(block, line, number in chosen)
+
+
+def same_number(items: Iterable[_T], sides: Sequence[int]) -> Iterator[tuple[_T, int]]:
+    """What is read with its sides. Raises `CorpusError` where the corpus has more or fewer documents than before."""
+    for item, side in zip_longest(items, sides):
+        if item is None or side is None:
+            raise CorpusError(
+                "the text changed while it was being read",
+                hint="run it again when nothing writes to the text",
+            )
+        yield item, side
 
 
 def hash_of(text: str, *, seed: int) -> int:
@@ -111,13 +144,14 @@ def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Pr
             groups[document.group].add(document.text, seed=seed)
     blocks_of_lines: dict[int, Counter[int]] = {count: Counter() for count in aligned}
     lines_before: Counter[str] = Counter()
-    for document in watched(corpus.documents(), corpus, phase="cutting texts", progress=progress):
-        count = lines.get(document.group, 0)
-        if count in aligned:
-            for number, _, block in _aligned_blocks(document, count, lines_before):
-                blocks_of_lines[count][number] += len(block.encode())
-        else:
-            groups[document.group].cut(document.text, seed=seed)
+    if aligned or any(group.has_large_ones for group in groups.values()):
+        for document in watched(corpus.documents(), corpus, phase="cutting texts", progress=progress):
+            count = lines.get(document.group, 0)
+            if count in aligned:
+                for number, _, block in _aligned_blocks(document, count, lines_before):
+                    blocks_of_lines[count][number] += len(block.encode())
+            else:
+                groups[document.group].cut(document.text, seed=seed)
     held = [group.held_out() for group in groups.values()]
     return Plan(
         seed=seed,
@@ -151,6 +185,11 @@ class _Group:
         self.hashes.append(hash_of(text, seed=seed))
         self.sizes.append(len(text.encode()))
         self.num_bytes += self.sizes[-1]
+
+    @property
+    def has_large_ones(self) -> bool:
+        """Whether a document is large beside all of them."""
+        return max(self.sizes) * _CUT > self.num_bytes
 
     def cut(self, text: str, *, seed: int) -> None:
         """Cut a document that is large beside all of them, where it has blocks; called once they are counted."""
