@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -20,6 +22,8 @@ _ANCHOR = 6
 _NEAR = 32
 _FAR, _LONG_ANCHOR = 2048, 16
 _STRIDE = 64
+_SHORT = 16
+"""Characters of both texts together, of which the edits are remembered."""
 _CELLS = 1024
 """Up to this many pairs of characters are aligned exactly."""
 
@@ -91,16 +95,24 @@ def losses_of(text: str, decoded: str) -> Losses:
 
 def _count(counts: dict[Cause, int], lost: str, found: str) -> None:
     """Add the edits of a short part of both texts."""
+    is_short = len(lost) + len(found) <= _SHORT
+    for cause, number in (_counted_before if is_short else _counted)(lost, found).items():
+        counts[cause] += number
+
+
+def _counted(lost: str, found: str) -> Counter[Cause]:
     if any(mark in found for mark in _UNKNOWN_MARKS) and not any(mark in lost for mark in _UNKNOWN_MARKS):
-        counts["unknown"] += max(len(lost.strip()), len(_without_marks(found)), 1)
-    elif len(lost) * len(found) > _CELLS:
-        counts["other"] += max(len(lost), len(found))
-    else:
-        # Another normal form of the same letters has edits of which each alone looks like anything.
-        is_same = _bare(lost) == _bare(found)
-        for one, other in edits(lost, found):
-            cause = cause_of(one, other)
-            counts["accents" if is_same and cause == "other" else cause] += 1
+        return Counter({"unknown": max(len(lost.strip()), len(_without_marks(found)), 1)})
+    if len(lost) * len(found) > _CELLS:
+        return Counter({"other": max(len(lost), len(found))})
+    # Another normal form of the same letters has edits of which each alone looks like anything.
+    is_same = _bare(lost) == _bare(found)
+    causes = (cause_of(one, other) for one, other in edits(lost, found))
+    return Counter("accents" if is_same and cause == "other" else cause for cause in causes)
+
+
+_counted_before = lru_cache(maxsize=1 << 14)(_counted)
+"""The same few parts come again and again, as a capital letter and a space before a comma."""
 
 
 @dataclass(slots=True)
@@ -122,7 +134,7 @@ class _Signs:
     @classmethod
     def of(cls, text: str) -> _Signs:
         """Those of a text."""
-        fold = {character: _bare(character)[:1].strip() for character in set(text)}
+        fold = _FOLDED
         positions = [position for position, character in enumerate(text) if fold[character]]
         return cls(text, positions, "".join([fold[text[position]] for position in positions]))
 
@@ -255,6 +267,17 @@ def _without_marks(text: str) -> str:
     for mark in _UNKNOWN_MARKS:
         text = text.replace(mark, "")
     return text.strip()
+
+
+class _Folded(dict[str, str]):
+    """The sign that a character is without case and accents, made when it is first asked for; "" of white space."""
+
+    def __missing__(self, character: str) -> str:
+        sign = self[character] = _bare(character)[:1].strip()
+        return sign
+
+
+_FOLDED = _Folded()
 
 
 def _bare(text: str) -> str:

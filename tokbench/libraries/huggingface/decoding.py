@@ -18,7 +18,7 @@ from tokbench.libraries.huggingface.pieces import byte_of
 from tokbench.libraries.huggingface.tokenizer_json import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.libraries.huggingface.engines import Engines
@@ -125,7 +125,51 @@ def decodes_from_left(document: Mapping[str, Any], spellings: Iterable[str]) -> 
     if kinds == ["BPEDecoder"]:  # the end of a word becomes a space as soon as another piece follows
         suffix = str(decoders[0].get("suffix", ""))
         return bool(suffix) and all(suffix not in spelling.removesuffix(suffix) for spelling in spellings)
-    return kinds in ([], ["WordPiece"], ["Metaspace"]) or joined_pieces(document) is not None
+    return writes_pieces_alone(document) or joined_pieces(document) is not None
+
+
+class PlacedPieces:
+    """A decoder that writes each piece by itself, and the first one in another way than those behind it.
+
+    Args:
+        decode: the text of some spellings, as the library's decoder makes it.
+        spellings: id → what the decoder is handed.
+    """
+
+    def __init__(self, decode: Callable[[list[str]], str], spellings: Mapping[int, str]) -> None:
+        before = decode([_BEFORE])
+        self._first = _ByNeed(lambda one: decode([spellings[one]]).encode())
+        self._others = _ByNeed(lambda one: decode([_BEFORE, spellings[one]])[len(before) :].encode())
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """The text of one id or more. Raises KeyError for one that there is not."""
+        first, *others = ids
+        return b"".join([self._first[first], *map(self._others.__getitem__, others)])
+
+
+_BEFORE = "a"
+"""A piece that no decoder changes, with another one behind it or without."""
+
+
+class _ByNeed(dict[int, bytes]):
+    """What an id adds to a text, made when it is first asked for."""
+
+    def __init__(self, make: Callable[[int], bytes]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, id: int) -> bytes:
+        made = self[id] = self._make(id)
+        return made
+
+
+def writes_pieces_alone(document: Mapping[str, Any]) -> bool:
+    """Whether what a piece adds to a text depends on nothing but whether it is the first.
+
+    So it is without a decoder, where spaces join the pieces, and in those of WordPiece and Metaspace: the library's
+    `decode_chain` of both looks at a piece and at its number.
+    """
+    return [step.get("type") for step in steps(document.get("decoder"))] in ([], ["WordPiece"], ["Metaspace"])
 
 
 class DecodesDocument(BaseTokenizer):
@@ -149,6 +193,12 @@ class DecodesDocument(BaseTokenizer):
         Raises:
             UnknownIdError: an id that the vocabulary does not have.
         """
+        if self._written_alone is not None:
+            try:
+                return self._written_alone.decode(ids) if len(ids) else b""
+            except KeyError:
+                self._pieces_of(ids)  # which tells of the id
+                raise
         pieces = self._pieces_of(ids)
         if self._joined is not None:
             rewritten = self._rewritten
@@ -187,6 +237,14 @@ class DecodesDocument(BaseTokenizer):
         """What the text of a token depends on, as far as the file's decoder is known."""
         is_known = decodes_from_left(self._parsed, self._decoded_spellings.values())
         return Decoding.FROM_LEFT if is_known else Decoding.WHOLE
+
+    @cached_property
+    def _written_alone(self) -> PlacedPieces | None:
+        if not writes_pieces_alone(self._parsed):
+            return None
+        decoder = self._engines.with_specials.decoder
+        decode = " ".join if decoder is None else decoder.decode
+        return PlacedPieces(decode, self._decoded_spellings)
 
     @cached_property
     def _joined(self) -> JoinedPieces | None:
