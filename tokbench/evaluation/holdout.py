@@ -13,7 +13,8 @@ from tokbench.corpus.memory import DocumentMemory
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
 from tokbench.evaluation.drawn_units import record_unit
-from tokbench.evaluation.holdout_choice import CUT, HELD, KEPT, Plan, plan_of, same_number
+from tokbench.evaluation.holdout_choice import plan_of
+from tokbench.evaluation.holdout_plan import CUT, HELD, KEPT, Plan, same_number
 from tokbench.evaluation.sentences import listed, percent
 
 if TYPE_CHECKING:

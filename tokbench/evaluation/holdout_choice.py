@@ -6,123 +6,24 @@ from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import groupby, zip_longest
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tokbench.core.progress import no_progress, watched
-from tokbench.errors import CorpusError
-from tokbench.evaluation.alignment import lines_of
+from tokbench.evaluation.holdout_plan import Plan, aligned_blocks, blocks_in, hash_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from tokbench.core.progress import Progress
-    from tokbench.corpus import Corpus, Document
-
-_T = TypeVar("_T")
+    from tokbench.corpus import Corpus
 
 HELD_OUT = 10
 """One part in so many is held out."""
 
 _CUT = 50
 """A document of more than one such part of its group is cut into blocks of lines."""
-
-
-KEPT, HELD, CUT = 0, 1, 2
-"""Sides of a document: to learn from, held out, and both, in blocks."""
-
-_BLOCKS_WANTED = 100
-_LONGEST_BLOCK = 20
-_PIECES_WANTED = 20
-_SHORTEST_PIECE, _LONGEST_PIECE = 200, 2000
-"""Characters of a line that are a line by themselves: a corpus may have no line ends at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A block of a document, or all of it.
-
-    Attributes:
-        text: never empty.
-        line: the number of its first line; None for a document that was not cut.
-        is_held_out: the side that it is on.
-    """
-
-    text: str
-    line: int | None
-    is_held_out: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The documents and blocks that are held out.
-
-    Attributes:
-        seed: chose it.
-        lines: the lines of each group of translations.
-        aligned: lines of a translation → the blocks of these that are held out of every language that has as many.
-        blocks: hash of a document that is cut → its blocks that are held out.
-        documents: hashes of the whole documents that are held out.
-        sides: what of each document is held out, in the order of reading, so that whole ones are not hashed again:
-            `KEPT`, `HELD` or `CUT`; None where that is not known.
-    """
-
-    seed: int
-    lines: Mapping[str, int]
-    aligned: Mapping[int, frozenset[int]]
-    blocks: Mapping[int, frozenset[int]]
-    documents: frozenset[int]
-    sides: bytes | None = None
-
-    def parts(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Part]]:
-        """The parts of documents, each with its document. Raises `CorpusError` as `same_number`."""
-        if self.sides is not None:
-            for document, side in same_number(documents, self.sides):
-                for part in self.parts_of(document.text, side):
-                    yield document, part
-            return
-        lines_before: Counter[str] = Counter()
-        for document in documents:
-            count = self.lines.get(document.group, 0)
-            if count in self.aligned:
-                # The number of a line decides, counted through all documents of the language.
-                chosen = self.aligned[count]
-                for number, line, block in _aligned_blocks(document, count, lines_before):
-                    yield document, Part(block, line, number in chosen)
-            else:
-                # The text itself decides, so that it does not matter where its file lies.
-                digest = hash_of(document.text, seed=self.seed)
-                side = CUT if digest in self.blocks else HELD if digest in self.documents else KEPT
-                for part in self.parts_of(document.text, side):
-                    yield document, part
-
-    def parts_of(self, text: str, side: int) -> Iterator[Part]:
-        """The parts of a document that is no translation."""
-        if side != CUT:
-            yield Part(text, None, side == HELD)
-            return
-        chosen = self.blocks[hash_of(text, seed=self.seed)]
-        for number, line, block in blocks_in(text):
-            yield Part(block, line, number in chosen)
-
-
-def same_number(items: Iterable[_T], sides: Sequence[int]) -> Iterator[tuple[_T, int]]:
-    """What is read with its sides. Raises `CorpusError` where the corpus has more or fewer documents than before."""
-    for item, side in zip_longest(items, sides):
-        if item is None or side is None:
-            raise CorpusError(
-                "the text changed while it was being read",
-                hint="run it again when nothing writes to the text",
-            )
-        yield item, side
-
-
-def hash_of(text: str, *, seed: int) -> int:
-    """A 64-bit hash of a text, keyed by the seed."""
-    digest = blake2b(text.encode(), digest_size=8, key=f"{seed}".encode()[:64]).digest()
-    return int.from_bytes(digest, "big")
 
 
 def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Progress = no_progress) -> Plan:
@@ -148,7 +49,7 @@ def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Pr
         for document in watched(corpus.documents(), corpus, phase="cutting texts", progress=progress):
             count = lines.get(document.group, 0)
             if count in aligned:
-                for number, _, block in _aligned_blocks(document, count, lines_before):
+                for number, _, block in aligned_blocks(document, count, lines_before):
                     blocks_of_lines[count][number] += len(block.encode())
             else:
                 groups[document.group].cut(document.text, seed=seed)
@@ -217,14 +118,6 @@ class _Group:
         return blocks, frozenset(documents)
 
 
-def _aligned_blocks(
-    document: Document, count: int, lines_before: Counter[str]
-) -> Iterator[tuple[int, int, str]]:
-    first = lines_before[document.group]
-    lines_before.update(lines_of([document], {document.group}))
-    return blocks_of(document.text, size=block_size(count), first=first)
-
-
 def _shuffled(sizes: Mapping[int, int], *, key: str) -> list[tuple[int, int]]:
     """Blocks with their sizes, in an order that the key decides."""
     return sorted(sizes.items(), key=lambda block: blake2b(f"{key}:{block[0]}".encode()).digest())
@@ -253,63 +146,3 @@ def _closest(parts: Iterable[tuple[int, int]], *, total: int) -> tuple[list[int]
         chosen.append(smallest[0])
         left -= smallest[1] * HELD_OUT
     return chosen, left
-
-
-def block_size(lines: int) -> int:
-    """Lines of a block, of a text of so many lines.
-
-    >>> block_size(60), block_size(500), block_size(100_000)
-    (1, 5, 20)
-    """
-    return max(1, min(lines // _BLOCKS_WANTED, _LONGEST_BLOCK))
-
-
-def blocks_in(text: str) -> Iterator[tuple[int, int, str]]:
-    """The blocks of a text by itself, a hundred or more where it has as many lines; as `blocks_of`.
-
-    A line is cut that is longer than a twentieth of the text, or than 2,000 characters.
-    """
-    longest = max(_SHORTEST_PIECE, min(len(text) // _PIECES_WANTED, _LONGEST_PIECE))
-    size = block_size(sum(1 for _ in pieces_of(text, longest=longest)))
-    return blocks_of(text, size=size, longest=longest)
-
-
-def blocks_of(
-    text: str, *, size: int, first: int = 0, longest: int | None = None
-) -> Iterator[tuple[int, int, str]]:
-    r"""A text in blocks of lines, with their line ends: the block's number, its first line's, the block.
-
-    Args:
-        text: all of it.
-        size: lines of a block.
-        first: the number of its first line.
-        longest: characters of a line that are a line by themselves; None for any number.
-
-    >>> list(blocks_of("a\nb\nc", size=2))
-    [(0, 0, 'a\nb\n'), (1, 2, 'c')]
-    >>> list(blocks_of("a\nb\nc", size=2, first=3))
-    [(1, 0, 'a\n'), (2, 1, 'b\nc')]
-    """
-    start = 0
-    numbered = enumerate(pieces_of(text, longest=longest or len(text)), start=first)
-    for number, lines in groupby(numbered, key=lambda line: line[0] // size):
-        block = [line for _, line in lines]
-        yield number, start, "".join(block)
-        start += len(block)
-
-
-def pieces_of(text: str, *, longest: int) -> Iterator[str]:
-    r"""The lines of a text with their ends; longer ones in pieces that end at a space where they can.
-
-    >>> list(pieces_of("a\n\nb", longest=9)), list(pieces_of("one two", longest=5))
-    (['a\n', '\n', 'b'], ['one', ' two'])
-    """
-    start = 0
-    while start < len(text):
-        stop = text.find("\n", start, start + longest) + 1
-        if not stop and len(text) - start > longest:
-            stop = text.rfind(" ", start + 1, start + longest)
-            stop = stop if stop > start else start + longest
-        stop = stop or len(text)
-        yield text[start:stop]
-        start = stop
