@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,8 @@ from tokbench.corpus.memory import DocumentMemory
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
 from tokbench.evaluation.drawn_units import record_unit
-from tokbench.evaluation.holdout_choice import plan_of
-from tokbench.evaluation.holdout_plan import CUT, HELD, KEPT, Plan, same_number
+from tokbench.evaluation.holdout_choice import choose
+from tokbench.evaluation.holdout_plan import CUT, Plan, same_number
 from tokbench.evaluation.sentences import listed, percent
 
 if TYPE_CHECKING:
@@ -74,28 +73,16 @@ def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress)
     Raises:
         CorpusError: there is too little text to holdout.
     """
-
-    def read(phase: str) -> Iterator[Document]:
-        return watched(corpus.documents(), corpus, phase=phase, progress=progress)
-
     parallel = corpus.parallel_groups()
-    lines: Mapping[str, int] = lines_of(read("counting lines"), parallel) if parallel else {}
+    documents = watched(corpus.documents(), corpus, phase="counting lines", progress=progress)
+    lines: Mapping[str, int] = lines_of(documents, parallel) if parallel else {}
     alignment = align(lines)
-    plan = plan_of(corpus, lines, seed=seed, progress=progress)
-    found, sides, before = _Counted(), bytearray(), None
-    for document, part in plan.parts(read("counting parts")):
-        is_cut = part.line is not None
-        if document is not before:
-            sides.append(CUT if is_cut else HELD if part.is_held_out else KEPT)
-            before = document
-        found.add(document.group, len(part.text.encode()), is_held_out=part.is_held_out, is_cut=is_cut)
+    plan, found = choose(corpus, lines, seed=seed, progress=progress)
     if not found.numbers[False] or not found.numbers[True]:
         raise CorpusError(
             f"the corpus has {found.text}, too few to hold a tenth of them out",
             hint="name more text; or evaluate existing tokenizers with -t",
         )
-    if not plan.aligned:
-        plan = replace(plan, sides=bytes(sides))
     training, held_out = (
         Side(corpus, plan, is_held_out=is_held_out, text_bytes=found.sizes[is_held_out].total())
         for is_held_out in (False, True)
@@ -135,42 +122,6 @@ def _some(names: list[str]) -> str:
     """The first names, and how many more there are."""
     more = len(names) - _NAMED
     return listed([*names[:_NAMED], f"{more} more"] if more > 1 else names)
-
-
-class _Counted:
-    """What is on both sides; False is the one to learn from."""
-
-    def __init__(self) -> None:
-        self.numbers: Counter[bool] = Counter()
-        self.sizes: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
-        self._kinds: set[bool] = set()
-
-    def add(self, group: str, num_bytes: int, *, is_held_out: bool, is_cut: bool) -> None:
-        """Count a part."""
-        self.numbers[is_held_out] += 1
-        self.sizes[is_held_out][group] += num_bytes
-        self._kinds.add(is_cut)
-
-    @property
-    def unit(self) -> str:
-        """What was dealt out."""
-        if len(self._kinds) > 1:
-            return "documents and blocks of lines"
-        return "blocks of lines" if True in self._kinds else "documents"
-
-    @property
-    def text(self) -> str:
-        """How many parts there are, in words."""
-        number = self.numbers.total()
-        if number == 1:
-            return "1 document"
-        return f"{number:,} {self.unit}{' (equal ones stay together)' if False in self._kinds else ''}"
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """Group → the share of its bytes that is held out."""
-        rest, held = self.sizes[False], self.sizes[True]
-        return {group: held[group] / (held[group] + rest[group]) for group in sorted({*rest, *held})}
 
 
 def _alignment_of(held_out: Side, alignment: Alignment | str) -> Alignment | str:

@@ -4,33 +4,75 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tokbench.core.progress import no_progress, watched
-from tokbench.evaluation.holdout_plan import Plan, aligned_blocks, blocks_in, hash_of
+from tokbench.evaluation.holdout_plan import CUT, HELD, KEPT, Plan, aligned_blocks, blocks_in, hash_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.core.progress import Progress
-    from tokbench.corpus import Corpus
+    from tokbench.corpus import Corpus, Document
 
 HELD_OUT = 10
 """One part in so many is held out."""
+
+_MOST_BYTES = 1 << 26
+"""Of large documents that are kept until all sizes are known."""
 
 _CUT = 50
 """A document of more than one such part of its group is cut into blocks of lines."""
 
 
-def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Progress = no_progress) -> Plan:
-    """Choose what is held out.
+class Counts:
+    """What is on both sides; False is the one to learn from."""
+
+    def __init__(self) -> None:
+        self.numbers: Counter[bool] = Counter()
+        self.sizes: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
+        self._kinds: set[bool] = set()
+
+    def add(self, group: str, num_bytes: int, *, is_held_out: bool, is_cut: bool) -> None:
+        """Count a part."""
+        self.numbers[is_held_out] += 1
+        self.sizes[is_held_out][group] += num_bytes
+        self._kinds.add(is_cut)
+
+    @property
+    def unit(self) -> str:
+        """What was dealt out."""
+        if len(self._kinds) > 1:
+            return "documents and blocks of lines"
+        return "blocks of lines" if True in self._kinds else "documents"
+
+    @property
+    def text(self) -> str:
+        """How many parts there are, in words."""
+        number = self.numbers.total()
+        if number == 1:
+            return "1 document"
+        return f"{number:,} {self.unit}{' (equal ones stay together)' if False in self._kinds else ''}"
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Group → the share of its bytes that is held out."""
+        rest, held = self.sizes[False], self.sizes[True]
+        return {group: held[group] / (held[group] + rest[group]) for group in sorted({*rest, *held})}
+
+
+def choose(
+    corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Progress = no_progress
+) -> tuple[Plan, Counts]:
+    """Choose what is held out, and count it.
 
     Documents that are small beside their group are held out whole, equal ones together; of each larger one a
     tenth of its blocks of lines. Of translations that have the same number of lines the same lines are held out.
+    Without translations the corpus is read once, unless its large documents take more memory than they should.
 
     Args:
         corpus: one that can be read more than once.
@@ -38,15 +80,27 @@ def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Pr
         seed: chooses.
         progress: told how far it is.
     """
+
+    def read(phase: str) -> Iterator[Document]:
+        return watched(corpus.documents(), corpus, phase=phase, progress=progress)
+
     aligned = {count for count, languages in Counter(lines.values()).items() if languages > 1}
     groups: defaultdict[str, _Group] = defaultdict(_Group)
-    for document in watched(corpus.documents(), corpus, phase="reading groups", progress=progress):
+    large, in_order = _LargeTexts(), []
+    for document in read("reading groups"):
         if lines.get(document.group) not in aligned:
-            groups[document.group].add(document.text, seed=seed)
+            group = groups[document.group]
+            size = group.add(document.text, seed=seed)
+            if not aligned:
+                large.add(group, document.text, size)
+                in_order.append(document.group)
     blocks_of_lines: dict[int, Counter[int]] = {count: Counter() for count in aligned}
-    lines_before: Counter[str] = Counter()
-    if aligned or any(group.has_large_ones for group in groups.values()):
-        for document in watched(corpus.documents(), corpus, phase="cutting texts", progress=progress):
+    if not aligned and large.texts is not None:
+        for one in large.texts:
+            one.group.cut(one.text, seed=seed)
+    else:
+        lines_before: Counter[str] = Counter()
+        for document in read("cutting texts"):
             count = lines.get(document.group, 0)
             if count in aligned:
                 for number, _, block in aligned_blocks(document, count, lines_before):
@@ -54,7 +108,7 @@ def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Pr
             else:
                 groups[document.group].cut(document.text, seed=seed)
     held = [group.held_out() for group in groups.values()]
-    return Plan(
+    plan = Plan(
         seed=seed,
         lines=lines,
         aligned={
@@ -64,6 +118,39 @@ def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Pr
         blocks={digest: numbers for blocks, _ in held for digest, numbers in blocks.items()},
         documents=frozenset().union(*(documents for _, documents in held)),
     )
+    return (plan, _counts_of(plan, read("counting parts"))) if aligned else _dealt(plan, groups, in_order)
+
+
+def _counts_of(plan: Plan, documents: Iterable[Document]) -> Counts:
+    found = Counts()
+    for document, part in plan.parts(documents):
+        is_cut = part.line is not None
+        found.add(document.group, len(part.text.encode()), is_held_out=part.is_held_out, is_cut=is_cut)
+    return found
+
+
+def _dealt(plan: Plan, groups: Mapping[str, _Group], in_order: Iterable[str]) -> tuple[Plan, Counts]:
+    """The plan with the sides of all documents, and what `_counts_of` would count, from what is known of them.
+
+    Args:
+        plan: without translations.
+        groups: all of them.
+        in_order: the group of each document.
+    """
+    found, sides = Counts(), bytearray()
+    cut = {digest: sizes for group in groups.values() for digest, sizes in group.blocks.items()}
+    documents = {name: zip(group.hashes, group.sizes, strict=True) for name, group in groups.items()}
+    for name in in_order:
+        digest, size = next(documents[name])
+        if digest in cut:
+            sides.append(CUT)
+            for number, num_bytes in cut[digest].items():
+                found.add(name, num_bytes, is_held_out=number in plan.blocks[digest], is_cut=True)
+        else:
+            is_held_out = digest in plan.documents
+            sides.append(HELD if is_held_out else KEPT)
+            found.add(name, size, is_held_out=is_held_out, is_cut=False)
+    return replace(plan, sides=bytes(sides)), found
 
 
 @dataclass(slots=True)
@@ -73,24 +160,24 @@ class _Group:
     Attributes:
         hashes: of its documents.
         sizes: their UTF-8 bytes.
-        blocks: hash of a document that is cut → block → bytes, of all documents of that hash.
+        blocks: hash of a document that is cut → block → bytes.
+        copies: hash of a document that is cut → how many documents have it.
+        num_bytes: of all its documents.
     """
 
     hashes: array[int] = field(default_factory=lambda: array("Q"))
     sizes: array[int] = field(default_factory=lambda: array("Q"))
     blocks: dict[int, Counter[int]] = field(default_factory=dict)
+    copies: Counter[int] = field(default_factory=Counter)
     num_bytes: int = 0
 
-    def add(self, text: str, *, seed: int) -> None:
-        """Count a document."""
+    def add(self, text: str, *, seed: int) -> int:
+        """Count a document; its size."""
+        size = len(text.encode())
         self.hashes.append(hash_of(text, seed=seed))
-        self.sizes.append(len(text.encode()))
-        self.num_bytes += self.sizes[-1]
-
-    @property
-    def has_large_ones(self) -> bool:
-        """Whether a document is large beside all of them."""
-        return max(self.sizes) * _CUT > self.num_bytes
+        self.sizes.append(size)
+        self.num_bytes += size
+        return size
 
     def cut(self, text: str, *, seed: int) -> None:
         """Cut a document that is large beside all of them, where it has blocks; called once they are counted."""
@@ -98,13 +185,16 @@ class _Group:
             return
         sizes = Counter({number: len(block.encode()) for number, _, block in blocks_in(text)})
         if len(sizes) > 1:
-            self.blocks.setdefault(hash_of(text, seed=seed), Counter()).update(sizes)
+            digest = hash_of(text, seed=seed)
+            self.blocks[digest] = sizes
+            self.copies[digest] += 1
 
     def held_out(self) -> tuple[dict[int, frozenset[int]], frozenset[int]]:
         """The blocks of documents that are cut, by hash, and the hashes of whole documents."""
         left = 0
         blocks = {}
-        for digest, sizes in sorted(self.blocks.items()):
+        for digest, of_one in sorted(self.blocks.items()):
+            sizes = Counter({number: size * self.copies[digest] for number, size in of_one.items()})
             numbers, left = _closest(_shuffled(sizes, key=f"{digest}"), total=sizes.total() + left)
             blocks[digest] = frozenset(numbers)
         hashes, inverse = np.unique(np.array(self.hashes, np.uint64), return_inverse=True)
@@ -116,6 +206,44 @@ class _Group:
         ]
         documents, _ = _closest(whole, total=sum(size for _, size in whole) + left)
         return blocks, frozenset(documents)
+
+
+class _LargeText(NamedTuple):
+    """A document that is large beside those of its group that were read before it."""
+
+    group: _Group
+    text: str
+    size: int
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is large beside those that were read since, too."""
+        return self.size * _CUT > self.group.num_bytes
+
+
+class _LargeTexts:
+    """The texts that may have to be cut once all sizes are known.
+
+    Attributes:
+        texts: None where they take too much memory.
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[_LargeText] | None = []
+        self._num_bytes = 0
+
+    def add(self, group: _Group, text: str, size: int) -> None:
+        """Keep a text if it is large."""
+        one = _LargeText(group, text, size)
+        if self.texts is None or not one.is_large:
+            return
+        self.texts.append(one)
+        self._num_bytes += size
+        if self._num_bytes > _MOST_BYTES:
+            self.texts = [one for one in self.texts if one.is_large]
+            self._num_bytes = sum(one.size for one in self.texts)
+            if 2 * self._num_bytes > _MOST_BYTES:
+                self.texts = None
 
 
 def _shuffled(sizes: Mapping[int, int], *, key: str) -> list[tuple[int, int]]:

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.toys import Toy
 
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.errors import CorpusError
+from tokbench.evaluation import holdout_choice
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment
 from tokbench.evaluation.counting_pass import evaluate
-from tokbench.evaluation.holdout import gaps_of, hold_out
+from tokbench.evaluation.holdout import Side, gaps_of, hold_out
+from tokbench.evaluation.holdout_choice import Counts, choose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
+    from tokbench.corpus import Corpus
     from tokbench.evaluation.holdout import Holdout
+    from tokbench.evaluation.holdout_plan import Part, Plan
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
@@ -72,6 +80,61 @@ def test_both_parts_are_the_whole_and_share_no_line(tmp_path: Path) -> None:
     )
     assert not {*training} & {*held}
     assert len(held) == pytest.approx(104, abs=15)
+
+
+def dealt_again(plan: Plan, corpus: Corpus) -> tuple[list[tuple[str, Part]], Counts]:
+    """What a plan says of each document by its text alone, and its sums."""
+    counts, parts = Counts(), []
+    for document, part in replace(plan, sides=None).parts(corpus.documents()):
+        counts.add(
+            document.group,
+            len(part.text.encode()),
+            is_held_out=part.is_held_out,
+            is_cut=part.line is not None,
+        )
+        parts.append((document.group, part))
+    return parts, counts
+
+
+LINES = st.lists(st.sampled_from(["a", "b c", "é" * 30, "d" * 400, "words " * 90]), min_size=1, max_size=60)
+
+
+@given(
+    files=st.lists(st.tuples(st.sampled_from(["x", "y", "z"]), LINES), min_size=2, max_size=9),
+    unit=st.sampled_from(["file", "lines"]),
+    seed=st.integers(0, 3),
+    most_bytes=st.sampled_from([0, 500, 1 << 20]),
+)
+def test_what_is_dealt_at_once_is_what_the_plan_says_of_each_text(
+    files: list[tuple[str, list[str]]], unit: Any, seed: int, most_bytes: int
+) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(holdout_choice, "_MOST_BYTES", most_bytes)
+        names = {f"code/{group}/{number}.txt": lines for number, (group, lines) in enumerate(files)}
+        corpus = open_corpus(
+            write(Path(folder), {name: "\n".join(lines) for name, lines in names.items()}), documents=unit
+        )
+        plan, counts = choose(corpus, {}, seed=seed)
+        parts, again = dealt_again(plan, corpus)
+        assert [(document.group, part) for document, part in plan.parts(corpus.documents())] == parts
+        assert (counts.numbers, counts.sizes) == (again.numbers, again.sizes)
+        assert (counts.unit, counts.shares) == (again.unit, again.shares)
+        for is_held_out in (False, True):
+            texts = [part.text for _, part in parts if part.is_held_out == is_held_out]
+            side = Side(corpus, plan, is_held_out=is_held_out, text_bytes=0)
+            assert list(side) == texts
+            assert list(Side.of_document(json.loads(json.dumps(side.to_json())))) == texts
+            assert [document.text for document in side.documents()] == texts
+
+
+def test_a_text_that_grows_meanwhile_is_told(tmp_path: Path) -> None:
+    corpus = open_corpus(write(tmp_path, {"a.txt": numbered(500)}), documents="lines")
+    holdout = hold_out(corpus)
+    for text in (numbered(501), numbered(499)):
+        write(tmp_path, {"a.txt": text})
+        for side in (holdout.training, holdout.held_out):
+            with pytest.raises(CorpusError, match="the text changed while it was being read"):
+                list(side)
 
 
 def test_the_source_tells_the_first_line(tmp_path: Path) -> None:
