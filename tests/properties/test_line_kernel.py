@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
 
+from tokbench.corpus.fingerprint import Fingerprint, Lines
 from tokbench.corpus.line_kernel import LineKernel, current_line_kernel
 
 if TYPE_CHECKING:
@@ -65,6 +66,20 @@ def test_lines_are_summed_up(kernel: LineKernel, text: str, largest: int, fewest
         for checksum, line in zip(checksums, lines, strict=True)
         if checksum <= largest and len(line) >= fewest_bytes
     }
+
+
+@given(documents=st.lists(texts, max_size=9))
+def test_documents_are_told_together_as_each_by_itself(kernel: LineKernel, documents: list[str]) -> None:
+    assert current_line_kernel() == kernel
+    apart, together, lines, all_lines = Fingerprint(), Fingerprint(), Lines(), Lines()
+    for document in documents:
+        apart.update(document)
+        lines.update(document)
+    together.update_all(documents)
+    all_lines.update("\n".join(documents))
+    assert together.identity() == apart.identity()
+    assert (together.documents, together.num_bytes) == (apart.documents, apart.num_bytes)
+    assert all_lines.identity() == lines.identity()
 
 
 def test_lines_of_every_length_are_hashed(kernel: LineKernel) -> None:
