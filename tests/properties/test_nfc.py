@@ -7,13 +7,13 @@ import unicodedata
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.texts import characters_in_use
 
 from tokbench.core.canonical_parts import canonical_parts
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 _bpe = pytest.importorskip("tokbench.native._bpe")
 
-EVERY = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 MANY_ALIKE = frozenset(
     map(
         chr,
@@ -54,9 +54,10 @@ def test_it_is_pythons(text: str) -> None:
         ("\u1100", "字"),
     ],
 )
-def test_it_is_pythons_of_every_character(before: str, behind: str) -> None:
-    for start in range(0, len(EVERY), 4096):
-        assert_normal("\n".join(before + each + behind for each in EVERY[start : start + 4096]))
+def test_it_is_pythons_of_every_character_in_use(before: str, behind: str) -> None:
+    characters = characters_in_use()
+    for start in range(0, len(characters), 4096):
+        assert_normal("\n".join(before + each + behind for each in characters[start : start + 4096]))
 
 
 def test_it_is_pythons_of_every_pair_that_may_compose() -> None:
@@ -91,7 +92,9 @@ def test_a_covered_text_is_normalised_alike_by_tokenizers_and_its_nfc_is_covered
     agreement = UnicodeAgreement(tokenizers_members, kernel=kernel, nfc=True)
     theirs = normalizers.NFC()
     asked = {
-        each for each in EVERY if unicodedata.category(each) not in {"Cn", "Co"} and each not in MANY_ALIKE
+        each
+        for each in characters_in_use()
+        if unicodedata.category(each) not in {"Cn", "Co"} and each not in MANY_ALIKE
     }
     covered = asked - agreement.disputed_among(asked)
     assert {"\u103a", "\u1039", "\u0f39", "é", "ক", "\u09be", "\u1161"} <= covered

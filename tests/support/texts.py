@@ -88,6 +88,19 @@ def all_characters() -> str:
     return "".join(chr(code_point) for code_point in range(0x110000) if not 0xD800 <= code_point < 0xE000)
 
 
+@cache
+def characters_in_use() -> str:
+    """Every character where any are assigned; of the rest of Unicode, which is alike, and a user's own, every 64th."""
+    return "".join(
+        character
+        for character in all_characters()
+        if (code_point := ord(character)) < 0x33480
+        or 0xE0000 <= code_point < 0xE0200
+        or code_point % 64 == 63
+    )
+
+
+@cache
 def characters_of_all_kinds() -> str:
     """Every character but the inner ones of long runs of one category, as ideographs: of those every 61st."""
     runs = (list(run) for _, run in groupby(all_characters(), key=unicodedata.category))
