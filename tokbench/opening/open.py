@@ -33,6 +33,7 @@ _OPENERS = {
     Format.WORDPIECE_VOCAB: "vocab_txt:open_vocab_txt",
     Format.GGUF: "gguf.vocabularies:open_gguf",
     Format.LLAMA2C: "sentencepiece:open_llama2c",
+    Format.TEKKEN: "tekken:open_tekken",
 }
 """Format → module and function; a module is imported when a file of its format is opened."""
 
@@ -42,7 +43,7 @@ def open_path(path: Path, request: OpenRequest) -> Opened:
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, a vocabulary with
-            merges, `vocab.txt`, GGUF, tokbin, or a folder with one of them.
+            merges, `vocab.txt`, GGUF, `tekken.json`, tokbin, or a folder with one of them.
         request: what the user asks for.
 
     Raises:

@@ -32,6 +32,7 @@ class Format(Enum):
     WORDPIECE_VOCAB = "WordPiece vocabulary"
     GGUF = "GGUF"
     LLAMA2C = "llama2.c tokenizer.bin"
+    TEKKEN = "tekken.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,8 @@ def _recognise_json(path: Path) -> Source:
     head = read_file(path)
     if _TOKENIZER_JSON.search(head):
         return Source(Format.TOKENIZER_JSON, path, (path,))
+    if _TEKKEN.search(head):
+        return Source(Format.TEKKEN, path, (path,))
     if b'"auto_map"' in head:
         raise ModelFormatError(
             path,
@@ -260,11 +263,13 @@ _TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.
 _MARK = b"\xef\xbb\xbf"
 _VOCAB_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*-?[0-9])', re.DOTALL)
 _TOKENIZER_JSON = re.compile(rb'"model"\s*:\s*\{')
+_TEKKEN = re.compile(rb'"vocab"\s*:\s*\[\s*\{[^{}]*"token_bytes"\s*:')
 
 _VOCAB_NAMES = ("vocab.json", "encoder.json")
 _MERGES_NAMES = ("merges.txt", "vocab.bpe")
 _FOLDER_NAMES = (
     "tokenizer.json",
+    "tekken.json",
     "tokenizer.model",
     "spiece.model",
     "sentencepiece.bpe.model",
@@ -278,5 +283,5 @@ _NAMES_EVERY_MODEL_HAS = {
 """Without what stands behind the first dot: there is a tokenizer.model.v3 too."""
 _KNOWN_FILES = (
     "what opens: a saved folder, .tiktoken, tokenizer.json, a SentencePiece .model, vocab.json with merges.txt, "
-    "vocab.txt, .gguf, .tokbin, llama2.c's tokenizer.bin"
+    "vocab.txt, .gguf, tekken.json, .tokbin, llama2.c's tokenizer.bin"
 )

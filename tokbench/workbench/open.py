@@ -38,8 +38,9 @@ def load(
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, `vocab.json` with
-            `merges.txt`, `vocab.txt`, GGUF, tokbin, or a folder with one of them; told by content. A string may
-            be any name that `-t` takes: one below `tokenizers/`, "default", "tiktoken:NAME", "hf:ORG/MODEL".
+            `merges.txt`, `vocab.txt`, GGUF, `tekken.json`, tokbin, or a folder with one of them; told by content.
+            A string may be any name that `-t` takes: one below `tokenizers/`, "default", "tiktoken:NAME",
+            "hf:ORG/MODEL".
         pattern: how text is split, a name or a regular expression, where the file does not say.
         special_tokens: text → id where the file does not say; None for the next free id.
         engine: "native", "library", or "auto": native where it certainly gives the same ids.
