@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import model_folders
+from support import model_folders, sentencepiece_models, small_files
 from typer.testing import CliRunner
 
 from tokbench.cli.app import app
@@ -141,6 +141,16 @@ def test_a_rank_file_without_a_pattern_is_an_error_with_a_hint(ranks: Path) -> N
 
 def test_naming_it_twice_is_refused(ranks: Path) -> None:
     assert run("inspect", ranks, "-t", ranks).exit_code == 2
+
+
+def test_what_is_lost_without_normalisation_is_said(tmp_path: Path) -> None:
+    (tmp_path / "m.model").write_bytes(sentencepiece_models.variant("bpe").description().proto)
+    assert inspected(tmp_path / "m.model")["lossless_reason"] == "a ▁ in a text comes back as a space"
+    made = small_files.document()
+    made["added_tokens"].append({**made["added_tokens"][0], "id": 260, "content": "ýý", "special": False})
+    found = inspected(small_files.document_file(tmp_path, made))
+    assert found["lossless"] is False
+    assert found["lossless_reason"] == "the added token 'ýý' comes back as another text"
 
 
 @pytest.mark.real

@@ -10,6 +10,7 @@ from tokbench import store
 from tokbench.core.progress import no_progress
 from tokbench.core.roles import ROLES, role_ids_of, roles_of
 from tokbench.explain.alternatives import split_alternatives
+from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
 from tokbench.workbench.open import find_and_open
 
@@ -273,7 +274,12 @@ def _lossless_reason(opened: Opened, alone: frozenset[int]) -> str:
             return "every byte of UTF-8 has a token, and nothing is normalised"
         return "shown by its backend"
     if normalizer := opened.composition.parts.get("normalizer"):
+        if normalizer.partition(",")[0] == "identity":
+            return f"a {SPACE} in a text comes back as a space"
         return f"the text is normalised before: {normalizer}"
     if not byte_level:
         return "not every byte has a token: some text is unknown to it"
+    for text, id in opened.added_tokens.items():
+        if opened.tokenizer.decode_bytes([id]) != text.encode():
+            return f"the added token {text!r} comes back as another text"
     return "it cannot be shown that its steps only cut"

@@ -11,7 +11,7 @@ from tokbench.core.guarded import is_control
 from tokbench.core.ids import check_largest_id
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import load_json
-from tokbench.formats.tokenizer_json import to_byte_level
+from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -201,12 +201,19 @@ def is_lossless(document: Mapping[str, Any], vocabulary: Mapping[str, int]) -> b
         and any(step.get("type") == "ByteLevel" for step in pre_tokenizers)
         and all(_only_cuts(step) for step in pre_tokenizers)
         and all(to_byte_level(bytes([byte])) in vocabulary for byte in _UTF8_BYTES)
-        and not any(
-            token.get("lstrip") or token.get("rstrip")
-            for token in document["added_tokens"]
-            if not token.get("special")
-        )
+        and [step.get("type") for step in steps(document.get("decoder"))] == ["ByteLevel"]
+        and all(_comes_back(token) for token in document["added_tokens"] if not token.get("special"))
     )
+
+
+def _comes_back(token: Mapping[str, Any]) -> bool:
+    """Whether an added token is decoded to what it was found in: the decoder takes its characters for bytes, too."""
+    if token.get("lstrip") or token.get("rstrip"):
+        return False
+    try:
+        return from_byte_level(token["content"]) == token["content"].encode()
+    except ValueError:  # some character stands for no byte, and all are left as they are
+        return True
 
 
 def _only_cuts(step: Mapping[str, Any]) -> bool:

@@ -302,10 +302,13 @@ def test_only_what_cannot_lose_anything_is_called_lossless() -> None:
         {"pre_tokenizer": both},
         {"pre_tokenizer": None},
         {"added_tokens": [added("x", 700, special=False, lstrip=True)]},
+        {"added_tokens": [added("ý", 700, special=False)]},  # decoded as the byte FD
+        {"decoder": None},
         {"model": {**whole["model"], "end_of_word_suffix": "</w>"}},
         {"model": {**whole["model"], "type": "WordPiece"}},
     ):
         assert not is_lossless({**whole, **change}, vocabulary), change
+    assert is_lossless({**whole, "added_tokens": [added("ý漢", 700, special=False)]}, vocabulary)
     assert not is_lossless(whole, {piece: id for piece, id in vocabulary.items() if piece != "Ġ"})
 
 
