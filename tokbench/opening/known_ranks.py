@@ -1,17 +1,19 @@
 """Rank files that are known by the hash of their content: their patterns and special tokens.
 
-The facts are those that `tiktoken` publishes with each file, hashes included, and Meta's of Llama 3.
+The facts are those that `tiktoken` publishes with each file, hashes included, and what the makers of the other
+vocabularies keep in the code beside theirs: Meta's of Llama 3 and 4, Whisper's, Qwen's and Kimi's.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokbench.core.special_presets import SPECIAL_PRESETS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _END = "<|endoftext|>"
 _EOS = {"eos": _END}
@@ -20,6 +22,45 @@ _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 
 
 _LLAMA3 = SPECIAL_PRESETS["llama3"]
+_KIMI_LETTERS = r"\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]"
+_KIMI = "|".join(
+    [
+        r"[\p{Han}]+",
+        *(
+            rf"[^\r\n\p{{L}}\p{{N}}]?[\p{{Lu}}\p{{Lt}}{_KIMI_LETTERS}]{upper}"
+            rf"[\p{{Ll}}{_KIMI_LETTERS}]{lower}(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+            for upper, lower in ("*+", "+*")
+        ),
+        r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    ]
+)
+
+
+def _numbered(stem: str, numbers: Iterable[int]) -> Iterable[str]:
+    return (f"<|{stem}_{number}|>" for number in numbers)
+
+
+def _of_llama4() -> Iterable[str]:
+    """The special tokens of Llama 4, in the order of their ids."""
+    after_training, vision, reasoning = (
+        f"{kind}_reserved_special_token" for kind in ("text_post_train", "vision", "reasoning")
+    )
+    return chain(
+        ("<|begin_of_text|>", "<|end_of_text|>", *_FIM),
+        ("<|header_start|>", "<|header_end|>", "<|eom|>", "<|eot|>", "<|step|>"),
+        _numbered(after_training, range(6)),
+        ("<|python_start|>", "<|python_end|>", "<|finetune_right_pad|>"),
+        _numbered(after_training, range(8, 69)),
+        ("<|image_start|>", "<|image_end|>"),
+        _numbered(vision, range(2)),
+        ("<|tile_x_separator|>", "<|tile_y_separator|>"),
+        _numbered(vision, range(2, 6)),
+        ("<|image|>", *_numbered(vision, [6]), "<|patch|>"),
+        _numbered(vision, range(7, 1048)),
+        _numbered(reasoning, range(8)),
+        ("<|reasoning_thinking_start|>", "<|reasoning_thinking_end|>"),
+        _numbered("reserved_special_token", range(904)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +111,53 @@ KNOWN_BY_SHA256 = {
         roles={role: text for role, text in _LLAMA3.roles.items() if role != "turn_end"},
         eos_ids=(128001, 128008, 128009),
         note="the special tokens are those of Llama 3.1; Llama 3 has reserved ones for some of them",
+    ),
+    "d0bdbaf59b0762c8c807617e2d8ea51420eb1b1de266df2495be755c8e0ed6ed": KnownRanks(
+        "llama4",
+        "gpt4o",
+        {text: id for id, text in enumerate(_of_llama4(), start=200_000)},
+        roles={"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>", "pad": "<|finetune_right_pad|>"},
+        eos_ids=(200_001, 200_007, 200_008),
+    ),
+    "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126": KnownRanks(
+        "whisper",
+        "gpt2",
+        {_END: 50257, "<|startoftranscript|>": 50258},
+        roles=_EOS,
+        note="which special tokens stand behind <|startoftranscript|> depends on the model's number of languages",
+    ),
+    "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186": KnownRanks(
+        "qwen",
+        "qwen2",
+        {
+            text: id
+            for id, text in enumerate(
+                (_END, "<|im_start|>", "<|im_end|>", *_numbered("extra", range(205))), start=151_643
+            )
+        },
+        roles=_EOS,
+        eos_ids=(151_645, 151_643),
+        note="the special tokens are those of Qwen; Qwen2 and later have others behind <|im_end|>",
+    ),
+    "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103": KnownRanks(
+        "kimi-k2",
+        _KIMI,
+        {
+            "[BOS]": 163_584,
+            "[EOS]": 163_585,
+            "<|im_end|>": 163_586,
+            "<|im_user|>": 163_587,
+            "<|im_assistant|>": 163_588,
+            "<|start_header_id|>": 163_590,
+            "<|end_header_id|>": 163_591,
+            "[EOT]": 163_593,
+            "<|im_system|>": 163_594,
+            "<|im_middle|>": 163_601,
+            "[UNK]": 163_838,
+            "[PAD]": 163_839,
+        },
+        roles={"bos": "[BOS]", "eos": "[EOS]", "unk": "[UNK]", "pad": "[PAD]"},
+        eos_ids=(163_586,),
     ),
 }
 

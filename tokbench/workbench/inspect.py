@@ -267,12 +267,16 @@ def _inspected(path: Path) -> InspectedFile:
 def _lossless_reason(opened: Opened, alone: frozenset[int]) -> str:
     """Why a text comes back as it was, or may not; `alone` are the bytes that are tokens."""
     byte_level = len(alone) == 256
-    if opened.tokenizer.info.lossless:
-        if byte_level:
-            return "every byte has a token, and nothing is normalised"
-        if alone >= _BYTES_OF_UTF8:
-            return "every byte of UTF-8 has a token, and nothing is normalised"
-        return "shown by its backend"
+    if not opened.tokenizer.info.lossless:
+        return _what_is_lost(opened, byte_level=byte_level)
+    if byte_level:
+        return "every byte has a token, and nothing is normalised"
+    if alone >= _BYTES_OF_UTF8:
+        return "every byte of UTF-8 has a token, and nothing is normalised"
+    return "shown by its backend"
+
+
+def _what_is_lost(opened: Opened, *, byte_level: bool) -> str:
     if normalizer := opened.composition.parts.get("normalizer"):
         if normalizer.partition(",")[0] == "identity":
             return f"a {SPACE} in a text comes back as a space"
