@@ -57,6 +57,57 @@ def byte_level_tokenizer_json(
     )
 
 
+def character_tokenizer_json(
+    vocab: Mapping[str, int],
+    merges: Sequence[Sequence[str]],
+    *,
+    specials: Sequence[str],
+    others: Sequence[str],
+    unknown: str | None,
+) -> dict[str, Any]:
+    """The `tokenizer.json` of a BPE over characters as Gemma's, which cuts a text nowhere.
+
+    Args:
+        vocab: piece → id, those of the 256 bytes among them.
+        merges: pairs of pieces.
+        specials: the special tokens.
+        others: added tokens that are not special.
+        unknown: the piece for what neither pieces nor bytes cover.
+    """
+    added = {**dict.fromkeys(others, False), **dict.fromkeys(specials, True)}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            _added(text, vocab[text], special=added[text]) for text in sorted(added, key=vocab.__getitem__)
+        ],
+        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": {
+            "type": "Sequence",
+            "decoders": [
+                {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+                {"type": "ByteFallback"},
+                {"type": "Fuse"},
+            ],
+        },
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": unknown,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": True,
+            "byte_fallback": True,
+            "ignore_merges": False,
+            "vocab": dict(vocab),
+            "merges": [list(pair) for pair in merges],
+        },
+    }
+
+
 def _split_step(pattern: str) -> list[Mapping[str, Any]]:
     """The step of a pattern; none for one that leaves a text whole."""
     from tokbench.backends.bpe.split_patterns import SplitPattern

@@ -179,6 +179,31 @@ def test_gguf_of_an_unknown_pre_tokenizer_asks_for_a_pattern(tmp_path: Path) -> 
     assert tokbench.load(path, pattern="gpt4").encode("low low") == [257, 258]
 
 
+def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_end(tmp_path: Path) -> None:
+    pieces = ["<unk>", "<eos>", "</s>", "<|tool_response>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    pieces += ["▁", "l", "o", "w", "\n", "lo", "low", "▁low", "\n\n", "<", "/", "s", ">", "</", "s>", "<b>"]
+    merges = ["l o", "lo w", "▁ low", "\n \n", "< /", "s >", "</ s>"]
+    fields = {
+        "model": b"gemma4",
+        "tokens": [piece.encode() for piece in pieces],
+        "token_type": [2, 3, 1, 4, *[6] * 256, *[1] * 15, 4],
+        "merges": [merge.encode() for merge in merges],
+        "unknown_token_id": 0,
+    }
+    found = opened(gguf(tmp_path, fields))
+    assert found.engine == "native"
+    tokenizer, ids = found.tokenizer, {piece: id for id, piece in enumerate(pieces)}
+
+    def encoded(*expected: str) -> list[int]:
+        return [ids[piece] for piece in expected]
+
+    assert tokenizer.encode("low  low\n\n\n") == encoded("low", "▁", "▁low", "\n\n", "\n")
+    assert tokenizer.encode("é<b>") == encoded("<0xC3>", "<0xA9>", "<b>")
+    assert tokenizer.encode("</s>", special=SpecialPolicy.ENCODE) == encoded("</s>")
+    assert set(tokenizer.info.special_tokens) == {"<eos>", "<|tool_response>"}
+    assert tokenizer.decode(tokenizer.encode(" low é")) == " low é"
+
+
 def test_gguf_holds_a_sentencepiece_model(tmp_path: Path) -> None:
     pieces = [
         "<unk>",

@@ -25,6 +25,9 @@ _CONTROLS = frozenset(
     """.split()  # noqa: SIM905 -- it is a table
 )
 """Ends of texts and turns, and what marks a gap to fill: control tokens to llama.cpp, whatever type a file gives."""
+_END = b"</s>"
+_BESIDE_AN_ORDINARY_END = {b"<|tool_response>", b"<|plamo:eos|>"}
+"""The vocabularies of Gemma 4 and PLaMo have these, and "</s>" as an ordinary token."""
 
 
 def token_types(fields: Mapping[str, Any], tokens: Sequence[bytes], path: Path) -> list[int]:
@@ -42,10 +45,10 @@ def token_types(fields: Mapping[str, Any], tokens: Sequence[bytes], path: Path) 
     known = {int(kind) for kind in PieceType}
     if not isinstance(types, list) or len(types) != len(tokens) or not known.issuperset(types):
         raise ModelFormatError(path, f"{len(tokens):,} token types from 1 to 6", "others")
-    return [
-        int(PieceType.CONTROL) if token in _CONTROLS else kind
-        for token, kind in zip(tokens, types, strict=True)
-    ]
+    told = dict.fromkeys(_CONTROLS, int(PieceType.CONTROL))
+    if not _BESIDE_AN_ORDINARY_END.isdisjoint(tokens):
+        told[_END] = int(PieceType.NORMAL)
+    return [told.get(token, kind) for token, kind in zip(tokens, types, strict=True)]
 
 
 def with_one_unknown(types: list[int], unknown: object) -> list[int]:

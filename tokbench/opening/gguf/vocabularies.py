@@ -18,7 +18,12 @@ from tokbench.opening.patterns import checked_pattern
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.sentencepiece import open_pieces
 from tokbench.opening.tokenizer_json import open_tokenizer_json
-from tokbench.opening.vocab_txt import bert_tokenizer_json, byte_level_tokenizer_json, dumped
+from tokbench.opening.vocab_txt import (
+    bert_tokenizer_json,
+    byte_level_tokenizer_json,
+    character_tokenizer_json,
+    dumped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,6 +53,7 @@ def open_gguf(source: Source, request: OpenRequest) -> Opened:
         "llama": _open_sentencepiece,
         "t5": _open_sentencepiece,
         "bert": _open_word_piece,
+        "gemma4": _open_character_bpe,
     }
     if model not in openers:
         raise ModelFormatError(path, f"a tokenizer of the model {', '.join(openers)}", repr(model))
@@ -79,6 +85,27 @@ def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest
         request=OpenRequest(engine=request.engine),
         warnings=() if request.pattern or "pre" in fields else (_UNNAMED,),
     )
+
+
+def _open_character_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
+    """Gemma 4's: merges over characters, spaces written as "▁", and bytes for what is no piece.
+
+    llama.cpp cuts a text at line ends first, and takes a run of them for a piece if it is one: no merge crosses a
+    run's ends, and the merges make the same of it.
+    """
+    path = source.files[0]
+    request.takes_nothing("a GGUF file")
+    pieces = _pieces(fields, path)
+    types = token_types(fields, _strings(fields, "tokens", path), path)
+    unknown = fields.get("unknown_token_id")
+    document = character_tokenizer_json(
+        {piece: id for id, piece in enumerate(pieces)},
+        [_merge(merge, number, path) for number, merge in enumerate(_strings(fields, "merges", path))],
+        specials=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.CONTROL],
+        others=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.USER_DEFINED],
+        unknown=pieces[unknown] if isinstance(unknown, int) and 0 <= unknown < len(pieces) else None,
+    )
+    return open_tokenizer_json(dumped(document), source=source, request=request)
 
 
 def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> tuple[tuple[str, ...], bool]:
