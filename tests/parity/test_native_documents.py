@@ -198,6 +198,20 @@ def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:
             assert native.info.kernel == "native"
 
 
+def test_white_space_is_stripped_before_tokens_of_it_are_looked_for(tmp_path: Path) -> None:
+    """As in ModernBERT, whose runs of spaces are found in the normalised text, behind its mask."""
+    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    first = len(made["model"]["vocab"])
+    tokens = [
+        added("  ", first, special=False, normalized=True),
+        added("    ", first + 1, special=False, normalized=True),
+        added("<m>", first + 2, special=True, lstrip=True, normalized=False),
+    ]
+    native, library = both(tmp_path, dump(made | {"added_tokens": tokens}))
+    assert isinstance(native, NativeDocument)
+    assert_alike(native, library, ["a     <m>    b", "  <m>", "<m>  <m> \t\u3000<m>", "a  e\u0301   <m", ""])
+
+
 def test_texts_that_nfc_changes_are_encoded_by_the_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,8 @@ def _check_apart(made: Sequence[FoundToken], listed: Sequence[Mapping[str, Any]]
     texts = [token.text for token in made]
     if len(set(contents)) != len(contents) or len(set(texts)) != len(texts):
         raise NotNativeError("one of its added tokens is listed twice")
-    strips = any(token.lstrip or token.rstrip for token in made)
-    if strips and any(text != text.strip() for text in texts):
-        raise NotNativeError("one added token strips white space that another begins or ends with")
+    for in_normalized in (False, True):
+        together = [token for token in made if token.in_normalized is in_normalized]
+        strips = any(token.lstrip or token.rstrip for token in together)
+        if strips and any(token.text != token.text.strip() for token in together):
+            raise NotNativeError("one added token strips white space that another begins or ends with")
