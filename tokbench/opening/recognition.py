@@ -126,7 +126,7 @@ def _candidates(folder: Path) -> Iterable[list[Path]]:
     """The files to look at, the ones that say most first; several of a kind are not chosen between."""
     for name in _FOLDER_NAMES:
         yield [path for path in _packed_or_not(folder / name) if path.is_file()][:1]
-    for pattern in ("*.tokbin", "*.tiktoken", "*.model", "*.model.v*", "*.gguf"):
+    for pattern in ("*.tokbin", "*.tiktoken", "*.model", "*.model.v*", "*.gguf", "*merges*.txt"):
         found = sorted(path for path in folder.glob(pattern) if path.is_file())
         yield found or sorted(
             path for suffix in SUFFIXES for path in folder.glob(pattern + suffix) if path.is_file()
@@ -180,6 +180,13 @@ def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
 def _recognise_lines(path: Path, head: bytes) -> Source:
     """Files of lines; their names tell only what a damaged one was meant to be."""
     suffix = plain_name(path).suffix
+    if _RWKV_LINES.match(head):
+        raise ModelFormatError(
+            path,
+            "a vocabulary of BPE, Unigram or WordPiece",
+            "one of RWKV, which takes the longest match at each place",
+            hint="no engine here runs it; models of RWKV with a tokenizer.json can be opened",
+        )
     if _RANK_LINE.match(head) or suffix == ".tiktoken":
         return Source(Format.RANKS, path, (path,))
     if head.startswith(CLIP_LIST):
@@ -218,14 +225,23 @@ def _recognise_json(path: Path) -> Source:
 
 
 def _sibling(path: Path, names: tuple[str, ...]) -> Path:
-    """The other file of a pair, beside the one that was named."""
-    for name in names:
+    """The other file of a pair, beside the one that was named: gpt2-merges.txt has gpt2-vocab.json."""
+    for name in dict.fromkeys([*_partners(plain_name(path).name), *names]):
         for beside in _packed_or_not(path.parent / name):
             if beside.is_file():
                 return beside
     raise ModelFormatError(
         path, f"{' or '.join(names)} beside it", "none", hint="put the two files into one folder"
     )
+
+
+def _partners(name: str) -> Iterator[str]:
+    """The names that the other file of a pair may have, where the two share what stands around "vocab" and "merges"."""
+    for here, there, ending in (("merges", "vocab", ".json"), ("vocab", "merges", ".txt")):
+        if here in name:
+            stem = name.removesuffix(".txt").removesuffix(".json").replace(here, there)
+            yield stem + ending
+            yield stem
 
 
 def _refuse_pickle(path: Path, head: bytes) -> None:
@@ -257,6 +273,7 @@ _RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9
 _MERGE_LINES = re.compile(
     rb"(?:[^ \n]+ [^ \n]+(?: [0-9]+\r?)?\n){3}"
 )  # with counts, where fastBPE wrote them
+_RWKV_LINES = re.compile(rb"1 '\\x00' 1\r?\n2 '\\x01' 1\r?\n")
 CLIP_LIST = b'"bpe_simple_vocab_16e6.txt#version'
 """How the one file begins in which CLIP was published."""
 _TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.]+\n)")

@@ -312,6 +312,12 @@ def test_gguf_cut_anywhere_is_an_error(shared: Path, tmp_path: Path) -> None:
             read_metadata(path)
 
 
+def test_a_vocabulary_of_rwkv_is_named(tmp_path: Path) -> None:
+    data = b"".join(b"%d '\\x%02x' 1\n" % (byte + 1, byte) for byte in range(9))
+    with pytest.raises(ModelFormatError, match="one of RWKV, which takes the longest match"):
+        load(tmp_path, "rwkv_vocab.txt", data)
+
+
 # What would run code
 
 

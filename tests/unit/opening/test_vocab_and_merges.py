@@ -45,6 +45,24 @@ def opened(path: Path, **options: Any) -> Opened:
     return open_found(recognise(path), OpenRequest(**options))
 
 
+@pytest.mark.parametrize(
+    ("vocab", "merges"),
+    [
+        ("gpt2-vocab.json", "gpt2-merges.txt"),
+        ("robbert-vocab-1000.json", "robbert-merges-1000.txt"),
+        ("gpt2.vocab", "gpt2.merges.txt"),
+    ],
+)
+def test_the_two_files_may_share_the_rest_of_their_names(tmp_path: Path, vocab: str, merges: str) -> None:
+    made = folder_of(tmp_path)
+    (made / "vocab.json").rename(made / vocab)
+    (made / "merges.txt").rename(made / merges)
+    for name in (vocab, merges, "."):
+        assert opened(made / name, pattern="gpt2").tokenizer.encode("low low") == [257, 258]
+    folder_of(tmp_path, merges=["l o"])  # other files, with the usual names
+    assert opened(made / merges, pattern="gpt2").tokenizer.encode("low") == [257]
+
+
 # What the user says
 
 
