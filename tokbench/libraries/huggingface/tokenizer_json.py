@@ -210,8 +210,9 @@ def _comes_back(token: Mapping[str, Any]) -> bool:
     """Whether an added token is decoded to what it was found in: the decoder takes its characters for bytes, too."""
     if token.get("lstrip") or token.get("rstrip"):
         return False
+    content = str(token["content"])
     try:
-        return from_byte_level(token["content"]) == token["content"].encode()
+        return from_byte_level(content) == content.encode()
     except ValueError:  # some character stands for no byte, and all are left as they are
         return True
 
