@@ -76,13 +76,25 @@ class TiktokenTokenizer(SaveableTokenizer):
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text, treating special tokens as ordinary text. Raises `TextError`, `ConfigError`."""
         data = utf8(text)
-        ids = self._encoding.encode_ordinary(text)
+        ids = self._encoded(text)
         if sum(len(self._tokens[id]) for id in ids) != len(data):
             raise ConfigError(
                 "the split pattern leaves out parts of the text, and so does tiktoken",
                 hint=r"end the pattern with an alternative that takes the rest, such as |\s+|.",
             )
         return ids
+
+    def _encoded(self, text: str) -> list[int]:
+        """The library's ids. Raises `ConfigError` where its regular expressions give up, as on a million spaces."""
+        try:
+            return self._encoding.encode_ordinary(text)
+        except BaseException as error:  # how a panic of Rust comes to Python
+            if type(error).__name__ != "PanicException":
+                raise
+            raise ConfigError(
+                f"tiktoken cannot split a text of {len(text):,} characters by its pattern: {error}",
+                hint="cut the text into shorter ones",
+            ) from None
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
         """Segment text, treating special tokens as ordinary text; spans count from its beginning."""

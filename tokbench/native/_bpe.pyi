@@ -119,7 +119,7 @@ class PreparedEncoder:
     def __init__(
         self,
         tokens: list[bytes],
-        merges: NDArray[np.uint32],
+        merges: NDArray[np.uint32] | None,
         *,
         whole_tokens_first: bool,
         pattern: str | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from tokbench.opening.known_ranks import KnownRanks
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
+
+
+_MERGING = "merging is tiktoken's"
 
 
 def open_ranks(source: Source, request: OpenRequest) -> Opened:
@@ -137,21 +141,16 @@ def open_rank_table(
             tokens.ranks(), name=name, pattern=text, special_tokens=special_tokens
         )
 
-    against_native = _against_native(pattern_name)
-    engine, reason = (
-        "native",
-        f"{pattern_name!r} is a pattern that our scanners know, and merging is tiktoken's",
-    )
-    if against_native is not None:
-        request.refuses("native", against_native)
-        engine, reason = "library", against_native
+    native, reason = _native_of(description, name=name, library=library)
+    if native is None:
+        request.refuses("native", reason)
     elif normalization is not None:
         request.refuses("library", "tiktoken has no normaliser, and qwen2 brings text to NFC first")
     elif request.engine == "library":
-        engine, reason = "library", "asked for"
-    tokenizer = library() if engine == "library" else _native(description, name=name, library=library)
+        native, reason = None, "asked for"
+    engine = "library" if native is None else "native"
     return Opened(
-        tokenizer=tokenizer,
+        tokenizer=library() if native is None else native(),
         source=source,
         engine=engine,
         reason=reason,
@@ -178,6 +177,37 @@ def open_encoding(encoding: tiktoken.Encoding, *, source: Source, request: OpenR
     )
 
 
+def _native_of(
+    description: ByteLevelBpe, *, name: str, library: Callable[[], TiktokenTokenizer]
+) -> tuple[Callable[[], Tokenizer] | None, str]:
+    """What makes the tokenizer on our kernel, and why it may; None where it may not, and why."""
+    if description.pattern_name == "custom":
+        return _by_program(description, name=name, library=library)
+    known = f"{description.pattern_name!r} is a pattern that our scanners know"
+    return partial(_native, description, name=name, library=library), f"{known}, and {_MERGING}"
+
+
+def _by_program(
+    description: ByteLevelBpe, *, name: str, library: Callable[[], TiktokenTokenizer]
+) -> tuple[Callable[[], Tokenizer] | None, str]:
+    """The same with a pattern that has no scanner."""
+    from tokbench.backends.bpe.kernel import current_kernel
+    from tokbench.opening.native_ranks import NativeRanks, rank_splitting
+    from tokbench.opening.tokenizer_json_tokens import NotNativeError
+
+    kernel, pattern = current_kernel(), description.pattern
+    if kernel.name != "native" or pattern is None:
+        return None, "its split pattern runs on the compiled kernel only"
+    try:
+        splitting = rank_splitting(pattern)
+    except NotNativeError as error:
+        return None, str(error)
+    made = partial(
+        NativeRanks.of, description, name=name, kernel=kernel, splitting=splitting, library=library
+    )
+    return made, f"its pattern splits a text as by tiktoken, and {_MERGING}"
+
+
 def _native(description: ByteLevelBpe, *, name: str, library: Callable[[], TiktokenTokenizer]) -> Tokenizer:
     from tokbench.backends.bpe.kernel import current_kernel
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
@@ -190,14 +220,6 @@ def _native(description: ByteLevelBpe, *, name: str, library: Callable[[], Tikto
     agreement = UnicodeAgreement(tiktoken_members, kernel=kernel.name, nfc=False)
     return NativeBpeWithFallback.build(
         description, name=name, kernel=kernel, agreement=agreement, library=library
-    )
-
-
-def _against_native(pattern_name: str) -> str | None:
-    return (
-        "its split pattern is not one of those that the native kernel implements"
-        if pattern_name == "custom"
-        else None
     )
 
 

@@ -81,13 +81,39 @@ def test_gaps_in_the_ranks_and_special_tokens_in_them(tmp_path: Path, engine: st
     assert tokenizer.info.vocab_size == 262
 
 
-def test_a_pattern_of_ones_own_runs_in_tiktoken(tmp_path: Path) -> None:
-    found = opened(ranks(tmp_path), pattern=r"\w+|\W+")
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (r"\w+?|\W+", "its split pattern is none that the native kernel runs"),
+        (r"\w+|[^\w🙂]", "its split pattern may leave out parts of a text"),
+        (r"\s+$|\w+|\W", "its split pattern asks for the end of a line"),
+    ],
+)
+def test_a_pattern_that_may_mean_something_else_runs_in_tiktoken(
+    tmp_path: Path, pattern: str, reason: str
+) -> None:
+    found = opened(ranks(tmp_path), pattern=pattern)
     assert found.engine == "library"
-    assert found.reason == "its split pattern is not one of those that the native kernel implements"
-    assert found.tokenizer.encode("low low") == [257, 32, 257]
+    assert found.reason.startswith(reason)
+    assert found.tokenizer.encode("low") == [257] if "?|" not in pattern else [108, 111, 119]
     with pytest.raises(ConfigError, match="--engine native cannot run this tokenizer"):
-        opened(ranks(tmp_path), pattern=r"\w+|\W+", engine="native")
+        opened(ranks(tmp_path), pattern=pattern, engine="native")
+
+
+def test_a_panic_of_tiktoken_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its regular expressions give up on a million spaces; pyo3 raises what is no `Exception`."""
+
+    class PanicException(BaseException):
+        pass
+
+    class Panicking:
+        def encode_ordinary(self, text: str) -> list[int]:
+            raise PanicException("RuntimeError(StackOverflow)")
+
+    tokenizer = tokbench.load(ranks(tmp_path), pattern=r"\w+?|\W+")
+    monkeypatch.setattr(tokenizer, "_encoding", Panicking())
+    with pytest.raises(ConfigError, match="tiktoken cannot split a text of 3 characters"):
+        tokenizer.encode("low")
 
 
 def test_qwen2_needs_our_kernel_over_ranks(tmp_path: Path) -> None:

@@ -38,13 +38,19 @@ SplitSteps split_steps_of(const nb::list& list, const SetsOrNone& sets, const Se
   return {CharacterSets(view(*sets), view(*byte_sets).first<256>()), std::move(steps)};
 }
 
-void construct(PreparedEncoder* self, const nb::list& tokens, const MergeRows& merges, bool whole_tokens_first,
+// Without merges, the tokens are by their ranks.
+Vocabulary vocabulary_of(const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first) {
+  const std::vector<std::string_view> views = views_of_list(tokens);
+  return merges ? Vocabulary::from_parts(views, rows_of(*merges), whole_tokens_first) : Vocabulary::from_ranks(views);
+}
+
+void construct(PreparedEncoder* self, const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first,
                const std::optional<std::string>& pattern, const nb::tuple& added, const nb::tuple& added_with_specials,
                const std::optional<nb::list>& steps, const SetsOrNone& sets, const SetsOrNone& byte_sets, bool marks_ends,
                bool makes_nfc) {
   Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, marks_ends, makes_nfc};
   if (steps) made.steps.emplace(split_steps_of(*steps, sets, byte_sets));
-  new (self) PreparedEncoder(Vocabulary::from_parts(views_of_list(tokens), rows_of(merges), whole_tokens_first),
+  new (self) PreparedEncoder(vocabulary_of(tokens, merges, whole_tokens_first),
                              PreparedFamily(pattern_or_none(pattern), std::move(made)));
 }
 
@@ -80,8 +86,8 @@ Array<std::int64_t> count_batch(const PreparedEncoder& encoder, const nb::list& 
 
 void bind_preparation(nb::module_& module) {
   nb::class_<PreparedEncoder>(module, "PreparedEncoder")
-      .def("__init__", &construct, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a, "pattern"_a.none(),
-           "added"_a, "added_with_specials"_a, "steps"_a.none(), "sets"_a.noconvert().none(), "byte_sets"_a.noconvert().none(),
+      .def("__init__", &construct, "tokens"_a, "merges"_a.noconvert().none(), nb::kw_only(), "whole_tokens_first"_a,
+           "pattern"_a.none(), "added"_a, "added_with_specials"_a, "steps"_a.none(), "sets"_a.noconvert().none(), "byte_sets"_a.noconvert().none(),
            "marks_ends"_a, "makes_nfc"_a)
       .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
            "(start, stop, id) of the added tokens that are found before a text is normalised.")

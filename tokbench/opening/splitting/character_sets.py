@@ -68,6 +68,8 @@ def members_of(spelling: str) -> NDArray[np.bool_]:
 
     >>> [chr(i) for i in np.flatnonzero(members_of(r"[a-c[x]\t]"))]
     ['\t', 'a', 'b', 'c', 'x']
+    >>> [chr(i) for i in np.flatnonzero(members_of("[a-d&&[^bx]]"))]
+    ['a', 'c', 'd']
     """
     if spelling.startswith("(?i:"):
         return _in_both_cases(members_of(spelling[4:-1]))
@@ -82,10 +84,16 @@ def members_of(spelling: str) -> NDArray[np.bool_]:
 def _class_members(text: str, at: int) -> tuple[NDArray[np.bool_], int]:
     """The members of the class that begins somewhere in a text, and where it ends."""
     members = np.zeros(NUM_CODE_POINTS, np.bool_)
+    in_all = ~members  # of the parts that && divides the class into
     at += 1
     is_negative = text[at] == "^"
     at += is_negative
     while text[at] != "]":
+        if text.startswith("&&", at):
+            in_all &= members
+            members = np.zeros(NUM_CODE_POINTS, np.bool_)
+            at += 2
+            continue
         if text[at] == "[":
             inner, at = _class_members(text, at)
             members |= inner
@@ -103,6 +111,7 @@ def _class_members(text: str, at: int) -> tuple[NDArray[np.bool_], int]:
             members[single] = True
         else:
             members |= _escaped(low)
+    members &= in_all
     return (~members if is_negative else members), at + 1
 
 

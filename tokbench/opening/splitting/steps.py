@@ -17,9 +17,10 @@ from tokbench.opening.patterns import known_pattern
 from tokbench.opening.splitting.character_sets import CharacterSets, UnknownPatternError
 from tokbench.opening.splitting.programs import Program, program_of, program_of_text
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
+from tokbench.opening.unicode_agreement import tokenizers_members
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 _KEEPING = {("Isolated", False), ("Removed", True)}
@@ -215,25 +216,26 @@ def _check_ascii(made: SplitSteps) -> None:
         raise NotNativeError(f"its split pattern means something else to its library for {min(wrong)!a}")
 
 
-def disputed_by_sets(made: SplitSteps, characters: set[str]) -> set[str]:
-    """Those of some characters on which the library and the sets disagree; what stands for a byte counts for it."""
+def disputed_by_sets(
+    made: SplitSteps, characters: set[str], *, found: Callable[[str, str], str] = tokenizers_members
+) -> set[str]:
+    """Those of some characters on which the library and the sets disagree; what stands for a byte counts for it.
+
+    Args:
+        made: how a text is split.
+        characters: the characters in question.
+        found: (spelling of a set, text) → the characters of the text that the library finds in the set.
+    """
     text = "".join(sorted(characters))
     disputed: set[str] = set()
     for number, (spelling, members) in enumerate(zip(made.sets.spellings, made.sets.members, strict=True)):
         ours = {character for character in text if members[ord(character)]}
-        disputed |= ours ^ _members(spelling, text)
+        disputed |= ours ^ set(found(spelling, text))
         if number in made.digits:
             disputed |= ours ^ _isolated("Digits", text)
         if number in made.punctuation:
             disputed |= ours ^ _isolated("Punctuation", text)
     return disputed
-
-
-def _members(spelling: str, text: str) -> set[str]:
-    """The characters of a text that the library finds in a set."""
-    from tokbench.opening.unicode_agreement import tokenizers_members
-
-    return set(tokenizers_members(spelling, text))
 
 
 def _isolated(kind: str, text: str) -> set[str]:

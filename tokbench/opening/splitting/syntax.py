@@ -178,7 +178,7 @@ class _Parser:
         while not self._takes("]"):
             if self._at >= len(self._text):
                 raise UnknownPatternError("a class is not closed")
-            if self._text.startswith(("&&", "[:", "--", "~~", "||"), self._at):
+            if self._text.startswith(("[:", "--", "~~", "||"), self._at):
                 raise UnknownPatternError(f"it holds {self._text[self._at : self._at + 2]!r} in a class")
             if self._text[self._at] == "[":
                 self._class()

@@ -1,0 +1,113 @@
+"""Ranks with a split pattern that has no scanner, on our kernel by a program, with `tiktoken` behind it.
+
+tiktoken splits by Rust's expressions, programs by Oniguruma's. What `splitting/syntax.py` understands means the same to
+both but for the end of a line, and for the characters of a class, about which tiktoken is asked.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from tokbench.core.encoded import Encoded
+from tokbench.core.kernel_or_library import KernelSpans, KernelUse
+from tokbench.core.token_arrays import TiledSpans
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.opening.native_with_fallback import NativeBpeWithFallback
+from tokbench.opening.splitting.character_sets import UnknownPatternError
+from tokbench.opening.splitting.gaps import ends_lines, matches_everywhere
+from tokbench.opening.splitting.programs import program_of
+from tokbench.opening.splitting.steps import ProgramStep, SplitSteps, byte_masks, disputed_by_sets
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
+from tokbench.opening.unicode_agreement import UnicodeAgreement, tiktoken_members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tokbench.backends.bpe.kernel import Kernel
+    from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.kernel_or_library import OnLibrary
+    from tokbench.native._bpe import PreparedEncoder
+
+
+class NativeRanks(NativeBpeWithFallback):
+    """A tokenizer of ranks whose pattern runs as a program."""
+
+    _splitting: SplitSteps
+
+    @classmethod
+    def of(
+        cls,
+        description: ByteLevelBpe,
+        *,
+        name: str,
+        kernel: Kernel,
+        splitting: SplitSteps,
+        library: Callable[[], OnLibrary],
+    ) -> NativeRanks:
+        """A tokenizer of a description, split as `rank_splitting` says; the rest as `build` takes it."""
+        agreement = UnicodeAgreement(
+            tiktoken_members,
+            kernel=kernel.name,
+            nfc=False,
+            further=partial(disputed_by_sets, splitting, found=tiktoken_members),
+        )
+        made = cls.build(description, name=name, kernel=kernel, agreement=agreement, library=library)
+        assert isinstance(made, NativeRanks)
+        made._splitting = splitting
+        return made
+
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        if special is not SpecialPolicy.TEXT and self._special_ids:
+            return None
+        return KernelUse(self._agreement.covers, self._by_program, self._agreement.covers_all)
+
+    @property
+    def _kernel_spans(self) -> KernelSpans:
+        return KernelSpans(self._agreement.covers, self._tiled, super()._kernel_spans.segment)
+
+    def _tiled(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        encoded = self._by_program.encode_batch(list(texts), threads or os.cpu_count() or 1)
+        return TiledSpans(Encoded(*encoded), self._piece_table)
+
+    @cached_property
+    def _by_program(self) -> PreparedEncoder:
+        from tokbench.native._bpe import PreparedEncoder
+
+        masks = self._splitting.sets.masks()
+        return PreparedEncoder(
+            [token or b"" for token in self.description().tokens],
+            None,
+            whole_tokens_first=True,
+            pattern=None,
+            added=([], []),
+            added_with_specials=([], []),
+            steps=self._splitting.rows(),
+            sets=masks,
+            byte_sets=byte_masks(masks),
+            marks_ends=False,
+            makes_nfc=False,
+        )
+
+
+def rank_splitting(pattern: str) -> SplitSteps:
+    """How a text is split by a pattern, as tiktoken does it.
+
+    Raises:
+        NotNativeError: a text may be split otherwise.
+    """
+    made = SplitSteps()
+    try:
+        program = program_of(pattern, made.sets)
+        if ends_lines(pattern):
+            raise NotNativeError("its split pattern asks for the end of a line")
+        if not matches_everywhere(pattern):
+            raise NotNativeError("its split pattern may leave out parts of a text")
+    except UnknownPatternError as error:
+        raise NotNativeError(f"its split pattern is none that the native kernel runs: {error}") from None
+    made.steps.append(ProgramStep(program, of_bytes=False, behavior="Isolated"))
+    if wrong := disputed_by_sets(made, {chr(code) for code in range(128)}, found=tiktoken_members):
+        raise NotNativeError(f"its split pattern means something else to tiktoken for {min(wrong)!a}")
+    return made
