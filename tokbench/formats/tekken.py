@@ -13,6 +13,7 @@ import binascii
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.ids import check_largest_id
 from tokbench.errors import ModelFormatError
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def parse_tekken(document: Mapping[str, Any], *, path: Path | str) -> Tekken:
     if not isinstance(vocab, list) or not _BYTES <= num_tokens <= len(vocab):
         found = f"{len(vocab):,}" if isinstance(vocab, list) else "none"
         raise ModelFormatError(path, f"a list of {max(num_tokens, _BYTES):,} tokens as vocab", found)
+    check_largest_id(num_special + num_tokens - 1, num_entries=num_tokens, path=path)
     return Tekken(
         pattern=pattern,
         ranks=_ranks(vocab[:num_tokens], first_id=num_special, path=path),
@@ -110,13 +112,15 @@ def _special_tokens(document: Mapping[str, Any], num_special: int, *, path: Path
     if not isinstance(listed, list) or len(listed) > num_special:
         raise ModelFormatError(path, f"at most {num_special:,} special_tokens", f"{listed!a:.60}")
     made: dict[str, int] = {}
+    taken: set[int] = set()
     for number, entry in enumerate(listed):
         text, id = (entry.get("token_str"), entry.get("rank")) if isinstance(entry, dict) else (None, None)
         if not isinstance(text, str) or not text or type(id) is not int or not 0 <= id < num_special:
             raise ModelFormatError(f"{path}, special token {number}", "a text and its rank", f"{entry!a:.80}")
-        if text in made or id in made.values():
+        if text in made or id in taken:
             raise ModelFormatError(
                 f"{path}, special token {number}", "each text and each rank once", f"{entry!a:.80} again"
             )
         made[text] = id
+        taken.add(id)
     return made | {f"<SPECIAL_{id}>": id for id in range(len(listed), num_special)}

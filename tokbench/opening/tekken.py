@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokbench.core.ids import check_largest_id
 from tokbench.formats.tekken import ROLES, parse_tekken
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.tiktoken_ranks import open_rank_table
@@ -29,7 +28,6 @@ def open_tekken(source: Source, request: OpenRequest) -> Opened:
     path = source.files[0]
     request.takes_nothing("tekken.json")
     found = parse_tekken(parse_json(read_file(path), path=path), path=path)
-    check_largest_id(found.ranks[-1][1], num_entries=len(found.ranks), path=path)
     return open_rank_table(
         table_of_ranks(found.ranks),
         source=replace(source, config=_with_roles(source.config, found)),

@@ -126,6 +126,13 @@ def test_damaged_files_are_refused(tmp_path: Path, changes: dict[str, Any], mess
         tokbench.load(write(tmp_path, document(**changes)))
 
 
+def test_more_special_tokens_than_memory_are_refused_before_they_are_made(tmp_path: Path) -> None:
+    made = document()
+    made["config"] |= {"default_num_special_tokens": 10**12, "default_vocab_size": 10**12 + 259}
+    with pytest.raises(ModelFormatError, match="ids below 262144 for 259 tokens"):
+        tokbench.load(write(tmp_path, made))
+
+
 def test_it_answers_itself_how_text_is_split(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="already defines what --pattern"):
         tokbench.load(write(tmp_path, document()), pattern="gpt4")
