@@ -29,7 +29,12 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 NEEDS_MINE = "<!-- run after the README's session -->"
 _KEPT = (
-    *("HOME", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TOKBENCH_KERNEL"),
+    "HOME",
+    "OPENBLAS_NUM_THREADS",
+    "PATH",
+    "PYTHONPATH",
+    "PYTHONPYCACHEPREFIX",
+    "TOKBENCH_KERNEL",
     "VIRTUAL_ENV",
 )
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -80,16 +85,7 @@ class Clone:
         command.parent.mkdir()
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tokbench "$@"\n', encoding="utf-8")
         command.chmod(0o755)
-        names = (
-            "HOME",
-            "OPENBLAS_NUM_THREADS",
-            "PATH",
-            "PYTHONPATH",
-            "PYTHONPYCACHEPREFIX",
-            "TOKBENCH_KERNEL",
-            "VIRTUAL_ENV",
-        )
-        kept = {name: os.environ[name] for name in names if name in os.environ}
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         self.environment = kept | {
             "XDG_CACHE_HOME": str(folder / "cache"),
             "COLUMNS": "100",
