@@ -46,7 +46,7 @@ def test_steps_split_as_the_library_does(name: str, text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["falcon", "deepseek-v3", "tekken", "bloom"])
+@pytest.mark.parametrize("name", ["falcon", "deepseek-v3", "tekken", "bloom", "kimi"])
 def test_steps_split_characters_of_all_kinds_as_the_library_does(name: str) -> None:
     native, pre_tokenizer = splitters(name)
     characters = characters_of_all_kinds() + ENDS_OF_RANGES
@@ -60,7 +60,7 @@ def test_steps_split_characters_of_all_kinds_as_the_library_does(name: str) -> N
 
 
 # What is between two spaces is looked up unsplit where steps allow it.
-CUT_AT_SPACES = {"falcon", "deepseek-v3", "deepseek-coder", "bloom", "tekken", "words and digits"}
+CUT_AT_SPACES = {"falcon", "deepseek-v3", "deepseek-coder", "bloom", "tekken", "kimi", "words and digits"}
 ALTERNATIVES = [
     *[
         r"[.]+",

@@ -67,6 +67,13 @@ SPLITTING = {
         ),
         ONLY_BYTES,
     ),
+    "kimi": sequence(
+        split(
+            r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lo}\p{M}&&[^\p{Han}]]+"
+            r"|\p{L}|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ),
+        ONLY_BYTES,
+    ),
     "clip": sequence(
         split(
             r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+",
