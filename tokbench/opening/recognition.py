@@ -81,6 +81,10 @@ def recognise(path: Path) -> Source:
         return Source(Format.SAVED, path, ())
     if path.is_dir():
         return _recognise_folder(cached_folder(path))
+    if _is_broken_link(path):
+        raise StoreError(
+            f"{path} is a link to {path.readlink()}, which is not there", hint="get the file again"
+        )
     if not path.exists():
         raise StoreError(f"there is no file or folder {path}", hint="`tokbench list` shows what there is")
     return _recognise_file(path)
@@ -113,13 +117,20 @@ def _recognise_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
             else:
                 return Source(found.format, folder, found.files, damaged=known)
     if not known:
-        raise ModelFormatError(folder, "a folder with a tokenizer", "none of its files", hint=_KNOWN_FILES)
+        broken = ", ".join(sorted(each.name for each in folder.iterdir() if _is_broken_link(each)))
+        what = f"links to files that are not there: {broken}" if broken else "none of its files"
+        raise ModelFormatError(folder, "a folder with a tokenizer", what, hint=_KNOWN_FILES)
     if len(known) == 1:
         raise next(iter(known.values()))
     wrong = "; ".join(error.message for error in known.values())
     raise ModelFormatError(
         folder, "a whole file of a tokenizer", f"none: {wrong}", hint="get the files again"
     )
+
+
+def _is_broken_link(path: Path) -> bool:
+    """Whether a link leads nowhere, as in a cache whose files were deleted."""
+    return path.is_symlink() and not path.exists()
 
 
 def _candidates(folder: Path) -> Iterable[list[Path]]:

@@ -132,7 +132,7 @@ def _named(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
     if name == DEFAULT_NAME:
         source = Source(Format.SAVED, default_directory(), ())
         return opened_as_saved(default_tokenizer(progress=progress), source, request)
-    if Path(name).exists():
+    if Path(name).exists() or Path(name).is_symlink():
         return open_path(Path(name), request)
     if is_remote(name):
         return open_remote(name, request)

@@ -9,7 +9,7 @@ import pytest
 from support.small_files import TOKENS, document, document_file
 
 from tokbench import SpecialPolicy
-from tokbench.errors import StoreError
+from tokbench.errors import ModelFormatError, StoreError
 from tokbench.workbench.open import load
 
 if TYPE_CHECKING:
@@ -24,6 +24,15 @@ def test_names_are_paths_then_folders_then_built_in(tmp_path: Path, monkeypatch:
     with pytest.raises(StoreError, match="there is no tokenizer 'nothing'") as caught:
         load("nothing")
     assert "tiktoken:NAME" in (caught.value.hint or "")
+
+
+def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+    link = tmp_path / "tokenizer.json"
+    link.symlink_to("blobs/3fa1c2")
+    with pytest.raises(StoreError, match=r"tokenizer\.json is a link to blobs/3fa1c2, which is not there"):
+        load(str(link))
+    with pytest.raises(ModelFormatError, match=r"found links to files that are not there: tokenizer\.json"):
+        load(tmp_path)
 
 
 def test_tiktoken_names_are_asked_of_tiktoken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
