@@ -82,6 +82,14 @@ def test_ids_are_those_of_mistral_common(tmp_path: Path) -> None:
         assert ours.decode(ours.encode(text)) == text
 
 
+def test_conversations_are_written_as_for_tekken(tmp_path: Path) -> None:
+    made = document(special_tokens=None)
+    made["config"] |= {"default_num_special_tokens": 25, "default_vocab_size": 284}
+    tokenizer = tokbench.load(write(tmp_path, made))
+    chat = tokenizer.render([{"role": "user", "content": "low"}])
+    assert chat.ids.tolist() == [1, 3, 25 + 257, 4]  # no space in front, as SentencePiece would write
+
+
 def test_special_tokens_that_an_old_file_does_not_list(tmp_path: Path) -> None:
     made = document()
     del made["special_tokens"]

@@ -54,20 +54,27 @@ def named(name: str) -> Format:
     return formats[name]
 
 
-def recognised(tokens: Collection[str]) -> list[Format]:
+def recognised(tokens: Collection[str], *, merges_bytes: bool | None = None) -> list[Format]:
     """The templates that a vocabulary is made for: it has every token that they always write.
 
     Templates that tell speakers apart by ordinary text are never among them, as no token tells of these.
 
     Args:
         tokens: its special tokens and others that were added to it.
+        merges_bytes: whether it merges bytes rather than characters; None where that is not known.
 
     Returns:
-        Those that know most of its tokens first, and of these those that know least besides; none if none fits.
+        Those that know most of its tokens first, of these those that know least besides, and of these those made for
+        bytes or for characters, as it merges; none if none fits.
 
     >>> [each.name for each in recognised({"<bos>", "<start_of_turn>", "<end_of_turn>"})]
     ['gemma']
     """
     own = set(tokens)
     fitting = [each for each in all_formats() if own.issuperset(each.control_tokens) and not each.text_marks]
-    return sorted(fitting, key=lambda each: (-len(own & each.known_tokens), len(each.known_tokens)))
+
+    def order(each: Format) -> tuple[int, int, bool]:
+        is_for_others = None not in (merges_bytes, each.merges_bytes) and merges_bytes != each.merges_bytes
+        return -len(own & each.known_tokens), len(each.known_tokens), is_for_others
+
+    return sorted(fitting, key=order)

@@ -38,6 +38,8 @@ class Format:
             holds it cannot be told from it.
         with_dummy_prefix: the same without the space that SentencePiece puts before a text, where it is
             written; for a tokenizer that puts it there by itself.
+        merges_bytes: whether the vocabularies made for it merge bytes rather than characters, where that tells it
+            from a template with the same tokens.
         variables: what a conversation may set, each with what it does.
     """
 
@@ -52,6 +54,7 @@ class Format:
     plain_tags: tuple[str, ...] = ()
     text_marks: tuple[str, ...] = ()
     with_dummy_prefix: Format | None = field(default=None, repr=False)
+    merges_bytes: bool | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -237,6 +237,7 @@ def _format(name: str, version: _Version, description: str, *, models: str) -> F
         optional_tokens=tools,
         has_tools=version.number > 1,
         text_marks=(INST, INST_END) if version.number == 1 else (),
+        merges_bytes=not version.space,
     )
     if not version.space:
         return made

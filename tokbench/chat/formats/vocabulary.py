@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.core.guarded import control_tokens, encode_guarded
+from tokbench.core.tokens import TokenKind
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ def _writes_space(tokenizer: Tokenizer, token: str) -> bool:
         return False
     ids = encode_guarded(tokenizer, [f"{token}a"], [[(0, len(token))]], threads=1).spans.encoded.ids.tolist()
     return b"".join(tokenizer.token_bytes(id) for id in ids[1:]).startswith(b" ")
+
+
+def merges_bytes(tokenizer: Tokenizer) -> bool:
+    """Whether a tokenizer merges bytes: a character that no vocabulary has is ordinary tokens to it."""
+    return all(token.kind is TokenKind.NORMAL for token in tokenizer.segment("\ue0ff").tokens)
 
 
 def check_vocabulary(format: Format, tokenizer: Tokenizer, rendered: Iterable[Rendered]) -> None:

@@ -60,6 +60,11 @@ def test_the_template_that_knows_most_tokens_is_first(tokens, name):
     assert recognised(tokens)[0].name == name
 
 
+@pytest.mark.parametrize(("merges_bytes", "name"), [(True, "mistral-v3-tekken"), (False, "mistral-v3")])
+def test_what_is_merged_tells_templates_with_the_same_tokens_apart(merges_bytes: bool, name: str) -> None:
+    assert recognised(named("mistral-v3").known_tokens, merges_bytes=merges_bytes)[0].name == name
+
+
 def test_a_vocabulary_of_no_format_is_not_recognised():
     assert recognised(["<s>", "[CLS]"]) == []
 
