@@ -287,6 +287,21 @@ def test_a_suffix_at_the_end_of_words_is_a_letter_of_its_own(
     assert_alike(native, library, given_texts)
 
 
+@pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"normalized": True}])
+def test_merges_that_make_a_special_token_are_never_made(tmp_path: Path, flags: dict[str, bool]) -> None:
+    """As in GGUF files of Qwen, where llama.cpp takes the ordinary "</s>" for a control token."""
+    made = json.loads(with_parts(SPLITTING["starcoder"], None))
+    end = made["model"]["vocab"]["<s>"]
+    made["added_tokens"] = [added("<s>", end, special=True, **{"normalized": False, **flags})]
+    made["model"]["merges"].append(["<s>", "a"])
+    made["model"]["vocab"]["<s>a"] = max(made["model"]["vocab"].values()) + 1
+    native, library = both(tmp_path, dump(made))
+    assert isinstance(native, NativeDocument)
+    assert_alike(native, library, ["<s>", "the <s>ab <<s>> <s", "<s><s>a low", "<s >"])
+    assert end in native.encode("a<s>", special=SpecialPolicy.ENCODE)
+    assert end not in native.encode("a<s>")
+
+
 # --- what the kernel is not given ---------------------------------------------------------------
 
 
@@ -301,6 +316,7 @@ def test_a_suffix_at_the_end_of_words_is_a_letter_of_its_own(
         ({"pre_tokenizer": sequence(BYTE_LEVEL, BYTE_LEVEL)}, "bytes twice"),
         ({"pre_tokenizer": sequence({"type": "UnicodeScripts"}, BYTE_LEVEL)}, "UnicodeScripts"),
         ({"normalizer": {"type": "Nmt"}}, "Nmt"),
+        ({"added_tokens": [added("<s>", 300, single_word=True)]}, "take or make a special token"),
         ({"added_tokens": [added(" <b>", 300), added("<a>", 301, lstrip=True)]}, "strips white space"),
     ],
 )

@@ -70,7 +70,12 @@ def kernel_document(
     specials = [
         text for text in special_contents({"added_tokens": listed}) if len(text) > 1 or text not in vocab
     ]
-    vocabulary = kernel_vocabulary(document["model"], specials=frozenset(specials), path=path)
+    hidden = {
+        token["content"]
+        for token in listed
+        if not token.get("single_word") and not (token.get("normalized") and document.get("normalizer"))
+    }
+    vocabulary = kernel_vocabulary(document["model"], specials=frozenset(specials), hidden=hidden, path=path)
     normalization = TextNormalization(steps(document.get("normalizer")))
     splitting = split_steps(steps(document.get("pre_tokenizer")))
     added = found_tokens(listed, ids, normalization=normalization)

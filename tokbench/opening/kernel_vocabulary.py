@@ -43,7 +43,11 @@ class KernelVocabulary:
 
 
 def kernel_vocabulary(
-    model: Mapping[str, Any], *, specials: Collection[str], path: Path | str
+    model: Mapping[str, Any],
+    *,
+    specials: Collection[str],
+    path: Path | str,
+    hidden: Collection[str] = (),
 ) -> KernelVocabulary:
     """The vocabulary of a model.
 
@@ -51,6 +55,7 @@ def kernel_vocabulary(
         model: that of a document, whose merges belong to its vocabulary.
         specials: pieces that no text becomes by merging.
         path: what error messages call the document.
+        hidden: those of them that no part of a text holds in which they are looked for.
 
     Raises:
         NotNativeError: its merging is not that of bytes.
@@ -76,7 +81,7 @@ def kernel_vocabulary(
     tokens = [b""] * (max(vocab.values()) + 1)
     for piece, data in pieces.items():
         tokens[vocab[piece]] = data
-    merges = _merges(model, pieces, specials=specials, suffix=suffix, path=path)
+    merges = _merges(model, pieces, specials=specials, hidden=hidden, suffix=suffix, path=path)
     present = {data for data in pieces.values() if len(data) == 1}
     missing = {byte for byte in range(256) if bytes([byte]) not in present}
     if suffix:
@@ -116,6 +121,7 @@ def _merges(
     pieces: Mapping[str, bytes],
     *,
     specials: Collection[str],
+    hidden: Collection[str],
     suffix: str,
     path: Path | str,
 ) -> list[tuple[int, int, int]]:
@@ -125,7 +131,9 @@ def _merges(
     made: list[tuple[int, int, int]] = []
     for left, right in sorted(ranked, key=ranked.__getitem__):
         whole = left + right
-        if not {left, right, whole}.isdisjoint(specials):
+        if taken := {left, right, whole}.intersection(specials):
+            if taken.issubset(hidden):
+                continue
             raise NotNativeError(f"its merges take or make a special token ({left!r}, {right!r})")
         if left not in pieces or right not in pieces:
             continue
