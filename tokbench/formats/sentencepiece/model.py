@@ -335,4 +335,5 @@ def crosses_words(piece: str) -> bool:
 
 def iter_user_defined(model: SentencePieceFile) -> Iterator[str]:
     """The user-defined symbols: pieces that the library finds in every text before it does anything else."""
-    return (piece.text for piece in model.pieces if piece.type is PieceType.USER_DEFINED)
+    user_defined = PieceType.USER_DEFINED
+    return (piece.text for piece in model.pieces if piece.type is user_defined)

@@ -12,6 +12,10 @@ from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
     from tokbench.core.kernel_or_library import KernelEncoder
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.formats.sentencepiece.pieces import ModelPiece
@@ -56,17 +60,14 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     """
     _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
     pieces = pieces_in_text(model)
-    bytes_ = ids_of_bytes(model)
     names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
     encoder: KernelEncoder = module.Encoder(
         [piece.text.encode() for piece in pieces.values()],
         np.fromiter(pieces, np.uint32, len(pieces)),
-        np.fromiter(map(score_in_text, pieces.values()), np.float32, len(pieces)),
+        _scores_in_text(pieces.values()),
         unknown=next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN),
         unknown_score=unknown_score(model),
-        bytes=np.array([bytes_[byte] for byte in range(256)], np.uint32)
-        if model.trainer["byte_fallback"]
-        else None,
+        bytes=_byte_ids(model) if model.trainer["byte_fallback"] else None,
         reset=RESET,
         charsmap=model.normalizer["precompiled_charsmap"],
         symbols=[symbol.encode() for symbol in iter_user_defined(model)],
@@ -83,7 +84,8 @@ def pieces_in_text(model: SentencePieceFile) -> dict[int, ModelPiece]:
 
 def unknown_score(model: SentencePieceFile) -> float:
     """The score of a character that is no piece."""
-    lowest = min(piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)
+    normal = PieceType.NORMAL
+    lowest = min(piece.score for piece in model.pieces if piece.type is normal)
     return float(np.float32(lowest) - _UNKNOWN_PENALTY)
 
 
@@ -92,6 +94,18 @@ def score_in_text(piece: ModelPiece) -> float:
     if piece.type is PieceType.NORMAL:
         return piece.score
     return _SYMBOL_BONUS * (len(piece.text.encode()) - 1)
+
+
+def _scores_in_text(pieces: Collection[ModelPiece]) -> NDArray[np.float32]:
+    """The scores of pieces that a text can become; there are many, and a call for each takes most of the time."""
+    normal = PieceType.NORMAL
+    scores = (piece.score if piece.type is normal else score_in_text(piece) for piece in pieces)
+    return np.fromiter(scores, np.float32, len(pieces))
+
+
+def _byte_ids(model: SentencePieceFile) -> NDArray[np.uint32]:
+    ids = ids_of_bytes(model)
+    return np.array([ids[byte] for byte in range(256)], np.uint32)
 
 
 def ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:

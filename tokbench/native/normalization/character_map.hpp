@@ -82,7 +82,8 @@ class CharacterMap {
     return units_[place].label() == first && units_[place ^ units_[place].offset() ^ second].label() == second;
   }
 
-  // Calls use(key, replacement) for every key that holds no NUL. Throws std::invalid_argument for an array that leads in circles.
+  // Calls use(key, replacement), or use(key, replacement, number of bytes that it has in common with the key before), for every
+  // key that holds no NUL. Throws std::invalid_argument for an array that leads in circles.
   template <class Use>
   void for_each_key(Use use) const {
     if (units_.empty()) return;
@@ -93,18 +94,28 @@ class CharacterMap {
     const auto step_to = [&](std::size_t base) { return Step{children.starts[base], children.starts[base + 1]}; };
     std::vector<Step> path{step_to(units_[0].offset())};
     std::vector<Byte> key;
+    std::size_t common = 0;
     for (std::size_t steps = 0; !path.empty();) {
       Step& step = path.back();
       if (step.next_child == step.behind) {
         path.pop_back();
         if (!key.empty()) key.pop_back();
+        common = std::min(common, key.size());
         continue;
       }
       const std::size_t place = children.places[step.next_child++];
       if (++steps > kMostSteps || path.size() > kLongestKey) throw std::invalid_argument("a normalisation table that leads in circles");
       key.push_back(static_cast<Byte>(units_[place].label()));
       const std::size_t base = place ^ units_[place].offset();
-      if (units_[place].ends_key()) use(Bytes(key), replacement_at(units_[base].value()));
+      if (units_[place].ends_key()) {
+        const Bytes replacement = replacement_at(units_[base].value());
+        if constexpr (requires { use(Bytes(key), replacement, common); }) {
+          use(Bytes(key), replacement, common);
+        } else {
+          use(Bytes(key), replacement);
+        }
+        common = key.size();
+      }
       path.push_back(step_to(base));
     }
   }

@@ -50,14 +50,15 @@ class DocumentForm {
       if (match.length != 0 && !is_white(match.replacement)) throw std::invalid_argument("it replaces white space by something else");
     }
     map_.for_each_key([&](Bytes key, Bytes made) {
-      growth_ = std::max(growth_, (made.size() + key.size() - 1) / key.size());
+      if (made.size() > growth_ * key.size()) growth_ = (made.size() + key.size() - 1) / key.size();
       if (only_spaces && makes_other_boundaries(made)) throw std::invalid_argument("it makes white space that is no space");
       const std::size_t first = well_formed_length(key.data(), key.data() + key.size());
       if (first == 0) return;
       const Byte* const second = key.data() + first;
       const Byte* const end = key.data() + key.size();
       if (second == end || well_formed_length(second, end) == 0) return;
-      pairs_.push_back(pair_of(code_point_at(key.data(), end).value, code_point_at(second, end).value));
+      const std::uint64_t pair = pair_of(code_point_at(key.data(), end).value, code_point_at(second, end).value);
+      if (pairs_.empty() || pair != pairs_.back()) pairs_.push_back(pair);  // keys that begin in one way follow one another
     });
     std::ranges::sort(pairs_);
   }

@@ -48,7 +48,7 @@ class UnigramModel {
   static constexpr typename Automaton::Number kRewritten = 0xFFFFFFFFu;
 
   // Of words of which no character is `rewritten` before pieces are looked for; of all others where that is not told.
-  UnigramModel(std::vector<Piece> pieces, const Rules& rules, const std::optional<std::vector<std::uint32_t>>& rewritten)
+  UnigramModel(std::span<const Piece> pieces, const Rules& rules, const std::optional<std::vector<std::uint32_t>>& rewritten)
       : rules_(rules), automaton_((check(pieces), pieces), rules.unknown, rules.unknown_score) {
     Id most = rules.unknown;
     for (const auto& piece : pieces) most = std::max(most, piece.id);
@@ -102,7 +102,7 @@ class UnigramModel {
   }
 
  private:
-  static void check(const std::vector<Piece>& pieces) {
+  static void check(std::span<const Piece> pieces) {
     for (const auto& piece : pieces) {
       if (!std::isfinite(piece.score)) throw std::invalid_argument("a score is no number");
     }

@@ -16,12 +16,18 @@ inline std::string_view characters_of(Bytes bytes) { return {reinterpret_cast<co
 // None where some key is no whole characters.
 inline std::optional<std::vector<std::uint32_t>> characters_in_keys(const CharacterMap& map) {
   std::vector<std::uint32_t> all{0};  // keys with a NUL are not known
+  CharacterTable<Byte> is_found(0);
   bool are_whole = true;
-  map.for_each_key([&](Bytes key, Bytes) {
-    for (std::size_t at = 0; at < key.size();) {
+  map.for_each_key([&](Bytes key, Bytes, std::size_t common) {
+    std::size_t at = common;  // in front of which there is nothing new
+    while (at != 0 && is_continuation(key[at])) --at;
+    while (at < key.size()) {
       const CodePoint character = code_point_at(key.data() + at, key.data() + key.size());
       are_whole &= character.value != CodePoint::kNoCharacter;
-      if (at != 0 || character.length == key.size()) all.push_back(character.value);
+      if ((at != 0 || character.length == key.size()) && is_found[character.value] == 0) {
+        is_found.at(character.value) = 1;
+        all.push_back(character.value);
+      }
       at += character.length;
     }
   });
@@ -35,15 +41,18 @@ class NormalForm {
   // `pieces` are all that are found in text. Throws std::invalid_argument for a table that leads in circles.
   NormalForm(Normalizer normalizer, std::span<const std::string_view> pieces) : normalizer_(std::move(normalizer)) {
     bool has_spaces = false, has_white_space = false, makes_spaces = false, makes_marks = false;
-    normalizer_.map().for_each_key([&](Bytes key, Bytes made) {
-      for (const Byte byte : key) {
+    normalizer_.map().for_each_key([&](Bytes key, Bytes made, std::size_t common) {
+      for (const Byte byte : key.subspan(common > 1 ? common : 0)) {
         has_spaces |= byte == ' ';
         has_white_space |= key.size() > 1 && is_other_white(byte);
       }
-      makes_spaces |= std::ranges::find(made, Byte{' '}) != made.end();
-      makes_marks |= characters_of(made).find(kSpaceMark) != std::string_view::npos;
-      const auto wide = static_cast<std::size_t>(std::ranges::count(made, Byte{' '})) * (kSpaceMark.size() - 1);
-      growth_ = std::max(growth_, (made.size() + wide + key.size() - 1) / key.size());
+      std::size_t size = made.size();
+      for (std::size_t at = 0; at < made.size(); ++at) {
+        if (made[at] == ' ') size += kSpaceMark.size() - 1;
+        makes_marks |= characters_of(made.subspan(at)).starts_with(kSpaceMark);
+      }
+      makes_spaces |= size != made.size();
+      if (size > growth_ * key.size()) growth_ = (size + key.size() - 1) / key.size();
     });
     bool has_mark = false, crosses = false, has_long_runs = false;
     for (const std::string_view piece : pieces) {

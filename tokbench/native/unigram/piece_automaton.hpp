@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -54,15 +55,14 @@ class PieceAutomaton {
 
   // Pieces of any order; none empty, none twice. Throws std::invalid_argument, and std::length_error for pieces that end in one
   // another so often that they would take too much memory.
-  PieceAutomaton(std::vector<Piece> pieces, Id unknown, Real unknown_score) : endings_{{unknown_score, unknown, 1 | kIsLast}} {
-    std::ranges::sort(pieces, {}, &Piece::text);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (pieces[i].text.empty()) throw std::invalid_argument("a piece is empty");
-      if (i > 0 && pieces[i].text == pieces[i - 1].text) throw std::invalid_argument("a piece occurs twice");
+  PieceAutomaton(std::span<const Piece> pieces, Id unknown, Real unknown_score) : endings_{{unknown_score, unknown, 1 | kIsLast}} {
+    const std::vector<const Piece*> sorted = sorted_by_text(pieces);
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      if (sorted[i]->text.empty()) throw std::invalid_argument("a piece is empty");
+      if (i > 0 && sorted[i]->text == sorted[i - 1]->text) throw std::invalid_argument("a piece occurs twice");
     }
     most_endings_ = kEndingsPerPiece * pieces.size() + kFirstEndings;
-    number_characters(pieces);
-    grow(pieces);
+    grow(numbered(sorted));
   }
 
   Number number_of(std::uint32_t code_point) const { return numbers_[code_point]; }
@@ -127,9 +127,19 @@ class PieceAutomaton {
     std::uint32_t endings = 0;
   };
 
-  // Pieces that begin with what a node stands for, in `bytes` and in characters.
+  // Pieces by their texts, each in the numbers of its characters.
+  struct Numbered {
+    std::vector<const Piece*> pieces;
+    std::vector<Number> numbers;      // of one piece behind those of another
+    std::vector<std::uint32_t> starts;  // and behind the last one
+
+    std::uint32_t length(std::size_t i) const { return starts[i + 1] - starts[i]; }
+    Number number(std::size_t i, std::uint32_t at) const { return numbers[starts[i] + at]; }
+  };
+
+  // Pieces that begin with the characters of a node, so many.
   struct Range {
-    std::size_t first, behind, bytes;
+    std::size_t first, behind;
     std::uint32_t length;
     Place place;
   };
@@ -165,48 +175,77 @@ class PieceAutomaton {
     return first != 0 && endings_[first].length() == length;
   }
 
-  static CodePoint character_at(std::string_view text, std::size_t at) {
-    const auto* const first = reinterpret_cast<const Byte*>(text.data());
-    return code_point_at(first + at, first + text.size());
+  // Most are told apart by their first eight bytes, which are compared as one number.
+  static std::vector<const Piece*> sorted_by_text(std::span<const Piece> pieces) {
+    struct Entry {
+      std::uint64_t beginning;
+      const Piece* piece;
+      bool operator<(const Entry& other) const {
+        return beginning != other.beginning ? beginning < other.beginning : piece->text < other.piece->text;
+      }
+    };
+    std::vector<Entry> entries;
+    entries.reserve(pieces.size());
+    for (const Piece& piece : pieces) {
+      std::uint64_t beginning = 0;
+      for (std::size_t i = 0; i < sizeof beginning; ++i) {
+        beginning = beginning << 8 | (i < piece.text.size() ? static_cast<Byte>(piece.text[i]) : 0);
+      }
+      entries.push_back({beginning, &piece});
+    }
+    std::ranges::sort(entries, std::less<>());
+    std::vector<const Piece*> sorted;
+    sorted.reserve(entries.size());
+    for (const Entry& entry : entries) sorted.push_back(entry.piece);
+    return sorted;
   }
 
-  void number_characters(std::span<const Piece> pieces) {
-    for (const Piece& piece : pieces) {
-      for (std::size_t at = 0; at < piece.text.size();) {
-        const CodePoint character = character_at(piece.text, at);
+  // Numbers the characters of all pieces, and gives the pieces in them.
+  Numbered numbered(const std::vector<const Piece*>& pieces) {
+    Numbered made{pieces, {}, {0}};
+    std::vector<std::uint32_t> characters;
+    for (const Piece* const piece : pieces) {
+      const auto* p = reinterpret_cast<const Byte*>(piece->text.data());
+      for (const Byte* const end = p + piece->text.size(); p != end;) {
+        const CodePoint character = code_point_at(p, end);
         if (character.value == CodePoint::kNoCharacter) throw std::invalid_argument("a piece is not UTF-8");
-        numbers_.at(character.value) = 1;
-        at += character.length;
+        if (numbers_[character.value] == 0) {
+          numbers_.at(character.value) = 1;
+          characters.push_back(character.value);
+        }
+        made.numbers.push_back(character.value);
+        p += character.length;
       }
+      made.starts.push_back(static_cast<std::uint32_t>(made.numbers.size()));
     }
+    std::ranges::sort(characters);
     Number last = 0;
-    for (std::uint32_t one = 0; one < CodePoint::kNoCharacter; ++one) {
-      if (numbers_[one] != 0) numbers_.at(one) = ++last;
-    }
+    for (const std::uint32_t character : characters) numbers_.at(character) = ++last;
+    for (Number& number : made.numbers) number = numbers_[number];
     block_size_ = std::bit_ceil(std::max<std::size_t>(std::size_t{last} + 1, kSmallestBlock));
+    return made;
   }
 
   // Beginnings of one another are made one after another, so that they are side by side in memory; and linked afterwards from
   // short ones to long ones, as links lead to shorter ones.
-  void grow(std::span<const Piece> pieces) {
+  void grow(const Numbered& numbered) {
     add_block();
-    std::vector<Range> ranges{{0, pieces.size(), 0, 0, kRoot}};
+    std::vector<Range> ranges{{0, numbered.pieces.size(), 0, kRoot}};
     std::vector<std::vector<Added>> by_length;
     std::vector<Number> numbers;
     while (!ranges.empty()) {
-      auto [first, behind, bytes, length, place] = ranges.back();
+      auto [first, behind, length, place] = ranges.back();
       ranges.pop_back();
-      if (first != behind && pieces[first].text.size() == bytes) ++first;
+      if (first != behind && numbered.length(first) == length) ++first;
       if (first == behind) continue;
       const std::size_t first_child = ranges.size();
       numbers.clear();
       while (first != behind) {
-        const CodePoint character = character_at(pieces[first].text, bytes);
-        const std::string_view label = pieces[first].text.substr(bytes, character.length);
+        const Number number = numbered.number(first, length);
         std::size_t next = first + 1;
-        while (next != behind && pieces[next].text.substr(bytes).starts_with(label)) ++next;
-        numbers.push_back(numbers_[character.value]);
-        ranges.push_back({first, next, bytes + character.length, length + 1, kRoot});
+        while (next != behind && numbered.number(next, length) == number) ++next;
+        numbers.push_back(number);
+        ranges.push_back({first, next, length + 1, kRoot});
         first = next;
       }
       // In the root's base nothing is joined: a character that begins pieces is where its number says.
@@ -216,8 +255,8 @@ class PieceAutomaton {
         Range& range = ranges[first_child + i];
         range.place = nodes_[place].base ^ numbers[i];
         nodes_[range.place].parent = place;
-        const Piece& piece = pieces[range.first];
-        by_length[length].push_back({range.place, numbers[i], piece.text.size() == range.bytes ? &piece : nullptr});
+        const bool is_piece = numbered.length(range.first) == range.length;
+        by_length[length].push_back({range.place, numbers[i], is_piece ? numbered.pieces[range.first] : nullptr});
       }
     }
     for (std::uint32_t length = 1; length <= by_length.size(); ++length) {
