@@ -29,28 +29,28 @@ class BytePairs {
  public:
   BytePairs() : pairs_(kNumPairs) {}
 
-  // `token` gives the bytes of an id, `made` the id that a rank makes.
-  template <class Token, class Made>
-  void fill(std::span<const PairRank> pairs, std::span<const Id, 256> byte_ids, std::size_t num_ids, Token token, Made made) {
-    constexpr std::uint16_t kNoByte = 256;
-    std::vector<std::uint16_t> byte_of(num_ids, kNoByte);
-    for (std::size_t value = 0; value < byte_ids.size(); ++value) byte_of[byte_ids[value]] = static_cast<std::uint16_t>(value);
+  // Begins anew without pairs, for a vocabulary of so many ids.
+  void begin(std::size_t num_ids) {
     pairs_.assign(kNumPairs, BytePair{});
-    std::vector<Rank> first_use(num_ids, PairRanks::kNone);
-    for (const auto& [left, right, rank] : pairs) {
-      first_use[left] = std::min(first_use[left], rank);
-      first_use[right] = std::min(first_use[right], rank);
-      const std::uint16_t a = byte_of[left], b = byte_of[right];
-      if (a != kNoByte) lower(at(static_cast<Byte>(a), token(right).front()).left_is_taken, rank);
-      if (b != kNoByte) lower(at(token(left).back(), static_cast<Byte>(b)).right_is_taken, rank);
-      if (a != kNoByte && b != kNoByte) lower(at(static_cast<Byte>(a), static_cast<Byte>(b)).rank, rank);
-    }
-    for (BytePair& pair : pairs_) {
-      if (pair.rank == PairRanks::kNone) continue;
-      pair.made = made(pair.rank);
-      if (first_use[pair.made] <= pair.rank) pair.rank = PairRanks::kNone;
-    }
+    first_use_.assign(num_ids, PairRanks::kNone);
   }
+
+  // Adds a pair behind those of smaller ranks: at any time, those that were added are all that merge. It makes `made`, whose
+  // bytes are `token`; `byte_ids` are the ids that bytes begin as.
+  void add(const PairRank& pair, Id made, Bytes token, std::span<const Id, 256> byte_ids) {
+    lower(first_use_[pair.left], pair.rank);
+    lower(first_use_[pair.right], pair.rank);
+    if (token.size() < 2) return;  // one of them is empty, which no symbol is
+    const bool is_left_byte = pair.left == byte_ids[token.front()], is_right_byte = pair.right == byte_ids[token.back()];
+    if (is_left_byte) lower(at(token.front(), token[1]).left_is_taken, pair.rank);
+    if (is_right_byte) lower(at(token[token.size() - 2], token.back()).right_is_taken, pair.rank);
+    if (!is_left_byte || !is_right_byte || first_use_[made] <= pair.rank) return;
+    at(token.front(), token.back()).rank = pair.rank;
+    at(token.front(), token.back()).made = made;
+  }
+
+  // No more pairs are added.
+  void end() { first_use_ = {}; }
 
   const BytePair& operator()(Byte left, Byte right) const { return pairs_[left * 256u + right]; }
 
@@ -61,6 +61,7 @@ class BytePairs {
   BytePair& at(Byte left, Byte right) { return pairs_[left * 256u + right]; }
 
   std::vector<BytePair> pairs_;
+  std::vector<Rank> first_use_;  // by id, the smallest rank of a pair that it is in
 };
 
 }  // namespace tokbench

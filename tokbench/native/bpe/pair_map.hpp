@@ -27,17 +27,18 @@ class PairMap {
     }
   }
 
-  // Keeps the value that is there already, if one is. `value` is not kAbsent.
-  void insert(Id left, Id right, std::uint32_t value) {
+  // Keeps the value that is there already, if one is; returns whether there was none. `value` is not kAbsent.
+  bool insert(Id left, Id right, std::uint32_t value) {
     if ((size_ + 1) * 2 > slots_.size()) grow();
     const std::uint64_t key = pack(left, right);
     std::size_t i = first_slot(key);
     while (slots_[i].value != kAbsent) {
-      if (slots_[i].key == key) return;
+      if (slots_[i].key == key) return false;
       i = (i + 1) & (slots_.size() - 1);
     }
     slots_[i] = {key, value};
     ++size_;
+    return true;
   }
 
  private:

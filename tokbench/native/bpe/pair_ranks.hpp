@@ -26,12 +26,12 @@ class PairRanks {
  public:
   static constexpr Rank kNone = PairMap::kAbsent;
 
-  // A pair that is there twice has the rank that comes first.
-  explicit PairRanks(std::span<const PairRank> pairs = {})
-      : PairRanks(pairs.size(), std::all_of(pairs.begin(), pairs.end(), [](const PairRank& pair) {
-                    return fits(std::max(pair.left, pair.right), pair.rank);
-                  })) {
-    for (const PairRank& pair : pairs) insert(pair);
+  PairRanks() : PairRanks(0, true) {}
+
+  // Room for these pairs, of which it has none yet.
+  static PairRanks of_pairs(std::span<const PairRank> pairs) {
+    const auto is_narrow = [](const PairRank& pair) { return fits(std::max(pair.left, pair.right), pair.rank); };
+    return {pairs.size(), std::ranges::all_of(pairs, is_narrow)};
   }
 
   // Room for so many pairs of ids below `num_ids`, whose ranks are below it too.
@@ -39,15 +39,17 @@ class PairRanks {
     return {expected, num_ids <= kRankMask && (num_ids == 0 || fits(static_cast<Id>(num_ids - 1), 0))};
   }
 
-  // At most as many as expected; keeps the rank that is there already, if one is.
-  void insert(const PairRank& entry) {
+  // At most as many as expected; keeps the rank that is there already, if one is. Returns whether there was none.
+  bool insert(const PairRank& entry) {
     const auto& [left, right, rank] = entry;
     if (wide_) return wide_->insert(left, right, rank);
     const std::uint64_t pair = packed(left, right), hash = hash_of(pair);
     std::size_t i = first_slot(hash);
     while (slots_[i] != kFree && slots_[i] >> kRankBits != pair) i = (i + 1) & (num_slots_ - 1);
-    if (slots_[i] == kFree) slots_[i] = pair << kRankBits | (rank + 1);
+    if (slots_[i] != kFree) return false;
+    slots_[i] = pair << kRankBits | (rank + 1);
     filter_[bit(hash) / 64] |= std::uint64_t{1} << bit(hash) % 64;
+    return true;
   }
 
   // Neither a table nor any pair.

@@ -21,8 +21,6 @@ inline Vocabulary completed_ranks(const Vocabulary& by_bytes) {
   by_pairs.begin_pairs();
   Merger merger(by_pairs), defining(by_bytes);
   std::vector<Id> made;
-  std::vector<PairRank> pairs;
-  pairs.reserve(by_bytes.size());
   for (Id id = 0; id < by_bytes.size(); ++id) {
     const Bytes token = by_bytes.token(id);
     if (token.size() < 2) continue;
@@ -35,10 +33,9 @@ inline Vocabulary completed_ranks(const Vocabulary& by_bytes) {
     } else {
       continue;
     }
-    pairs.push_back({pair[0], pair[1], id});
-    by_pairs.add_pair(pairs.back());
+    by_pairs.add_pair({pair[0], pair[1], id});
   }
-  by_pairs.set_pairs(pairs);
+  by_pairs.end_pairs();
   return by_pairs;
 }
 

@@ -143,18 +143,16 @@ class Vocabulary {
   // Whether two neighbours merge if their bytes together are a token, for want of a table of pairs.
   bool merges_by_bytes() const { return merges_by_bytes_; }
 
-  // Begins a table of pairs in their place, without any, and adds one.
+  // Begins a table of pairs in their place, without any. They are added in the order of their ranks; while more are to come, those
+  // that were added are all that merge.
   void begin_pairs() {
-    pairs_ = PairRanks::of_ids(size(), size());
+    begin_pairs(PairRanks::of_ids(size(), size()));
     merges_by_bytes_ = false;
   }
-  void add_pair(const PairRank& pair) { pairs_.insert(pair); }
-
-  // Has these pairs merge, and no others: of one that has pairs, a choice that changes nothing.
-  void set_pairs(std::span<const PairRank> pairs) {
-    pairs_ = PairRanks(pairs);
-    byte_pairs_.fill(pairs, byte_ids_, size(), [this](Id id) { return token(id); }, [this](Rank rank) { return made(rank); });
+  void add_pair(const PairRank& pair) {
+    if (pairs_.insert(pair)) byte_pairs_.add(pair, made(pair.rank), token(made(pair.rank)), byte_ids_);
   }
+  void end_pairs() { byte_pairs_.end(); }
 
   // The entry that a whole pre-token becomes, where it is known to; `hash` is hash_of() it.
   std::optional<Id> whole_token(Bytes pretoken, std::uint64_t hash) const {
@@ -165,6 +163,11 @@ class Vocabulary {
   const void* slot_of_whole_token(std::uint64_t hash) const { return whole_tokens_.slot_of(hash); }
 
  private:
+  void begin_pairs(PairRanks pairs) {
+    pairs_ = std::move(pairs);
+    byte_pairs_.begin(size());
+  }
+
   static constexpr std::size_t kMostBytes = std::size_t{1} << 28;
   static constexpr std::size_t kMostJoined = 256;
 
@@ -206,7 +209,9 @@ class Vocabulary {
     num_ranks_ = made_.size();
     first_made_ = made_.empty() ? 0 : made_.front();
     for (Rank rank = 0; rank < made_.size(); ++rank) made_in_order_ &= made_[rank] == rank + first_made_;
-    set_pairs(pairs);
+    begin_pairs(PairRanks::of_pairs(pairs));
+    for (const PairRank& pair : pairs) add_pair(pair);
+    end_pairs();
   }
 
   // Has the bytes of each token become it; returns the first one whose bytes another one before it has.
