@@ -38,6 +38,7 @@ struct TextWords {
   const TextWord* enough;
   const Byte* end;  // of the text
   WordStore::TableView tables;
+  const TextWord** next_long;  // where the next long one is noted
 
   TOKBENCH_ALWAYS_INLINE void operator()(const Byte* start, const Byte* stop) {
     const auto length = static_cast<std::size_t>(stop - start);
@@ -50,6 +51,7 @@ struct TextWords {
       next->key = {hash_of_long({start, length}), length};
       next->set = tables.first_set;
       prefetch(tables.bucket_of(next->key.low));
+      *next_long++ = next;
     }
     ++next;
   }

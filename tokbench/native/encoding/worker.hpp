@@ -37,9 +37,9 @@ class Worker {
   void encode_words_of(const Split& split_words, Bytes utf8, Output& output) {
     const Byte* const end = utf8.data() + utf8.size();
     for (const Byte* p = utf8.data(); p != end;) {
-      TextWords words{words_, words_ + kEnoughPretokens, end, lease_.current->tables()};
+      TextWords words = no_words(end);
       p = split_words(p, end, words);
-      if (words.next != words_) encode_words({words_, words.next}, output);
+      if (words.next != words_) encode_words(words, output);
     }
   }
 
@@ -47,15 +47,15 @@ class Worker {
   // stand in memory, where they stay until it returns.
   template <class ForEachWord, class Output>
   void encode_each(const ForEachWord& for_each_word, Output& output) {
-    TextWords words{words_, words_ + kEnoughPretokens, nullptr, lease_.current->tables()};
+    TextWords words = no_words(nullptr);
     for_each_word([&](Bytes word) {
       words.end = word.data() + word.size();
       words(word.data(), words.end);
       if (words.has_room()) return;
-      encode_words({words_, words.next}, output);
-      words = {words_, words_ + kEnoughPretokens, nullptr, lease_.current->tables()};
+      encode_words(words, output);
+      words = no_words(nullptr);
     });
-    if (words.next != words_) encode_words({words_, words.next}, output);
+    if (words.next != words_) encode_words(words, output);
   }
 
   // The UTF-8 of a text, until the next one is asked for or encoded.
@@ -117,23 +117,39 @@ class Worker {
     std::uint64_t hash;
   };
 
-  // Encodes words that stand side by side. Most of them are in their sets: those before the first that is not need no more
-  // than to be put out, by an output whose address nobody is given, so that it stays in registers.
+  // None yet, of a text that ends there.
+  TextWords no_words(const Byte* end) { return {words_, words_ + kEnoughPretokens, end, lease_.current->tables(), long_words_}; }
+
+  // Encodes words that stand side by side. Nearly all of them are known, and most in their sets: up to the first new one they
+  // need no more than to be put out, by an output whose address nobody is given, so that it stays in registers.
   template <class Output>
-  TOKBENCH_NEVER_INLINE void encode_words(std::span<const TextWord> words, Output& shared_output) {
+  TOKBENCH_NEVER_INLINE void encode_words(const TextWords& found, Output& shared_output) {
+    const std::span<const TextWord> words(words_, static_cast<const TextWord*>(found.next));
+    for (const TextWord* const* each = long_words_; each != found.next_long; ++each) lease_.current->prefetch_record((*each)->key.low);
     Output output = shared_output;
     const Bytes last = words.back().bytes();
     output.begin(static_cast<std::size_t>(last.data() + last.size() - words.front().start));
     std::size_t i = 0;
     for (; i < words.size(); ++i) {
       const WordEntry* const entry = WordStore::find(*words[i].set, words[i].key);
-      if (entry == nullptr || entry->count() == WordEntry::kElsewhere) [[unlikely]] break;
+      if (entry != nullptr && entry->count() != WordEntry::kElsewhere) [[likely]] {
+        if constexpr (requires { output.begin_word(words[i]); }) output.begin_word(words[i]);
+        output.put(*entry);
+        continue;
+      }
+      const std::span<const Id> ids = entry != nullptr ? entry->many() : ids_elsewhere(words[i]);
+      if (ids.empty()) break;
       if constexpr (requires { output.begin_word(words[i]); }) output.begin_word(words[i]);
-      output.put(*entry);
+      output.put(ids);
     }
     shared_output = output;
     if (i != words.size()) encode_rest(words.subspan(i), shared_output);
     shared_output.end();
+  }
+
+  // The ids of a word that is not in its set; none of a new one.
+  TOKBENCH_NEVER_INLINE std::span<const Id> ids_elsewhere(const TextWord& word) const {
+    return ids_in(*lease_.current, word, word.hash());
   }
 
   // The same of the words from one that is not in its set, or has its ids elsewhere, for which the output is ready.
@@ -244,6 +260,7 @@ class Worker {
   std::vector<Byte> normalized_;
   std::vector<Id> scratch_;
   TextWord words_[kMostPretokens];
+  const TextWord* long_words_[kMostPretokens];
   Miss misses_[kMostPretokens];
   WordEntry long_entries_[kMostPretokens];  // what was found of long words
 };
