@@ -154,6 +154,14 @@ class KnowsLoadingTime(Protocol):
 
 
 @runtime_checkable
+class MakesReady(Protocol):
+    """A tokenizer that makes what much text is encoded with only when such text comes, or is told to."""
+
+    def make_ready(self) -> None:
+        """Make it now: opening takes longer, and the first texts do not."""
+
+
+@runtime_checkable
 class AdvisesTrainingSize(Protocol):
     """A backend that trains slowly, so that comparisons give it a sample of a large text."""
 

@@ -56,6 +56,10 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
         made._open_library = staticmethod(library)
         return made
 
+    def make_ready(self) -> None:
+        """Find out which pairs merge, as it happens by itself when much text comes; see `MakesReady`."""
+        self._encoder.complete()
+
     def derivation(self, text: str) -> Derivation:
         """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
         utf8(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench import store
-from tokbench.core.capabilities import KnowsLoadingTime
+from tokbench.core.capabilities import KnowsLoadingTime, MakesReady
 from tokbench.core.near_names import near_names
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError, StoreError
@@ -69,7 +69,11 @@ def load(
         roles=roles or {},
         special_preset=special_preset,
     )
-    return open_tokenizer(path, request)
+    tokenizer = open_tokenizer(path, request)
+    # Commands, which may have a short text alone, wait until there is more.
+    if isinstance(tokenizer, MakesReady):
+        tokenizer.make_ready()
+    return tokenizer
 
 
 def open_tokenizer(

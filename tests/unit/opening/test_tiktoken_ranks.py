@@ -12,7 +12,10 @@ import tokbench
 from tokbench import SpecialPolicy
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import ConfigError, ConversionError, UnknownIdError
+from tokbench.opening.native_with_fallback import NativeBpeWithFallback
+from tokbench.opening.request import OpenRequest
 from tokbench.workbench.convert import convert
+from tokbench.workbench.open import open_tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +25,20 @@ def test_a_rank_file_asks_for_its_pattern(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not define how to split text") as caught:
         tokbench.load(ranks(tmp_path))
     assert "--pattern takes a name" in (caught.value.hint or "")
+
+
+def test_what_is_loaded_is_ready_for_much_text_and_what_a_command_opens_is_not_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[NativeBpeWithFallback] = []
+
+    def noted(self: NativeBpeWithFallback) -> None:
+        made.append(self)
+
+    monkeypatch.setattr(NativeBpeWithFallback, "make_ready", noted)
+    open_tokenizer(ranks(tmp_path), OpenRequest(pattern="gpt4"))
+    assert made == []
+    assert [tokbench.load(ranks(tmp_path), pattern="gpt4")] == made
 
 
 def test_a_usual_size_suggests_the_usual_pattern(tmp_path: Path) -> None:
