@@ -64,7 +64,7 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     encoder: KernelEncoder = module.Encoder(
         [piece.text.encode() for piece in pieces.values()],
         np.fromiter(pieces, np.uint32, len(pieces)),
-        _scores_in_text(pieces.values()),
+        scores_in_text(pieces.values()),
         unknown=next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN),
         unknown_score=unknown_score(model),
         bytes=_byte_ids(model) if model.trainer["byte_fallback"] else None,
@@ -96,7 +96,7 @@ def score_in_text(piece: ModelPiece) -> float:
     return _SYMBOL_BONUS * (len(piece.text.encode()) - 1)
 
 
-def _scores_in_text(pieces: Collection[ModelPiece]) -> NDArray[np.float32]:
+def scores_in_text(pieces: Collection[ModelPiece]) -> NDArray[np.float32]:
     """The scores of pieces that a text can become; there are many, and a call for each takes most of the time."""
     normal = PieceType.NORMAL
     scores = (piece.score if piece.type is normal else score_in_text(piece) for piece in pieces)

@@ -325,3 +325,8 @@ def test_every_character_in_use_between_letters(name: str) -> None:
         for start in range(0, len(characters), step)
     ]
     check(proto, "native", given_texts)
+
+
+def test_user_defined_symbols_have_scores_by_their_bytes() -> None:
+    pieces = [ModelPiece("a", -1.5, PieceType.NORMAL), ModelPiece("äb", 0.0, PieceType.USER_DEFINED)]
+    assert unigram.scores_in_text(pieces).tolist() == np.array([-1.5, 0.2], np.float32).tolist()
