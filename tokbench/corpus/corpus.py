@@ -114,11 +114,8 @@ class Corpus:
     def __iter__(self) -> Iterator[str]:
         """The texts. Raises `CorpusError` for one that cannot be read."""
         problems = self._begin()
-        return self._at_least_one(
-            chain.from_iterable(
-                texts for file in self._in_turn() for texts in self._some_texts(file, problems)
-            )
-        )
+        texts = (some for file in self._in_turn() for some in self._some_texts(file, problems))
+        return self._at_least_one(chain.from_iterable(texts))
 
     def documents(self) -> Iterator[Document]:
         """The texts with their groups and sources. Raises `CorpusError` for one that cannot be read."""
