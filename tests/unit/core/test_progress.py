@@ -150,8 +150,7 @@ def test_plain_files_beside_records_are_told_in_one_total(tmp_path: Path, often:
 def test_a_split_knows_how_much_text_each_side_has(path: Path, tokenizer: Tokenizer, often: None) -> None:
     told = Told()
     split = hold_out(open_corpus(path), progress=told)
-    for phase in ("reading groups", "cutting texts", "counting parts"):
-        assert moves(told.shares(phase))
+    assert moves(told.shares("reading groups"))
     evaluation = counting_pass.evaluate(tokenizer, split.held_out, phase="held out", progress=told)
     assert told.phases["held out"][-1] == (evaluation.num_bytes, evaluation.num_bytes)
     chosen = get_backend("bpe")

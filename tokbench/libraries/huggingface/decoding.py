@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import BaseTokenizer
@@ -143,7 +144,7 @@ class PlacedPieces:
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """The text of one id or more. Raises KeyError for one that there is not."""
-        first, *others = ids
+        first, *others = map(index, ids)
         return b"".join([self._first[first], *map(self._others.__getitem__, others)])
 
 
