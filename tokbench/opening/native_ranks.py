@@ -59,6 +59,10 @@ class NativeRanks(NativeBpeWithFallback):
         made._splitting = splitting
         return made
 
+    def make_ready(self) -> None:
+        """Make what runs the program, and not what the scanners of other patterns would run; see `MakesReady`."""
+        _ = self._by_program
+
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return None
