@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -18,6 +18,8 @@ from support.bpe_module import AB, finished_counter, from_parts, new_counter, ne
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 
 BYTES = [bytes([value]) for value in range(256)]
@@ -165,6 +167,51 @@ def test_as_many_characters_without_a_mark_as_there_are_are_found(
     texts = ["xy" + wanted[::-1][start::7] for start in range(7)] * 3
     marks[[ord("x"), ord("y")]] = 1
     assert module.unmarked(texts, marks, threads) == wanted
+
+
+@pytest.mark.parametrize("kind", ["a", "é", "文", "🙂"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_texts_are_encoded_if_each_character_has_a_mark(module: Any, kind: str, threads: int) -> None:
+    marks = np.zeros(0x110000, np.uint8)
+    marks[[ord("a"), ord("b"), ord(kind)]] = 1
+    encoder = new_encoder(module)
+    texts = ["ab" * 50 + kind, "", kind * 70_000 + "b" * 70_000]
+    ids, offsets = encoder.encode_marked_batch(texts, threads, marks)
+    expected, expected_offsets = encoder.encode_batch(texts, threads)
+    assert ids.tolist() == expected.tolist()
+    assert offsets.tolist() == expected_offsets.tolist()
+    for text in ["c", "a" * 200 + "ç", kind * 140_000 + "\ud800", "\U0010ffff"]:
+        assert encoder.encode_marked_batch([*texts, text], threads, marks) is None
+        assert encoder.encode_marked_batch([text, *texts], threads, marks) is None
+    with pytest.raises(ValueError, match="each code point"):
+        encoder.encode_marked_batch(texts, threads, marks[:-1])
+    marks[0xD800] = 1
+    with pytest.raises(UnicodeEncodeError):
+        encoder.encode_marked_batch(["a\ud800"], threads, marks)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_memory_of_large_results_is_used_again_once_they_are_gone(module: Any, threads: int) -> None:
+    encoder = new_encoder(module)
+    sizes = [3_000_000, 2_500_000, 9_000_000, 2_200_000, 1]
+    texts = ["".join(f"{letter * 37}\n" for letter in letters) for letters in ("abc", "xyzw", "bca")]
+
+    def encoded(size: int, place: int) -> NDArray[np.uint32]:
+        text = texts[place % 3]
+        ids, _ = encoder.encode_batch([text * (size // len(text) + 1)], threads)
+        return cast("NDArray[np.uint32]", ids)
+
+    def is_right(ids: NDArray[np.uint32], place: int) -> bool:
+        expected = np.array(encoder.encode(texts[place % 3]), np.uint32)
+        return len(ids) % len(expected) == 0 and bool((ids.reshape(-1, len(expected)) == expected).all())
+
+    kept: list[tuple[NDArray[np.uint32], int]] = []
+    for place, size in enumerate([*sizes, *sizes]):
+        if place % 4:
+            assert is_right(encoded(size, place), place)  # gone before the next one
+        else:
+            kept.append((encoded(size, place), place))
+    assert all(is_right(ids, place) for ids, place in kept)
 
 
 def test_results_outlive_what_made_them(module: Any) -> None:

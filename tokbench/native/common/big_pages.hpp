@@ -12,6 +12,7 @@
 namespace tokbench {
 
 inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
+inline constexpr std::size_t kSmallPage = std::size_t{1} << 12;
 
 // Asks for large pages where whole ones fit into a block: a fault for each small one would cost more than
 // filling it, and of a table that is read at random they would not fit into the processor's table of pages.
@@ -22,6 +23,15 @@ inline void prefer_large_pages([[maybe_unused]] void* block, [[maybe_unused]] st
   const std::uintptr_t first = (address + kLargePage - 1) / kLargePage * kLargePage;
   const std::uintptr_t behind = (address + size) / kLargePage * kLargePage;
   if (first < behind) madvise(reinterpret_cast<void*>(first), behind - first, MADV_HUGEPAGE);
+#endif
+}
+
+// Has the system find the pages of a block before somebody waits for them, where it does so when it is told.
+inline void touch_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size) {
+#if defined(__linux__) && defined(MADV_POPULATE_WRITE)
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  const std::uintptr_t first = address / kSmallPage * kSmallPage;
+  if (size != 0) madvise(reinterpret_cast<void*>(first), address + size - first, MADV_POPULATE_WRITE);
 #endif
 }
 

@@ -30,10 +30,12 @@ class Joining {
       }
       Id* const place = all_.prepare(size);
       all_.commit(place + size);
+      const std::span<Id> untouched = all_.next_untouched();
       Ids part = std::move(*waiting_[next_++]);
       ++copying_;
       lock.unlock();
       std::ranges::copy(part.view(), place);
+      touch_pages(untouched.data(), untouched.size_bytes());
       part.clear();
       lock.lock();
       if (--copying_ == 0) none_copies_.notify_all();

@@ -11,9 +11,11 @@ namespace nb = nanobind;
 
 inline Array<Id> to_array(Ids&& ids) {
   import_numpy();
-  const std::size_t size = ids.size();
-  Id* const data = ids.release();
-  const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  auto owned = std::make_unique<Ids>(std::move(ids));
+  Id* const data = owned->fit();
+  const std::size_t size = owned->size();
+  const nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<Ids*>(p); });
+  owned.release();
   return Array<Id>(data, {size}, owner);
 }
 
@@ -53,6 +55,18 @@ nb::tuple encode_read_texts(const Encoder<F>& encoder, const nb::list& strings, 
   const std::vector<Text> texts = texts_of(kept);
   typename Encoder<F>::Batch batch = without_lock(kept, [&] { return encoder.encode_batch(texts, threads, reading); });
   return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)));
+}
+
+// The same if all their characters have marks; None where one has none.
+template <Family F>
+nb::object encode_marked_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads,
+                               const InputArray<std::uint8_t>& marks, ReadingOf<F> reading) {
+  const nb::tuple kept(strings);
+  const std::vector<Text> texts = texts_of(kept);
+  const Marks all = marks_of(marks);
+  auto batch = without_lock(kept, [&] { return encoder.encode_marked_batch(texts, threads, all, reading); });
+  if (!batch) return nb::none();
+  return nb::make_tuple(to_array(std::move(batch->ids)), to_array(std::move(batch->offsets)));
 }
 
 template <Family F>
