@@ -31,7 +31,7 @@ import tokbench
 from tokbench import SpecialPolicy
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.token_arrays import segmented
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.explain.assembling import explain
 from tokbench.opening.native_document import NativeDocument
 
@@ -176,6 +176,9 @@ def test_any_document_is_explained_or_refused(
             explanation = explain(native, text)
         except ConfigError as error:
             assert "cannot be explained" in error.message or "does not tell" in error.message
+            continue
+        except ModelFormatError as error:  # of the library, where a normaliser both strips and prepends
+            assert "AddedVocabulary bad split" in error.message
             continue
         ids = [symbol.id for step in explanation.steps for symbol in step.trace.tokens]
         assert ids == native.encode(text)
