@@ -24,7 +24,7 @@ class BpeFamily {
       }
       return merger_.merge(pretoken, out);
     }
-    const void* slot_of(std::uint64_t hash) const { return vocabulary_.slot_of_whole_token(hash); }
+    void fetch(std::uint64_t hash) const { vocabulary_.fetch_whole_token(hash); }
 
    private:
     const Vocabulary& vocabulary_;

@@ -159,8 +159,8 @@ class Vocabulary {
     return whole_tokens_.find(pretoken, hash, [this](Id id) { return token(id); });
   }
 
-  // Where that is looked up, to be fetched beforehand.
-  const void* slot_of_whole_token(std::uint64_t hash) const { return whole_tokens_.slot_of(hash); }
+  // Has what is read for that fetched beforehand.
+  void fetch_whole_token(std::uint64_t hash) const { whole_tokens_.fetch(hash); }
 
  private:
   void begin_pairs(PairRanks pairs) {

@@ -24,7 +24,6 @@ class CharacterBpeFamily {
     explicit Solver(const CharacterBpe& model) : model_(model), merger_(model.pieces) {}
 
     std::size_t solve(Bytes word, std::uint64_t, Id* out) { return solve_part(word, {false, false}, out); }
-    const void* slot_of(std::uint64_t) const { return nullptr; }
 
     // The same of a part of a text with its ends.
     std::size_t solve_part(Bytes part, TextEnds ends, Id* out) {

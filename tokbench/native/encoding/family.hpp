@@ -26,7 +26,6 @@ namespace tokbench {
 //
 //   solve(word, hash, out)   writes the ids of a word (not empty) to `out`, which has room for one a byte; returns how many.
 //                            The same for the same bytes, whatever stands around them. `hash` is hash_of() the word
-//   slot_of(hash)            what solve() reads first, to be fetched beforehand; may be nullptr
 //
 // A family that also has completed(model) is given a chance to make what large texts pay for: an encoder works with the
 // model as it was made until it has seen some text, and with completed(model), the same or one of the same ids, from then on.
@@ -38,13 +37,16 @@ concept Family = requires(const F& family, const typename F::Model& model, typen
   { family.split_words() } -> std::same_as<SplitWords>;
   { family.first_safe_cut(text, from) } -> std::same_as<std::size_t>;
   { solver.solve(word, hash, out) } -> std::same_as<std::size_t>;
-  { solver.slot_of(hash) } -> std::same_as<const void*>;
 };
 
 template <class F>
 concept Completes = requires(std::shared_ptr<const typename F::Model> model) {
   { F::completed(model) } -> std::same_as<std::shared_ptr<const typename F::Model>>;
 };
+
+// A solver that knows where solve() reads first also has fetch(hash), which has that fetched beforehand.
+template <class S>
+concept FetchesWords = requires(const S& solver, std::uint64_t hash) { solver.fetch(hash); };
 
 // A solver that is faster with several words at once also has
 //

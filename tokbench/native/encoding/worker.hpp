@@ -192,7 +192,9 @@ class Worker {
         found.write_many({}, ids);
         entries[miss.position] = &found;
       }
-      if (entries[miss.position] == nullptr) prefetch(solver_.slot_of(miss.hash));
+      if constexpr (FetchesWords<typename F::Solver>) {
+        if (entries[miss.position] == nullptr) solver_.fetch(miss.hash);
+      }
     }
     if constexpr (PreparesWords<typename F::Solver>) {
       Bytes unknown[kMostPretokens];

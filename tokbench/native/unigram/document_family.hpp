@@ -38,7 +38,6 @@ class DocumentUnigram {
       parts_.take({&word, 1});
       return solve_prepared(0, out);
     }
-    const void* slot_of(std::uint64_t) const { return nullptr; }
 
    private:
     PartSolver<double, DocumentForm> parts_;

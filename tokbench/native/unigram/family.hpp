@@ -49,7 +49,6 @@ class UnigramFamily {
       prepare({&word, 1});
       return solve_prepared(0, out);
     }
-    const void* slot_of(std::uint64_t) const { return nullptr; }
 
     // What the last one that was solved becomes behind a sum, which becomes the one behind it.
     std::size_t solve_last_behind(Real& sum, Id* out) { return ahead_.behind(sum, last_, out); }

@@ -27,7 +27,6 @@ class WordPieceFamily {
     }
 
     // What a word is looked up by depends on what it is normalised to.
-    const void* slot_of(std::uint64_t) const { return nullptr; }
 
    private:
     // Whether a word is ASCII without control characters: then all that happens to it is that it is written in

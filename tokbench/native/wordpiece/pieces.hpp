@@ -50,8 +50,6 @@ class Pieces {
   // How many bytes of a word an id covers that is one of several that encode() gave.
   std::size_t covered(Id id, bool is_first) const { return sizes_[id] - (is_first ? 0 : prefix_size_); }
 
-  const void* slot_of(std::uint64_t hash) const { return whole_.slot_of(hash); }
-
  private:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 27;
 
