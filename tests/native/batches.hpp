@@ -39,10 +39,27 @@ void check_batch(const AnyEncoder& encoder, const std::vector<Text>& texts, unsi
   }
 }
 
+// Texts are encoded if all their code points have marks, and are not if one of them has none.
+template <class AnyEncoder, class Unit>
+void check_marked_batch(const AnyEncoder& encoder, const std::vector<Unit>& text, const std::vector<Text>& texts, unsigned threads,
+                        Random& random) {
+  static std::vector<std::uint8_t> marks(kNumCodePoints, 1);
+  const auto batch = encoder.encode_batch(texts, threads);
+  const auto marked = encoder.encode_marked_batch(texts, threads, Marks(marks.data()));
+  CHECK(marked && found_in(marked->ids) == found_in(batch.ids) && marked->offsets == batch.offsets);
+  if (text.empty()) return;
+  std::uint8_t& mark = marks[text[random.below(text.size())]];
+  mark = 0;
+  CHECK(!encoder.encode_marked_batch(texts, threads, Marks(marks.data())));
+  mark = 1;
+}
+
 template <class AnyEncoder, class Unit>
 void check_batch(const AnyEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
   const std::vector<Text> texts = cut_into_texts(text, kind, random);
-  check_batch(encoder, texts, static_cast<unsigned>(random.below(4)));
+  const auto threads = static_cast<unsigned>(random.below(4));
+  check_batch(encoder, texts, threads);
+  if (kind != Units::Utf8) check_marked_batch(encoder, text, texts, threads, random);
 }
 
 }  // namespace tokbench::fuzz

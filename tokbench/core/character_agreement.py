@@ -30,6 +30,11 @@ class CharacterAgreement(ABC):
         self._disputed: set[str] = set()
         self._all_of_ascii = all(settled[:128])
 
+    @property
+    def marks(self) -> bytearray:
+        """A byte for each code point, 0 where the two are not known to agree; asking fills in more."""
+        return self._agreed
+
     @abstractmethod
     def disputed_among(self, characters: set[str]) -> set[str]:
         """Those of some characters on which the two may disagree."""

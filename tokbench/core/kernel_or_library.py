@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.tokens import Token
 
+    Batch = tuple[NDArray[np.uint32], NDArray[np.int64]]
+    EncodeMarked = Callable[[list[str], int, bytearray], Batch | None]
     Places = tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -55,7 +57,7 @@ class KernelEncoder(Protocol):
     def encode(self, text: str) -> list[int]:
         """The ids of a text. Raises UnicodeEncodeError for lone surrogates, as all its methods do."""
 
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def encode_batch(self, texts: list[str], threads: int) -> Batch:
         """The ids of many texts, and int64[len(texts) + 1] offsets."""
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
@@ -69,7 +71,7 @@ class EncodesOneByOne(ABC):
     def encode(self, text: str) -> list[int]:
         """The ids of a text. Raises UnicodeEncodeError for lone surrogates."""
 
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def encode_batch(self, texts: list[str], threads: int) -> Batch:
         """The ids of many texts, and int64[len(texts) + 1] offsets."""
         import numpy as np
 
@@ -95,11 +97,26 @@ class KernelUse(NamedTuple):
         encoder: runs the texts that are covered.
         covers_all: texts and threads → whether all of them are covered, where that is found out faster than text by
             text; False also where it is not. Lone surrogates may be overlooked: the encoder raises for them.
+        encode_marked: texts, threads and marks → what `encoder.encode_batch` gives, or None if a text has a character
+            without a mark; of an encoder that looks at each text just before it encodes it.
+        marks: a byte for each code point, not 0 where texts of such characters are covered.
     """
 
     covers: Callable[[str], bool]
     encoder: KernelEncoder
     covers_all: Callable[[Sequence[str], int], bool] | None = None
+    encode_marked: EncodeMarked | None = None
+    marks: bytearray = bytearray()
+
+    def encoded_at_once(self, texts: Sequence[str], threads: int) -> Batch | None:
+        """The ids of some texts and their offsets, if the kernel runs all of them; None where that is not known."""
+        if not len(texts):
+            return None
+        if self.encode_marked is not None:
+            encoded = self.encode_marked(list(texts), threads, self.marks)
+            if encoded is not None:
+                return encoded
+        return self.encoder.encode_batch(list(texts), threads) if self.runs_all(texts, threads) else None
 
     def runs_all(self, texts: Sequence[str], threads: int) -> bool:
         """Whether the kernel runs all of some texts; False also where that is not known at once."""
@@ -231,8 +248,9 @@ class KernelOrLibrary(BaseTokenizer):
         if use is None:
             return super().encode_batch(texts, special=special, threads=threads)
         with surrogates_named(texts):
-            if use.runs_all(texts, _number(threads)):
-                return Encoded(*use.encoder.encode_batch(list(texts), _number(threads)))
+            encoded = use.encoded_at_once(texts, _number(threads))
+            if encoded is not None:
+                return Encoded(*encoded)
             return divided_ids(
                 texts,
                 where=use.covers,
@@ -304,7 +322,7 @@ class NormalizedTexts:
         """The ids of a text."""
         return self._encoder.encode(self._normalize(text))
 
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def encode_batch(self, texts: list[str], threads: int) -> Batch:
         """The ids of many texts, and int64[len(texts) + 1] offsets."""
         return self._encoder.encode_batch(list(map(self._normalize, texts)), threads)
 

@@ -63,6 +63,11 @@ class DocumentEncoder:
         self._finds_first = bool(normalization and rows_of(added, specials=specials)[0])
         """Whether some added tokens are looked for before a text is normalised."""
 
+    @property
+    def takes_texts_as_they_are(self) -> bool:
+        """Whether the kernel normalises, if anybody does."""
+        return not self._normalization
+
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
         if self._normalization.leaves(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -49,11 +49,14 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse:
-        if special is SpecialPolicy.ENCODE:
-            return KernelUse(self._covers, self._finds_specials, self._covers_all)
-        if special is SpecialPolicy.TEXT:
-            return KernelUse(self._covers, self._finds_no_specials, self._covers_all)
-        return KernelUse(self._covers_without_specials, self._finds_no_specials)
+        if special is SpecialPolicy.RAISE:
+            return KernelUse(self._covers_without_specials, self._finds_no_specials)
+        finds_specials = special is SpecialPolicy.ENCODE
+        encoder = self._finds_specials if finds_specials else self._finds_no_specials
+        if self._whole_words or self._may_make_others or not encoder.takes_texts_as_they_are:
+            return KernelUse(self._covers, encoder, self._covers_all)
+        encode_marked = partial(self._encoder.encode_marked_batch, specials=finds_specials)
+        return KernelUse(self._covers, encoder, self._covers_all, encode_marked, self._agreement.marks)
 
     @cached_property
     def _finds_no_specials(self) -> DocumentEncoder:

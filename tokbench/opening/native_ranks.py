@@ -66,7 +66,10 @@ class NativeRanks(NativeBpeWithFallback):
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return None
-        return KernelUse(self._agreement.covers, self._by_program, self._agreement.covers_all)
+        encoder, agreement = self._by_program, self._agreement
+        return KernelUse(
+            agreement.covers, encoder, agreement.covers_all, encoder.encode_marked_batch, agreement.marks
+        )
 
     @property
     def _kernel_spans(self) -> KernelSpans:

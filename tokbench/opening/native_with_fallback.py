@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.kernel import Kernel
     from tokbench.core.descriptions import ByteLevelBpe
-    from tokbench.core.kernel_or_library import KernelEncoder, OnLibrary
+    from tokbench.core.kernel_or_library import OnLibrary
     from tokbench.explain.derivation import Derivation
     from tokbench.opening.unicode_agreement import UnicodeAgreement
 
@@ -72,10 +72,12 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
             return (
                 None  # special tokens are cut out first, and what is between them comes back as ordinary text
             )
-        encoder: KernelEncoder = self._encoder
+        encoder, agreement = self._encoder, self._agreement
         if self.pattern.normalization is not None:
-            encoder = NormalizedTexts(encoder, self.pattern.normalized)
-        return KernelUse(self._agreement.covers, encoder, self._agreement.covers_all)
+            normalized = NormalizedTexts(encoder, self.pattern.normalized)
+            return KernelUse(agreement.covers, normalized, agreement.covers_all)
+        encode_marked = getattr(encoder, "encode_marked_batch", None)  # which the kernel in Python has not
+        return KernelUse(agreement.covers, encoder, agreement.covers_all, encode_marked, agreement.marks)
 
     @property
     def _kernel_spans(self) -> KernelSpans:

@@ -135,6 +135,21 @@ class SeesAllAtOnce(Both):
         )
 
 
+class LooksOnTheWay(SeesAllAtOnce):
+    """A kernel that finds out while it encodes whether all characters of all texts have a mark."""
+
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        use = super()._kernel_use(special)
+        marks = bytearray(character in b"ab" for character in range(128))
+        return use and use._replace(encode_marked=self._encode_marked, marks=marks)
+
+    def _encode_marked(self, texts: list[str], threads: int, marks: bytearray) -> Any:
+        assert threads > 0
+        if not all(marks[ord(each)] for text in texts for each in text):
+            return None
+        return np.full(sum(map(len, texts)), 3, np.uint32), offsets_of(list(map(len, texts)))
+
+
 def covers(text: str) -> bool:
     return "!" not in text.encode().decode()
 
@@ -158,6 +173,16 @@ def test_texts_that_are_covered_together_are_not_looked_at_one_by_one() -> None:
     assert tokenizer.encode_batch(["ab", "!"]).ids.tolist() == [2, 2, 2]
     assert tokenizer.count_batch(["ab", "!"]).tolist() == [2, 1]
     assert tokenizer.encode_batch([]).ids.tolist() == []
+
+
+def test_texts_are_looked_at_on_the_way_and_again_where_a_character_has_no_mark() -> None:
+    tokenizer = LooksOnTheWay()
+    assert tokenizer.encode_batch(["ab", ""]).ids.tolist() == [3, 3]
+    assert tokenizer.encode_batch(["ab", "c"]).ids.tolist() == [1, 1, 1]
+    assert tokenizer.encode_batch(["ab", "!"]).ids.tolist() == [2, 2, 2]
+    assert tokenizer.encode_batch([]).ids.tolist() == []
+    with pytest.raises(TextError):
+        tokenizer.encode_batch(["ab", "c\ud800"])
 
 
 def test_the_library_is_not_opened_for_texts_that_are_covered() -> None:

@@ -78,6 +78,11 @@ nb::tuple encode_batch(const PreparedEncoder& encoder, const nb::list& strings, 
   return encode_read_texts(encoder, strings, threads, PreparedFamily::Reading{specials, normalized});
 }
 
+nb::object encode_marked_batch(const PreparedEncoder& encoder, const nb::list& strings, unsigned threads,
+                               const InputArray<std::uint8_t>& marks, bool specials) {
+  return encode_marked_texts(encoder, strings, threads, marks, PreparedFamily::Reading{specials, false});
+}
+
 Array<std::int64_t> count_batch(const PreparedEncoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized) {
   return count_read_texts(encoder, strings, threads, PreparedFamily::Reading{specials, normalized});
 }
@@ -97,6 +102,8 @@ void bind_preparation(nb::module_& module) {
       .def("encode", &encode, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false)
       .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
            "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("encode_marked_batch", &encode_marked_batch, "texts"_a, "threads"_a, "marks"_a.noconvert(), nb::kw_only(), "specials"_a = false,
+           "The same if each character has a mark among those of all code points; None where one has none.")
       .def("count_batch", &count_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
            "How many ids each text has: int64[len(texts)].");
 }

@@ -72,29 +72,47 @@ class CodePoints {
   std::vector<std::uint64_t> words_;  // a bit for each code point, once there are more than a few
 };
 
+inline constexpr std::size_t kUnitsAtOnce = 64;  // between two looks at what was found
+
+// The first step of so many units, of those from `from` on, that has a code point without a mark: where it begins, or `size`.
 template <class Unit>
-inline void add_unmarked(const Unit* units, std::size_t size, const Marks& marks, CodePoints& found) {
-  constexpr std::size_t kStep = 64;  // units between two looks at what was found
-  for (std::size_t i = 0; i < size;) {
-    const std::size_t from = i, behind = std::min(i + kStep, size);
+inline std::size_t first_unmarked_step(const Unit* units, std::size_t from, std::size_t size, const Marks& marks) {
+  for (std::size_t behind; from < size; from = behind) {
+    behind = std::min(from + kUnitsAtOnce, size);
     Unit together = 0;
     for (std::size_t k = from; k < behind; ++k) together = static_cast<Unit>(together | units[k]);
-    i = behind;
     if (together < 0x80 && marks.has_all_of_ascii()) continue;
     bool are_all_marked = true;
     for (std::size_t k = from; k < behind; ++k) are_all_marked &= marks.has(units[k]);
-    if (are_all_marked) continue;
-    for (std::size_t k = from; k < behind; ++k) {
-      if (!marks.has(units[k])) found.add(units[k]);
-    }
+    if (!are_all_marked) return from;
   }
+  return size;
+}
+
+// Calls use(units) with the units of a text as what they are, if any of them may be without a mark.
+template <class Use>
+inline void with_units(const Text& text, const Marks& marks, Use use) {
+  if (text.units == Units::Utf8 && marks.has_all_of_ascii()) return;  // of Python's strings, those of ASCII are UTF-8
+  if (text.units == Units::Ucs2) return use(static_cast<const std::uint16_t*>(text.data));
+  if (text.units == Units::Ucs4) return use(static_cast<const std::uint32_t*>(text.data));
+  use(static_cast<const std::uint8_t*>(text.data));
 }
 
 inline void add_unmarked(const Text& text, const Marks& marks, CodePoints& found) {
-  if (text.units == Units::Utf8 && marks.has_all_of_ascii()) return;  // of Python's strings, those of ASCII are UTF-8
-  if (text.units == Units::Ucs2) return add_unmarked(static_cast<const std::uint16_t*>(text.data), text.size, marks, found);
-  if (text.units == Units::Ucs4) return add_unmarked(static_cast<const std::uint32_t*>(text.data), text.size, marks, found);
-  add_unmarked(static_cast<const std::uint8_t*>(text.data), text.size, marks, found);
+  with_units(text, marks, [&](const auto* units) {
+    for (std::size_t i = 0; (i = first_unmarked_step(units, i, text.size, marks)) < text.size;) {
+      for (const std::size_t behind = std::min(i + kUnitsAtOnce, text.size); i < behind; ++i) {
+        if (!marks.has(units[i])) found.add(units[i]);
+      }
+    }
+  });
+}
+
+// Whether all code points of a text, in units of one code point each, have a mark.
+inline bool are_all_marked(const Text& text, const Marks& marks) {
+  bool found = true;
+  with_units(text, marks, [&](const auto* units) { found = first_unmarked_step(units, 0, text.size, marks) == text.size; });
+  return found;
 }
 
 // The code points of texts, in units of one code point each, that have no mark: in order, each once.

@@ -1,12 +1,15 @@
 // Text → ids and numbers of ids: one text, or batches of them on threads.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "chunks.hpp"
 #include "common/threads.hpp"
+#include "common/unmarked.hpp"
 #include "joining.hpp"
 #include "worker.hpp"
 
@@ -69,33 +72,14 @@ class Encoder {
 
   // The ids of many texts on `threads` threads; the result does not depend on how many.
   Batch encode_batch(std::span<const Text> texts, unsigned threads, Reading reading = {}) const {
-    Batch batch;
-    batch.offsets.resize(texts.size() + 1);
-    const std::size_t num_units = units_of(texts);
-    batch.ids.expect(num_units);
-    if (threads <= 1) {
-      const Borrowed worker(*this, num_units);
-      typename Worker::WritingIds output{&batch.ids};
-      for (std::size_t i = 0; i < texts.size(); ++i) {
-        encode_text(*worker, texts[i], {}, reading, output);
-        batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
-      }
-      return batch;
-    }
-    Joining joining(batch.ids);
-    TextCounts counts(std::span(batch.offsets).subspan(1));
-    on_chunks(texts, threads, reading, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
-      Ids ids = joining.spare();
-      typename Worker::WritingIds output{&ids};
-      chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, TextEnds ends) {
-        const std::size_t before = ids.size();
-        encode_text(worker, part, ends, reading, output);
-        counts.add(i, ends, ids.size() - before);
-      });
-      joining.add(chunk, std::move(ids));
-    });
-    for (std::size_t i = 0; i < texts.size(); ++i) batch.offsets[i + 1] += batch.offsets[i];
-    return batch;
+    return *encode_batch_if(texts, threads, reading, [](const Text&) { return true; });
+  }
+
+  // The same if all their code points have marks; nothing where one has none. That is found out of each text just before it is
+  // encoded: to look through all of them beforehand takes as long as memory takes to read them once more.
+  std::optional<Batch> encode_marked_batch(std::span<const Text> texts, unsigned threads, const Marks& marks,
+                                           Reading reading = {}) const {
+    return encode_batch_if(texts, threads, reading, [&](const Text& text) { return are_all_marked(text, marks); });
   }
 
   // How many ids each of many texts has.
@@ -136,6 +120,45 @@ class Encoder {
   }
 
  private:
+  // The ids of many texts, if is_wanted(text) of each part of them; nothing else.
+  template <class IsWanted>
+  std::optional<Batch> encode_batch_if(std::span<const Text> texts, unsigned threads, Reading reading, const IsWanted& is_wanted) const {
+    Batch batch;
+    batch.offsets.resize(texts.size() + 1);
+    const std::size_t num_units = units_of(texts);
+    batch.ids.expect(num_units);
+    if (threads <= 1) {
+      const Borrowed worker(*this, num_units);
+      typename Worker::WritingIds output{&batch.ids};
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        if (!is_wanted(texts[i])) return std::nullopt;
+        encode_text(*worker, texts[i], {}, reading, output);
+        batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
+      }
+      return batch;
+    }
+    Joining joining(batch.ids);
+    TextCounts counts(std::span(batch.offsets).subspan(1));
+    std::atomic<bool> are_wanted = true;
+    on_chunks(texts, threads, reading, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
+      Ids ids = joining.spare();
+      typename Worker::WritingIds output{&ids};
+      chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, TextEnds ends) {
+        if (!are_wanted || !is_wanted(part)) {
+          are_wanted = false;
+          return;
+        }
+        const std::size_t before = ids.size();
+        encode_text(worker, part, ends, reading, output);
+        counts.add(i, ends, ids.size() - before);
+      });
+      joining.add(chunk, std::move(ids));
+    });
+    if (!are_wanted) return std::nullopt;
+    for (std::size_t i = 0; i < texts.size(); ++i) batch.offsets[i + 1] += batch.offsets[i];
+    return batch;
+  }
+
   // A worker of the encoder's, given back at the end of the scope: as many exist as threads ever met here.
   class Borrowed {
    public:
