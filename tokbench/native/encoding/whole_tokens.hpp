@@ -30,64 +30,61 @@ inline std::uint64_t hash_of_padded(Bytes bytes) {
   return bytes.size() > kShortWord ? hash_of_long(bytes) : hash_of(short_key(bytes.data(), bytes.size()));
 }
 
-// `TextOf` gives the bytes of an id: the table holds those of short tokens alone, beside the slots. To look them up where they
-// are, by their starts, took three waits for memory one after the other, a fifth of a first pass over English.
+// `TextOf` gives the bytes of an id: the table holds those of short tokens alone. To look them up where they are, by their
+// starts, took three waits for memory one after the other, a fifth of a first pass over English.
 class WholeTokens {
  public:
   WholeTokens() = default;
-  explicit WholeTokens(std::size_t expected)
-      : slots_(std::bit_ceil(std::max<std::size_t>(expected * 2, 2))), keys_(slots_.size()) {}
+  explicit WholeTokens(std::size_t expected) : slots_(std::bit_ceil(std::max<std::size_t>(expected * 2, 2))) {}
 
   // At most as many as expected. Of two entries with the same bytes the first one stays; returns whether it is this one.
   template <class TextOf>
   bool insert(Bytes text, std::uint64_t hash, Id id, TextOf text_of) {
+    const Slot entry = slot_for(text, hash, id);
     std::size_t i = first_slot(hash);
     for (; slots_[i].next_id != 0; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].tag == tag(hash) && is_at(i, text, text_of)) return false;
+      if (is_same(slots_[i], entry, text, text_of)) return false;
     }
-    slots_[i] = {tag(hash), id + 1};
-    if (text.size() <= kShortWord) keys_[i] = key_of(text);
+    slots_[i] = entry;
     return true;
   }
 
   template <class TextOf>
   std::optional<Id> find(Bytes text, std::uint64_t hash, TextOf text_of) const {
     if (slots_.size() == 0) return std::nullopt;
+    const Slot wanted = slot_for(text, hash, 0);
     for (std::size_t i = first_slot(hash); slots_[i].next_id != 0; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].tag == tag(hash) && is_at(i, text, text_of)) return slots_[i].next_id - 1;
+      if (is_same(slots_[i], wanted, text, text_of)) return slots_[i].next_id - 1;
     }
     return std::nullopt;
   }
 
-  // Has what find() reads first fetched.
+  // Has what find() reads fetched.
   void fetch(std::uint64_t hash) const {
-    if (slots_.size() == 0) return;
-    prefetch(&slots_[first_slot(hash)]);
+    if (slots_.size() != 0) prefetch(&slots_[first_slot(hash)]);
   }
 
  private:
-  struct Slot {
-    std::uint32_t tag;
-    Id next_id;  // the id and one; 0 where the slot is free
+  struct alignas(32) Slot {
+    WordKey key;  // of a short token; of a long one its hash, and no length
+    Id next_id;   // the id and one; 0 where the slot is free
   };
 
-  static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
-  std::size_t first_slot(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
-
-  static WordKey key_of(Bytes text) {
+  static Slot slot_for(Bytes text, std::uint64_t hash, Id id) {
+    if (text.size() > kShortWord) return {{hash, 0}, id + 1};
     Byte padded[kKeyPadding] = {};
     std::copy(text.begin(), text.end(), padded);
-    return short_key(padded, text.size());
+    return {short_key(padded, text.size()), id + 1};
   }
 
   template <class TextOf>
-  bool is_at(std::size_t slot, Bytes text, TextOf text_of) const {
-    if (text.size() <= kShortWord) return keys_[slot] == key_of(text);
-    return std::ranges::equal(text_of(slots_[slot].next_id - 1), text);
+  static bool is_same(const Slot& slot, const Slot& wanted, Bytes text, TextOf text_of) {
+    return slot.key == wanted.key && (wanted.key.high != 0 || std::ranges::equal(text_of(slot.next_id - 1), text));
   }
 
+  std::size_t first_slot(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
+
   ZeroedTable<Slot> slots_;
-  ZeroedTable<WordKey> keys_;  // of short tokens, by slots
 };
 
 }  // namespace tokbench
