@@ -15,8 +15,7 @@ from tokbench.core.base import BaseTokenizer
 from tokbench.core.capabilities import Decoding
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.libraries.huggingface.engines import library_errors
-from tokbench.libraries.huggingface.pieces import byte_of
-from tokbench.libraries.huggingface.tokenizer_json import steps
+from tokbench.libraries.huggingface.tokenizer_json import byte_of, steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

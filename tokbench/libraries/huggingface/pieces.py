@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.tokens import TokenKind
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.libraries.huggingface.tokenizer_json import steps
+from tokbench.libraries.huggingface.tokenizer_json import byte_of, fallback_bytes, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Set
-
-_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust reads a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +55,6 @@ class PieceSpelling:
     def is_byte(self, spelling: str) -> bool:
         """Whether a piece is one byte of a character that the vocabulary does not cover."""
         return self.byte_fallback and byte_of(spelling) is not None
-
-
-def byte_of(spelling: str) -> bytes | None:
-    r"""The byte that a piece such as `<0x41>` spells; None for any other piece.
-
-    >>> byte_of("<0xE2>"), byte_of("E2")
-    (b'\xe2', None)
-    """
-    match = _BYTE_PIECE.fullmatch(spelling)
-    return None if match is None else bytes([int(match.group(1), 16)])
 
 
 def piece_spelling(document: Mapping[str, Any]) -> PieceSpelling:
@@ -133,7 +120,7 @@ def laid_out(
         unknown: the token for what the vocabulary does not cover, or None.
     """
     spelling = piece_spelling(document)
-    added = {token["content"] for token in document["added_tokens"]}
+    added = {token["content"] for token in document["added_tokens"]} - fallback_bytes(document)
     kinds = {
         id: TokenKind.BYTE for text, id in vocabulary.items() if text not in added and spelling.is_byte(text)
     }

@@ -95,10 +95,11 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
             vocabulary = self._engines.vocabulary()
         reading.check_ids(vocabulary, source=self._source)
         unknown = reading.unknown_piece(parsed)
+        belongs_to_texts = {unknown, *reading.fallback_bytes(parsed)}
         specials = {
             text: vocabulary[text]
             for text in reading.special_contents(parsed)
-            if text in vocabulary and text != unknown
+            if text in vocabulary and text not in belongs_to_texts
         }
         info = TokenizerInfo(
             name=name,

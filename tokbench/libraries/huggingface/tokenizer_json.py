@@ -5,6 +5,7 @@ It is read as data; running it is the business of `engines.py`.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.guarded import is_control
@@ -14,7 +15,7 @@ from tokbench.files.untrusted import load_json
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
 _MAX_DOCUMENT_BYTES = 1 << 30
@@ -23,6 +24,8 @@ _REWRITE = "the file was edited or cut: get it again"
 
 _UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 """The bytes that a text can have: some vocabularies have no piece for the others."""
+
+_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust reads a number
 
 _SEQUENCES = ("normalizers", "pretokenizers", "processors", "decoders")
 
@@ -87,18 +90,61 @@ def special_contents(document: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(t["content"] for t in document["added_tokens"] if t.get("special")))
 
 
-def control_contents(document: Mapping[str, Any]) -> list[str]:
-    """The texts of the added tokens that give texts their structure, each once.
+def needed_by_texts(document: Mapping[str, Any]) -> frozenset[str]:
+    """The special tokens that the text of any document may become: they belong to the model's alphabet.
 
-    A special token of one character that is a letter of a BPE's alphabet is none: texts need it.
+    They are letters of a BPE, and the tokens of bytes under byte fallback: the library's trainers take those as special
+    tokens alone.
+
+    >>> added = [{"id": 0, "content": "<0x41>", "special": True}, {"id": 1, "content": "<s>", "special": True}]
+    >>> model = {"type": "BPE", "vocab": {"<0x41>": 0, "<s>": 1}, "merges": [], "byte_fallback": True}
+    >>> sorted(needed_by_texts({"model": model, "added_tokens": added}))
+    ['<0x41>']
     """
-    letters = document["model"].get("vocab") if model_type(document) == "BPE" else ()
+    vocabulary = _vocabulary(document)
+    letters = [text for text in special_contents(document) if len(text) == 1 and text in vocabulary]
+    return fallback_bytes(document).union(letters if model_type(document) == "BPE" else ())
+
+
+def fallback_bytes(document: Mapping[str, Any]) -> frozenset[str]:
+    """The special tokens that stand for the bytes of characters without a token."""
+    if not document["model"].get("byte_fallback"):
+        return frozenset()
+    vocabulary = _vocabulary(document)
+    return frozenset(t for t in special_contents(document) if byte_of(t) is not None and t in vocabulary)
+
+
+def _vocabulary(document: Mapping[str, Any]) -> Collection[str]:
+    """The pieces of the model."""
+    vocabulary = document["model"].get("vocab") or ()
+    if isinstance(vocabulary, list):
+        return {
+            entry[0]
+            for entry in vocabulary
+            if isinstance(entry, list) and entry and isinstance(entry[0], str)
+        }
+    return vocabulary if isinstance(vocabulary, dict) else ()
+
+
+def byte_of(spelling: str) -> bytes | None:
+    r"""The byte that a piece such as `<0x41>` spells; None for any other piece.
+
+    >>> byte_of("<0xE2>"), byte_of("E2")
+    (b'\xe2', None)
+    """
+    match = _BYTE_PIECE.fullmatch(spelling)
+    return None if match is None else bytes([int(match.group(1), 16)])
+
+
+def control_contents(document: Mapping[str, Any]) -> list[str]:
+    """The texts of the added tokens that give texts their structure, each once; not those that texts need."""
+    needed = needed_by_texts(document)
     return list(
         dict.fromkeys(
             token["content"]
             for token in document["added_tokens"]
             if is_control(token["content"], special=bool(token.get("special")))
-            and not (len(token["content"]) == 1 and token["content"] in (letters or ()))
+            and token["content"] not in needed
         )
     )
 
@@ -263,13 +309,12 @@ def with_unspeakable_specials(document: Mapping[str, Any], spellings: Mapping[st
     """
     model = dict(document["model"])
     vocabulary = model.get("vocab")
-    kept: Mapping[str, str] = spellings
+    needed = needed_by_texts(document)
+    kept = {text: other for text, other in spellings.items() if text not in needed}
     if isinstance(vocabulary, list):
-        model["vocab"] = [[spellings.get(piece, piece), *rest] for piece, *rest in vocabulary]
+        model["vocab"] = [[kept.get(piece, piece), *rest] for piece, *rest in vocabulary]
     elif isinstance(vocabulary, dict):
         if model_type(document) == "BPE":
-            # A special token of one character may be a letter of the alphabet, and text needs it.
-            kept = {t: other for t, other in spellings.items() if len(t) > 1 or t not in vocabulary}
             model["merges"] = _without(model.get("merges") or [], kept)
         model["vocab"] = {kept.get(piece, piece): id for piece, id in vocabulary.items()}
     if isinstance(model.get("unk_token"), str):

@@ -1,0 +1,60 @@
+"""The tokens of bytes that a `tokenizer.json` lists among its special tokens, as the library's trainers have to."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import orjson
+import pytest
+import tokenizers
+
+import tokbench
+from tokbench.core.tokens import SpecialPolicy, TokenKind
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+LETTERS = list("abcx041<>▁")
+
+
+@cache
+def document(kind: str) -> bytes:
+    pieces = ["<unk>", "<s>", *BYTES, *LETTERS]
+    model: dict[str, Any] = {"type": "Unigram", "unk_id": 0, "vocab": [[piece, -1.0] for piece in pieces]}
+    if kind == "BPE":
+        vocab = {piece: id for id, piece in enumerate(pieces)}
+        model = {"type": "BPE", "unk_token": "<unk>", "vocab": vocab, "merges": []}
+    flags = {"special": True, "normalized": False, "lstrip": False, "rstrip": False, "single_word": False}
+    return orjson.dumps(
+        {
+            "added_tokens": [{"id": id, "content": text, **flags} for id, text in enumerate(pieces[:258])],
+            "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
+            "model": {**model, "byte_fallback": True},
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", ["BPE", "Unigram"])
+def test_characters_without_a_token_become_bytes(kind: str) -> None:
+    tokenizer = HuggingFaceTokenizer(document(kind), name="mine", backend="bpe")
+    peer = tokenizers.Tokenizer.from_buffer(document(kind))
+    expected = peer.encode("a漢\n", add_special_tokens=False).ids
+    assert tokenizer.encode("a漢\n") == tokenizer.encode("a漢\n", special=SpecialPolicy.ENCODE) == expected
+    assert tokenizer.decode(expected) == "a漢\n"
+    assert [token.kind for token in tokenizer.segment("漢").tokens] == [TokenKind.BYTE] * 3
+    assert list(tokenizer.info.special_tokens) == ["<s>"]
+
+
+def test_the_spelling_of_a_byte_is_text_unless_special_tokens_are_looked_for(tmp_path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(document("BPE"))
+    texts = ["<0x41>", "a<0x41>漢"]
+    for engine in ("native", "library"):
+        tokenizer = tokbench.load(path, engine=engine)
+        peer = tokenizers.Tokenizer.from_buffer(document("BPE"))
+        found = [peer.encode(text, add_special_tokens=False).ids for text in texts]
+        assert [tokenizer.encode(text, special=SpecialPolicy.ENCODE) for text in texts] == found
+        assert [tokenizer.decode(tokenizer.encode(text)) for text in texts] == texts
+        assert (
+            tokenizer.encode_batch(["a<0x41>漢" * 4000])[0].tolist() == tokenizer.encode("a<0x41>漢") * 4000
+        )
