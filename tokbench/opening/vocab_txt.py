@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.plurals import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import decode_text
 from tokbench.formats.tokenizer_json import byte_level_document, split_step
@@ -164,26 +165,12 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     """The tokenizer of a `vocab.txt`.
 
     Raises:
-        ModelFormatError: a line that is no piece, or comes twice.
+        ModelFormatError: a line that is no piece.
         ConfigError: an option that does not belong to it.
     """
     request.takes_nothing("a vocab.txt")
     path = source.files[0]
-    vocab: dict[str, int] = {}
-    lines = decode_text(read_file(path), path=path).split("\n")
-    while lines and lines[-1] in ("", "\r"):
-        lines.pop()
-    for number, line in enumerate(lines, start=1):
-        word = line.removesuffix("\r")
-        if not word:
-            raise ModelFormatError(f"{path}, line {number}", "a piece", "an empty line")
-        if word in vocab:
-            raise ModelFormatError(
-                f"{path}, line {number}",
-                "each piece once",
-                f"{word!a} again (first on line {vocab[word] + 1})",
-            )
-        vocab[word] = number - 1
+    vocab, repeated = _word_list(decode_text(read_file(path), path=path), path=path)
     if _UNKNOWN not in vocab:
         raise ModelFormatError(
             path, f"a word list of WordPiece with {_UNKNOWN}", f"{len(vocab):,} lines without it"
@@ -196,7 +183,35 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         strip_accents=said.get("strip_accents"),
         handle_chinese_chars=said.get("tokenize_chinese_chars", True),
     )
-    return open_tokenizer_json(dumped(document), source=source, request=request, warnings=warning)
+    return open_tokenizer_json(
+        dumped(document), source=source, request=request, warnings=(*repeated, *warning)
+    )
+
+
+def _word_list(text: str, *, path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The pieces of a word list by their lines, and a warning where some come again.
+
+    Of those the last line counts, as in `tokenizers` and `transformers`: the ids of the others are none's.
+    """
+    vocab: dict[str, int] = {}
+    repeated: list[str] = []
+    lines = text.split("\n")
+    while lines and lines[-1] in ("", "\r"):
+        lines.pop()
+    for number, line in enumerate(lines, start=1):
+        word = line.removesuffix("\r")
+        if not word:
+            raise ModelFormatError(f"{path}, line {number}", "a piece", "an empty line")
+        if word in vocab:
+            repeated.append(f"{word!r} on the lines {vocab[word] + 1} and {number}")
+        vocab[word] = number - 1
+    if not repeated:
+        return vocab, ()
+    number = len(repeated)
+    shown = f"{', '.join(repeated[:3])}{', …' if number > 3 else ''}"
+    return vocab, (
+        f"{counted(number, 'line')} of vocab.txt {is_or_are(number)} repeated, and the last one counts: {shown}",
+    )
 
 
 def _said_beside(folder: Path) -> dict[str, bool]:

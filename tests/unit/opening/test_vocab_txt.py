@@ -14,6 +14,7 @@ import tokbench
 from tokbench.errors import ConversionError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.workbench.convert import convert
+from tokbench.workbench.inspect import inspect_tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,3 +89,18 @@ def test_the_configuration_beside_says_how_text_is_normalised(
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
     opened = tokbench.load(tmp_path)
     assert [opened.token_bytes(id) for id in opened.encode("École 東京")] == pieces
+
+
+def test_of_repeated_lines_the_last_one_counts(tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_text("[UNK]\n[CLS]\n[SEP]\nthe\n##s\nthe\ncat\n")
+    tokenizer, library = tokbench.load(path), BertWordPieceTokenizer(str(path))
+    for text in ("the cats", "thes the"):
+        assert tokenizer.encode(text) == library.encode(text, add_special_tokens=False).ids
+    assert tokenizer.encode("the") == [5]
+    assert tokenizer.info.vocab_size == 7
+    inspection = inspect_tokenizer(str(path))
+    assert (
+        "1 line of vocab.txt is repeated, and the last one counts: 'the' on the lines 4 and 6"
+        in inspection.warnings
+    )
