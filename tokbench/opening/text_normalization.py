@@ -1,8 +1,8 @@
 """The normalisers of a `tokenizer.json` in Python, so that the kernel gets the text that the library would split.
 
 They are in `tokenizers/src/normalizers` of Hugging Face's library: unicode.rs, replace.rs, prepend.rs, strip.rs (and
-StripAccents) and utils.rs (Lowercase). Lower case is taken character by character there, so that a final sigma is an
-ordinary one.
+StripAccents), bert.rs and utils.rs (Lowercase). Lower case is taken character by character there, so that a final
+sigma is an ordinary one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TextNormalization:
     """What is done to a text before it is split.
 
     Args:
-        steps: as the document has them, sequences laid out flat.
+        normalizers: as the document has them, sequences laid out flat.
 
     Attributes:
         kinds: the names of the steps.
@@ -45,10 +45,11 @@ class TextNormalization:
         NotNativeError: one of them is not done here.
     """
 
-    def __init__(self, steps: Sequence[Mapping[str, Any]]) -> None:
-        self.kinds = tuple(str(step.get("type")) for step in steps)
-        self._document = {"type": "Sequence", "normalizers": list(steps)}
-        self._steps = tuple(_step(step) for step in steps)
+    def __init__(self, normalizers: Sequence[Mapping[str, Any]]) -> None:
+        self.kinds = tuple(str(step.get("type")) for step in normalizers)
+        self._document = {"type": "Sequence", "normalizers": list(normalizers)}
+        self._steps = tuple(map(_step, normalizers))
+        self._is_normal_form = any(map(_makes_normal_form, normalizers))
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
@@ -63,7 +64,16 @@ class TextNormalization:
     @property
     def is_normal_form(self) -> bool:
         """Whether one of Unicode's normal forms is made, for which characters depend on their neighbours."""
-        return not {"NFC", "NFD", "NFKC", "NFKD"}.isdisjoint(self.kinds)
+        return self._is_normal_form
+
+    @property
+    def is_by_character(self) -> bool:
+        """Whether what it makes of a text is what it makes of each character, but for the order of marks."""
+        return {"NFD", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}.issuperset(self.kinds)
+
+    def becomes(self, character: str) -> frozenset[str]:
+        """A character and all that may stand in a text that is normalised because of it, where it is by character."""
+        return frozenset((character, *unicodedata.normalize("NFD", character), *self(character)))
 
     @property
     def is_nfc(self) -> bool:
@@ -113,10 +123,10 @@ def _step(step: Mapping[str, Any]) -> Step:
     kind = step.get("type")
     if kind in {"NFC", "NFD", "NFKC", "NFKD"}:
         return _nfc if kind == "NFC" else lambda text: unicodedata.normalize(kind, text)
-    if kind == "Lowercase":
-        return _lower_case
-    if kind == "StripAccents":
-        return _without_marks
+    if kind in {"Lowercase", "StripAccents"}:
+        return _lower_case if kind == "Lowercase" else _without_marks
+    if kind == "BertNormalizer":
+        return _bert(step)
     if kind == "Replace":
         return _replace(step)
     if kind == "Prepend" and isinstance(prefix := step.get("prepend"), str):
@@ -124,6 +134,56 @@ def _step(step: Mapping[str, Any]) -> Step:
     if kind == "Strip":
         return _strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right")))
     raise NotNativeError(f"it normalises the text ({kind})")
+
+
+def _makes_normal_form(step: Mapping[str, Any]) -> bool:
+    if step.get("type") == "BertNormalizer":
+        return _strips_accents(step)
+    return step.get("type") in {"NFC", "NFD", "NFKC", "NFKD"}
+
+
+def _strips_accents(step: Mapping[str, Any]) -> bool:
+    """Whether a BertNormalizer does; where it does not say, it does if it writes in lower case."""
+    strips = step.get("strip_accents")
+    return bool(step.get("lowercase") if strips is None else strips)
+
+
+def _bert(step: Mapping[str, Any]) -> Step:
+    """What BERT does to white space, control characters and ideographs, to accents and to capitals, in this order."""
+    cleaned = _CleanedCharacters(
+        clean_text=bool(step.get("clean_text")), handle_chinese_chars=bool(step.get("handle_chinese_chars"))
+    )
+    strips, lowers = _strips_accents(step), bool(step.get("lowercase"))
+
+    def normalized(text: str) -> str:
+        text = text.translate(cleaned)
+        if strips and not text.isascii():
+            text = _without_nonspacing_marks(unicodedata.normalize("NFD", text))
+        return _lower_case(text) if lowers else text
+
+    return normalized
+
+
+class _CleanedCharacters(dict[int, str]):
+    """What BERT's normaliser makes of each character by itself, as the library says when it is first asked for."""
+
+    def __init__(self, *, clean_text: bool, handle_chinese_chars: bool) -> None:
+        super().__init__()
+        from tokenizers.normalizers import BertNormalizer
+
+        self._library = BertNormalizer(
+            clean_text=clean_text,
+            handle_chinese_chars=handle_chinese_chars,
+            strip_accents=False,
+            lowercase=False,
+        )
+
+    def __missing__(self, code_point: int) -> str:
+        made: str = chr(code_point)
+        if not 0xD800 <= code_point < 0xE000:  # which no text of the library has
+            made = self._library.normalize_str(made)
+        self[code_point] = made
+        return made
 
 
 def _nfc(text: str) -> str:
@@ -137,16 +197,23 @@ def _lower_case(text: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    if text.isascii():
-        return text
-    for mark in _marks() & set(text):  # a text has few of them
+    return text if text.isascii() else _without(text, _marks("M"))
+
+
+def _without_nonspacing_marks(text: str) -> str:
+    return _without(text, _marks("Mn"))
+
+
+def _without(text: str, marks: frozenset[str]) -> str:
+    for mark in marks & set(text):  # a text has few of them
         text = text.replace(mark, "")
     return text
 
 
 @cache
-def _marks() -> frozenset[str]:
-    return frozenset(filter(lambda each: unicodedata.category(each)[0] == "M", map(chr, range(0x110000))))
+def _marks(category: str) -> frozenset[str]:
+    planes = (*range(0x20000), *range(0xE0000, 0xE0200))  # there are none elsewhere
+    return frozenset(each for each in map(chr, planes) if unicodedata.category(each).startswith(category))
 
 
 def _replace(step: Mapping[str, Any]) -> Step:

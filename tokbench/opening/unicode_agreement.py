@@ -46,6 +46,8 @@ class UnicodeAgreement(CharacterAgreement):
         kernel: the name of the kernel that runs.
         nfc: whether the text is also brought to NFC, or another normal form, as `tokenizers` does it. Of a text that is
             covered, the NFC is, too.
+        becomes: character → itself and all that may stand in the normal form of a text because of it; None where that
+            is what it may be in NFC.
         further: characters → those of them that are disputed for another reason; also asked about ASCII.
     """
 
@@ -55,11 +57,13 @@ class UnicodeAgreement(CharacterAgreement):
         *,
         kernel: str,
         nfc: bool,
+        becomes: Callable[[str], frozenset[str]] | None = None,
         further: Callable[[set[str]], set[str]] | None = None,
     ) -> None:
         self._members = members
         self._kernel = kernel
         self._nfc = nfc
+        self._becomes = becomes
         self._further = further
         settled = only_ascii()
         for character in set() if further is None else further(set(map(chr, range(128)))):
@@ -70,7 +74,7 @@ class UnicodeAgreement(CharacterAgreement):
         """Those of some characters that the two put into different classes, or that are disputed for another reason."""
         if not self._nfc:
             return self._disputed_as_they_are(characters)
-        made = {character: _may_become(character) for character in characters & characters_with_parts()}
+        made = self._made_of(characters)
         disputed = self._disputed_as_they_are(characters.union(*made.values()))
         return {
             character
@@ -79,6 +83,11 @@ class UnicodeAgreement(CharacterAgreement):
             or not _is_settled_in_nfc(character, kernel=self._kernel)
             or not disputed.isdisjoint(made.get(character, ()))
         }
+
+    def _made_of(self, characters: set[str]) -> dict[str, frozenset[str]]:
+        if self._becomes is not None:
+            return {character: self._becomes(character) for character in characters}
+        return {character: _may_become(character) for character in characters & characters_with_parts()}
 
     def _disputed_as_they_are(self, characters: set[str]) -> set[str]:
         classes = classes_here(characters, kernel=self._kernel)
