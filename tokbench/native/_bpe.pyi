@@ -115,7 +115,23 @@ class WordList:
     @property
     def distinct_pretokens(self) -> int: ...
 
-class PreparedEncoder:
+class _Prepared:
+    @property
+    def cuts_at_spaces(self) -> bool: ...
+    def pretokens(self, text: bytes) -> list[bytes]: ...
+    def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]: ...
+    def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]: ...
+    def encode_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def encode_marked_batch(
+        self, texts: list[str], threads: int, marks: bytearray, *, specials: bool = False
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | None: ...
+    def count_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> NDArray[np.int64]: ...
+
+class PreparedEncoder(_Prepared):
     def __init__(
         self,
         tokens: list[bytes],
@@ -131,20 +147,43 @@ class PreparedEncoder:
         marks_ends: bool,
         makes_nfc: bool,
     ) -> None: ...
-    @property
-    def cuts_at_spaces(self) -> bool: ...
-    def pretokens(self, text: bytes) -> list[bytes]: ...
-    def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]: ...
-    def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]: ...
-    def encode_batch(
-        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
-    def encode_marked_batch(
-        self, texts: list[str], threads: int, marks: bytearray, *, specials: bool = False
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | None: ...
-    def count_batch(
-        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
-    ) -> NDArray[np.int64]: ...
+
+class PreparedWordBpe(_Prepared):
+    def __init__(
+        self,
+        tokens: list[bytes],
+        merges: NDArray[np.uint32],
+        *,
+        prefix: str,
+        suffix: str,
+        unknown: int | None,
+        joins_unknown: bool,
+        byte_ids: NDArray[np.uint32] | None,
+        whole_words_first: bool,
+        added: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+        added_with_specials: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+        steps: list[tuple[Any, ...]],
+        sets: NDArray[np.uint64],
+        byte_sets: NDArray[np.uint64],
+        makes_nfc: bool,
+    ) -> None: ...
+
+class PreparedWordPiece(_Prepared):
+    def __init__(
+        self,
+        pieces: list[bytes],
+        ids: NDArray[np.uint32],
+        *,
+        prefix: str,
+        unknown: int,
+        most_characters: int,
+        added: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+        added_with_specials: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+        steps: list[tuple[Any, ...]],
+        sets: NDArray[np.uint64],
+        byte_sets: NDArray[np.uint64],
+        makes_nfc: bool,
+    ) -> None: ...
 
 class Encoder:
     def __init__(self, merges: NDArray[np.uint32], pattern: str | None) -> None: ...

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.formats.sentencepiece.model import SPACE
-from tokbench.libraries.huggingface.tokenizer_json import special_contents, steps
+from tokbench.libraries.huggingface.tokenizer_json import needed_by_texts, special_contents, steps
 from tokbench.native.kernel_choice import chosen_module, is_installed
 from tokbench.opening.found_tokens import FoundToken, found_tokens, rows_of
 from tokbench.opening.native_bpe import NotNativeError, merge_pairs
@@ -130,13 +130,13 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
         if model.get(name):
             raise NotNativeError(f"its model asks for {name}")
     vocab: Mapping[str, int] = model["vocab"]
-    specials = {text for text in special_contents(document) if len(text) > 1 or text not in vocab}
-    byte_ids = _byte_ids(vocab) if model.get("byte_fallback") else None
+    specials = set(special_contents(document)) - needed_by_texts(document)
+    byte_ids = byte_ids_of(vocab) if model.get("byte_fallback") else None
     unknown = model.get("unk_token")
     if unknown not in vocab and byte_ids is None:
         raise NotNativeError("it has no unknown token")
     spaces = _spaces(document)
-    merges, makes_specials = _merges(model, vocab, specials=specials)
+    merges, makes_specials = listed_merges(model, vocab, specials=specials)
     spelled = {vocab.get(f"<0x{byte:02X}>") for byte in range(256)} if byte_ids is not None else set()
     if not spelled.isdisjoint(id for merge in merges for id in merge[:2]):
         raise NotNativeError("it merges the tokens of bytes")
@@ -169,8 +169,12 @@ def _tokens(vocab: Mapping[str, int], *, specials: Collection[str]) -> tuple[byt
     return tuple(tokens)
 
 
-def _byte_ids(vocab: Mapping[str, int]) -> tuple[int, ...]:
-    """The tokens of the bytes; of one that is a character of the vocabulary, as Gemma's tab, that one."""
+def byte_ids_of(vocab: Mapping[str, int]) -> tuple[int, ...]:
+    """The tokens of the bytes; of one that is a character of the vocabulary, as Gemma's tab, that one.
+
+    Raises:
+        NotNativeError: there is none for some byte.
+    """
     ids = []
     for byte in range(256):
         id = vocab.get(f"<0x{byte:02X}>")
@@ -182,19 +186,23 @@ def _byte_ids(vocab: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(ids)
 
 
-def _merges(
+def listed_merges(
     model: Mapping[str, Any], vocab: Mapping[str, int], *, specials: Collection[str]
 ) -> tuple[tuple[tuple[int, int, int], ...], bool]:
-    """The merges without those that take or make a special token, and whether there are such."""
+    """The merges by ids without those that take or make a special token, and whether there are such.
+
+    Raises:
+        NotNativeError: one is listed twice, or makes a token that is not spelled as its parts.
+    """
     pairs = merge_pairs(model, path="")
     if len(set(pairs)) != len(pairs):
         raise NotNativeError("it lists a merge twice")
-    ordinary = [
-        (left, right)
-        for left, right in pairs
-        if left not in specials and right not in specials and left + right not in specials
-    ]
-    merges = tuple((vocab[left], vocab[right], vocab[left + right]) for left, right in ordinary)
+    prefix = model.get("continuing_subword_prefix") or ""
+    if not all(right.startswith(prefix) for _, right in pairs):
+        raise NotNativeError(f"it merges a piece that does not begin with {prefix!r}")
+    made = [(left, right, left + right[len(prefix) :]) for left, right in pairs]
+    ordinary = [merge for merge in made if not any(piece in specials for piece in merge)]
+    merges = tuple((vocab[left], vocab[right], vocab[whole]) for left, right, whole in ordinary)
     return merges, len(ordinary) != len(pairs)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.libraries.huggingface.tokenizer_json import special_contents, steps
+from tokbench.libraries.huggingface.tokenizer_json import needed_by_texts, special_contents, steps
 from tokbench.opening.found_tokens import FoundToken, found_tokens
 from tokbench.opening.kernel_vocabulary import KernelVocabulary, kernel_vocabulary
 from tokbench.opening.splitting.steps import SplitSteps, split_steps
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
+from tokbench.opening.word_vocabulary import WordVocabulary, word_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,13 +23,15 @@ class KernelDocument:
     """A document as the kernel runs it.
 
     Attributes:
-        vocabulary: what it merges with.
+        vocabulary: what it makes of pre-tokens where no special tokens are found.
+        with_specials: the same where they are.
         normalization: what is done to a text first, but for what added tokens are found before.
         splitting: how it is split.
         added: the added tokens.
     """
 
-    vocabulary: KernelVocabulary
+    vocabulary: KernelVocabulary | WordVocabulary
+    with_specials: KernelVocabulary | WordVocabulary
     normalization: TextNormalization
     splitting: SplitSteps
     added: tuple[FoundToken, ...]
@@ -39,7 +42,8 @@ class KernelDocument:
         strips = any(token.lstrip or token.rstrip for token in self.added if not token.is_special)
         depends = self.normalization and not self.normalization.keeps_parts
         others = any(token.text != token.content for token in self.added)
-        return self.splitting.tiles and not (self.vocabulary.marks_ends or depends or strips or others)
+        keeps_bytes = isinstance(self.vocabulary, KernelVocabulary) and not self.vocabulary.marks_ends
+        return keeps_bytes and self.splitting.tiles and not (depends or strips or others)
 
     def __str__(self) -> str:
         """What it does, in words."""
@@ -47,7 +51,7 @@ class KernelDocument:
         everywhere = sum(not token.is_special for token in self.added)
         if everywhere:
             parts.append(f"{everywhere:,} added {'token' if everywhere == 1 else 'tokens'} in every text")
-        return f"it is {', '.join(parts)} and merges"
+        return f"it is {', '.join(parts)} and {self.vocabulary}"
 
 
 def kernel_document(
@@ -65,18 +69,26 @@ def kernel_document(
     """
     if document["model"].get("dropout"):
         raise NotNativeError("it skips merges at random (dropout)")
-    listed = document.get("added_tokens") or []
-    vocab = document["model"]["vocab"]
-    specials = [
-        text for text in special_contents({"added_tokens": listed}) if len(text) > 1 or text not in vocab
-    ]
+    pre_tokenizers = steps(document.get("pre_tokenizer"))
+    of_bytes = any(step.get("type") == "ByteLevel" for step in pre_tokenizers)
+    specials = frozenset(special_contents(document)) - needed_by_texts(document)
+    vocabulary: KernelVocabulary | WordVocabulary
+    with_specials: KernelVocabulary | WordVocabulary
+    if of_bytes:
+        vocabulary = with_specials = _of_bytes(document, specials=specials, path=path)
+    else:
+        vocabulary = word_vocabulary(document, specials=specials)
+        with_specials = word_vocabulary(document, specials=frozenset()) if specials else vocabulary
+    normalization = TextNormalization(steps(document.get("normalizer")))
+    splitting = split_steps(pre_tokenizers, maps_to_bytes=of_bytes)
+    added = found_tokens(document.get("added_tokens") or [], ids, normalization=normalization)
+    return KernelDocument(vocabulary, with_specials, normalization, splitting, added)
+
+
+def _of_bytes(document: Mapping[str, Any], *, specials: frozenset[str], path: Path | str) -> KernelVocabulary:
     hidden = {
         token["content"]
-        for token in listed
+        for token in document.get("added_tokens") or []
         if not token.get("single_word") and not (token.get("normalized") and document.get("normalizer"))
     }
-    vocabulary = kernel_vocabulary(document["model"], specials=frozenset(specials), hidden=hidden, path=path)
-    normalization = TextNormalization(steps(document.get("normalizer")))
-    splitting = split_steps(steps(document.get("pre_tokenizer")))
-    added = found_tokens(listed, ids, normalization=normalization)
-    return KernelDocument(vocabulary, normalization, splitting, added)
+    return kernel_vocabulary(document["model"], specials=specials, hidden=hidden, path=path)

@@ -41,6 +41,10 @@ class KernelVocabulary:
     marks_ends: bool
     missing_bytes: frozenset[int]
 
+    def __str__(self) -> str:
+        """What it does with pre-tokens."""
+        return "merges"
+
 
 def kernel_vocabulary(
     model: Mapping[str, Any],

@@ -17,6 +17,7 @@ from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.document_encoder import DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
+from tokbench.opening.kernel_vocabulary import KernelVocabulary
 from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.core.encoded import EncodedSpans
-    from tokbench.native._bpe import PreparedEncoder
+    from tokbench.native._bpe import PreparedEncoder, PreparedWordBpe, PreparedWordPiece
     from tokbench.opening.kernel_document import KernelDocument
+    from tokbench.opening.word_vocabulary import WordVocabulary
+
+    _Encoder = PreparedEncoder | PreparedWordBpe | PreparedWordPiece
 
 
 class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
@@ -42,10 +46,13 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def __init__(self, library: HuggingFaceTokenizer, *, plan: KernelDocument) -> None:
         vars(self).update(vars(library))  # reading the file again would take as long as before
         self._plan = plan
-        self._encoder = _encoder_for(plan)
         self.info = replace(self.info, kernel="native")
         self._agreement = UnicodeAgreement(
-            tokenizers_members, kernel="native", nfc=plan.normalization.is_normal_form, further=self._disputed
+            tokenizers_members,
+            kernel="native",
+            nfc=plan.normalization.is_normal_form,
+            becomes=plan.normalization.becomes if plan.normalization.is_by_character else None,
+            further=self._disputed,
         )
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse:
@@ -60,16 +67,24 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def _finds_no_specials(self) -> DocumentEncoder:
-        return self._encoder_of(specials=False)
+        return self._document_encoder(self._encoder, specials=False)
 
     @cached_property
     def _finds_specials(self) -> DocumentEncoder:
-        return self._encoder_of(specials=True)
+        plan = self._plan
+        is_same = plan.with_specials is plan.vocabulary
+        return self._document_encoder(
+            self._encoder if is_same else _encoder_for(plan, plan.with_specials), specials=True
+        )
 
-    def _encoder_of(self, *, specials: bool) -> DocumentEncoder:
+    @cached_property
+    def _encoder(self) -> _Encoder:
+        return _encoder_for(self._plan, self._plan.vocabulary)
+
+    def _document_encoder(self, encoder: _Encoder, *, specials: bool) -> DocumentEncoder:
         normalization = self._plan.normalization
         in_python = TextNormalization(()) if normalization.is_nfc else normalization
-        return DocumentEncoder(self._encoder, in_python, added=self._plan.added, specials=specials)
+        return DocumentEncoder(encoder, in_python, added=self._plan.added, specials=specials)
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
@@ -105,7 +120,8 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     @property
     def _may_make_others(self) -> bool:
         """Whether what normalisation makes of characters has to be asked about, too."""
-        return self._plan.normalization.is_normal_form and not self._plan.normalization.is_nfc
+        normalization = self._plan.normalization
+        return normalization.is_normal_form and not (normalization.is_nfc or normalization.is_by_character)
 
     def _covers_without_specials(self, text: str) -> bool:
         """The same of a text without special tokens. Raises `SpecialTokenError` for others."""
@@ -130,29 +146,42 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _lost(self, characters: set[str]) -> set[str]:
         """Those that the vocabulary has not all bytes of."""
-        missing = self._plan.vocabulary.missing_bytes
-        if not missing:
+        vocabulary = self._plan.vocabulary
+        if not isinstance(vocabulary, KernelVocabulary) or not vocabulary.missing_bytes:
             return set()
+        missing = vocabulary.missing_bytes
         made = {each: each + self._plan.normalization(each) for each in characters}
         return {each for each in characters if not missing.isdisjoint(made[each].encode())}
 
 
-def _encoder_for(plan: KernelDocument) -> PreparedEncoder:
+def _encoder_for(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> _Encoder:
     from tokbench.native._bpe import PreparedEncoder
 
-    vocabulary, splitting = plan.vocabulary, plan.splitting
+    splitting = plan.splitting
+    added = rows_of(plan.added, specials=False)
+    added_with_specials = rows_of(plan.added, specials=True)
+    masks = splitting.sets.masks()
+    if not isinstance(vocabulary, KernelVocabulary):
+        return vocabulary.encoder(
+            added=added,
+            added_with_specials=added_with_specials,
+            steps=splitting.rows(),
+            sets=masks,
+            byte_sets=byte_masks(masks),
+            makes_nfc=plan.normalization.is_nfc,
+        )
     in_steps = splitting.pattern is None or vocabulary.marks_ends
-    masks = splitting.sets.masks() if splitting.sets.members else None
+    has_sets = bool(splitting.sets.members)
     return PreparedEncoder(
         list(vocabulary.tokens),
         np.fromiter(chain.from_iterable(vocabulary.merges), np.uint32).reshape(-1, 3),
         whole_tokens_first=vocabulary.whole_tokens_first,
         pattern=splitting.pattern,
-        added=rows_of(plan.added, specials=False),
-        added_with_specials=rows_of(plan.added, specials=True),
+        added=added,
+        added_with_specials=added_with_specials,
         steps=splitting.rows() if in_steps else None,
-        sets=masks,
-        byte_sets=None if masks is None else byte_masks(masks),
+        sets=masks if has_sets else None,
+        byte_sets=byte_masks(masks) if has_sets else None,
         marks_ends=vocabulary.marks_ends,
         makes_nfc=plan.normalization.is_nfc,
     )

@@ -112,21 +112,26 @@ def _run(
 ) -> _Run:
     """What runs a document that was checked."""
     if kind == "WordPiece":
-        return _wordpiece(data, name=name, path=path, request=request)
+        return _wordpiece(data, document, name=name, path=path, request=request)
     if kind == "Unigram":
         return _unigram(data, name=name, path=path, request=request)
     return _bpe_or_library(data, document, name=name, path=path, request=request)
 
 
-def _wordpiece(data: bytes, *, name: str, path: Path, request: OpenRequest) -> _Run:
+def _wordpiece(
+    data: bytes, document: Mapping[str, Any], *, name: str, path: Path, request: OpenRequest
+) -> _Run:
     """A WordPiece, which finds out itself what our kernel does of it."""
     from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
 
     engine = "library" if request.engine == "library" else "auto"
     tokenizer = DocumentWordPiece(data, name=name, source=path, engine=engine)
     if tokenizer.left_because:
-        request.refuses("native", tokenizer.left_because)
-        return _Run(tokenizer, "library", tokenizer.left_because)
+        plan, reason = _plan(document, path=path, library=tokenizer)
+        if plan is not None and engine == "auto":
+            return _Run(NativeDocument(tokenizer, plan=plan), "native", reason)
+        request.refuses("native", reason)
+        return _Run(tokenizer, "library", "asked for" if engine == "library" else reason)
     return _Run(
         tokenizer, "native", "it is BERT's normaliser, BERT's words and longest matches, nothing else"
     )
@@ -157,8 +162,7 @@ def _bpe_or_library(
     if description is None:
         characters, reason = _characters(document, library=library)
     if description is None and characters is None:
-        plan, why = _plan(document, path=path, library=library)
-        reason = why if plan is not None else reason or why
+        plan, reason = _plan(document, path=path, library=library)
         if plan is None:
             request.refuses("native", reason)
     if request.engine == "library":

@@ -1,8 +1,7 @@
-// Encoding with preparation for Python.
-#include "binding.hpp"
-#include "prepared_family.hpp"
-#include "encoding/python_added_tokens.hpp"
-#include "encoding/python_encoding.hpp"
+// Encoding with preparation for Python: byte-level BPE, and BPE and WordPiece of words.
+#include "character_bpe/word_bpe.hpp"
+#include "python_preparation.hpp"
+#include "wordpiece/plain_words.hpp"
 
 namespace tokbench {
 
@@ -10,39 +9,8 @@ using namespace nb::literals;
 
 namespace {
 
-using OperationRows = nb::ndarray<const std::uint32_t, nb::shape<-1, 6>, nb::c_contig, nb::device::cpu>;
-using SetsOrNone = std::optional<InputArray<SetMask>>;
-
-// (name, whether a space is added), or (operations, first sets, whether of bytes, behavior, whether inverted).
-SplitStep split_step_of(const nb::tuple& step) {
-  if (step.size() == 2) return PatternStep{pattern_named(nb::cast<std::string>(step[0])), nb::cast<bool>(step[1])};
-  if (step.size() != 5) throw std::invalid_argument("a step has two parts or five");
-  const auto rows = nb::cast<OperationRows>(step[0]);
-  std::vector<SplitOperation> operations;
-  for (std::size_t i = 0; i < rows.shape(0); ++i) {
-    const std::uint32_t* const row = rows.data() + i * 6;
-    operations.push_back({static_cast<SplitOperation::Kind>(row[0]), row[1], row[2], row[3], row[4], row[5]});
-  }
-  const auto behavior = nb::cast<unsigned>(step[3]);
-  if (behavior > static_cast<unsigned>(SplitBehavior::Contiguous)) throw std::invalid_argument("no such behavior");
-  const SplitUnit unit = nb::cast<bool>(step[2]) ? SplitUnit::OneByte : SplitUnit::Character;
-  return ProgramStep{SplitProgram(std::move(operations), nb::cast<SetMask>(step[1]), unit), static_cast<SplitBehavior>(behavior),
-                     nb::cast<bool>(step[4])};
-}
-
-SplitSteps split_steps_of(const nb::list& list, const SetsOrNone& sets, const SetsOrNone& byte_sets) {
-  std::vector<SplitStep> steps;
-  for (const nb::handle step : list) steps.push_back(split_step_of(nb::cast<nb::tuple>(step)));
-  if (!sets || !byte_sets) return {std::nullopt, std::move(steps)};
-  if (byte_sets->size() != 256) throw std::invalid_argument("there must be sets for each byte");
-  return {CharacterSets(view(*sets), view(*byte_sets).first<256>()), std::move(steps)};
-}
-
-// Without merges, the tokens are by their ranks.
-Vocabulary vocabulary_of(const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first) {
-  const std::vector<std::string_view> views = views_of_list(tokens);
-  return merges ? Vocabulary::from_parts(views, rows_of(*merges), whole_tokens_first) : Vocabulary::from_ranks(views);
-}
+using PreparedWordBpe = PreparedBinding<WordBpeFamily>::Encoder;
+using PreparedWordPiece = PreparedBinding<PlainWordPieceFamily>::Encoder;
 
 void construct(PreparedEncoder* self, const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first,
                const std::optional<std::string>& pattern, const nb::tuple& added, const nb::tuple& added_with_specials,
@@ -51,61 +19,64 @@ void construct(PreparedEncoder* self, const nb::list& tokens, const std::optiona
   Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, marks_ends, makes_nfc};
   if (steps) made.steps.emplace(split_steps_of(*steps, sets, byte_sets));
   new (self) PreparedEncoder(vocabulary_of(tokens, merges, whole_tokens_first),
-                             PreparedFamily(pattern_or_none(pattern), std::move(made)));
+                             Prepared<BpeFamily>(BpeFamily(pattern_or_none(pattern)), std::move(made)));
 }
 
-nb::list added_places(const PreparedEncoder& encoder, const nb::bytes& text, bool specials) {
-  return places_of(encoder.family().added({specials, false}).as_it_is(), text);
+Preparation preparation_of_words(const nb::tuple& added, const nb::tuple& added_with_specials, const nb::list& steps,
+                                 const InputArray<SetMask>& sets, const InputArray<SetMask>& byte_sets, bool makes_nfc) {
+  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, false, makes_nfc};
+  made.steps.emplace(split_steps_of(steps, sets, byte_sets));
+  return made;
 }
 
-nb::list pretokens(const PreparedEncoder& encoder, const nb::bytes& text) {
-  nb::list found;
-  const Bytes bytes = view(text);
-  const std::optional<SplitSteps>& steps = encoder.family().steps();
-  if (!steps) throw std::invalid_argument("it does not split in steps");
-  std::vector<Byte> spaced(bytes.size() * 2);
-  steps->for_each_pretoken(bytes, spaced.data(), [&](Bytes each) {
-    found.append(nb::bytes(reinterpret_cast<const char*>(each.data()), each.size()));
-  });
-  return found;
+PreparedWordBpe* made_word_bpe(const nb::list& tokens, const MergeRows& merges, const std::string& prefix, const std::string& suffix,
+                               std::optional<Id> unknown, bool joins_unknown, const std::optional<InputArray<Id>>& byte_ids,
+                               bool whole_words_first, const nb::tuple& added, const nb::tuple& added_with_specials,
+                               const nb::list& steps, const InputArray<SetMask>& sets, const InputArray<SetMask>& byte_sets,
+                               bool makes_nfc) {
+  const nb::list kept(tokens);  // other threads may change the list meanwhile
+  WordBpe::Options options{prefix, suffix, unknown, joins_unknown, std::nullopt, whole_words_first};
+  if (byte_ids) {
+    if (byte_ids->size() != 256) throw std::invalid_argument("there must be an id for each byte");
+    std::ranges::copy(view(*byte_ids), options.bytes.emplace().begin());
+  }
+  std::vector<CharacterPieces::ListedMerge> listed;
+  for (const auto& [left, right, made] : rows_of(merges)) listed.push_back({left, right, made});
+  return new PreparedWordBpe(WordBpe(views_of_list(kept), listed, options),
+                             Prepared<WordBpeFamily>({}, preparation_of_words(added, added_with_specials, steps, sets, byte_sets, makes_nfc)));
 }
 
-nb::list encode(const PreparedEncoder& encoder, nb::handle string, bool specials, bool normalized) {
-  return encode_read_text(encoder, string, PreparedFamily::Reading{specials, normalized});
-}
-
-nb::tuple encode_batch(const PreparedEncoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized) {
-  return encode_read_texts(encoder, strings, threads, PreparedFamily::Reading{specials, normalized});
-}
-
-nb::object encode_marked_batch(const PreparedEncoder& encoder, const nb::list& strings, unsigned threads,
-                               const InputArray<std::uint8_t>& marks, bool specials) {
-  return encode_marked_texts(encoder, strings, threads, marks, PreparedFamily::Reading{specials, false});
-}
-
-Array<std::int64_t> count_batch(const PreparedEncoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized) {
-  return count_read_texts(encoder, strings, threads, PreparedFamily::Reading{specials, normalized});
+PreparedWordPiece* made_word_piece(const nb::list& pieces, const InputArray<Id>& ids, const std::string& prefix, Id unknown,
+                                   std::size_t most_characters, const nb::tuple& added, const nb::tuple& added_with_specials,
+                                   const nb::list& steps, const InputArray<SetMask>& sets, const InputArray<SetMask>& byte_sets,
+                                   bool makes_nfc) {
+  if (pieces.size() != ids.size()) throw std::invalid_argument("there must be an id for each piece");
+  const nb::list kept(pieces);
+  const Pieces::Options options{BertRules{}, prefix, unknown, most_characters};
+  return new PreparedWordPiece(Pieces(views_of_list(kept), view(ids), options),
+                               Prepared<PlainWordPieceFamily>({}, preparation_of_words(added, added_with_specials, steps, sets, byte_sets, makes_nfc)));
 }
 
 }  // namespace
 
 void bind_preparation(nb::module_& module) {
-  nb::class_<PreparedEncoder>(module, "PreparedEncoder")
-      .def("__init__", &construct, "tokens"_a, "merges"_a.noconvert().none(), nb::kw_only(), "whole_tokens_first"_a,
-           "pattern"_a.none(), "added"_a, "added_with_specials"_a, "steps"_a.none(), "sets"_a.noconvert().none(), "byte_sets"_a.noconvert().none(),
-           "marks_ends"_a, "makes_nfc"_a)
-      .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
-           "(start, stop, id) of the added tokens that are found before a text is normalised.")
-      .def("pretokens", &pretokens, "text"_a, "The pre-tokens of a text in which there are no added tokens, by its steps.")
-      .def_prop_ro("cuts_at_spaces", [](const PreparedEncoder& self) { return self.family().steps() && self.family().steps()->cuts_at_spaces(); },
-                   "Whether its steps split before each space between two ASCII letters, and both sides as if they stood alone.")
-      .def("encode", &encode, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false)
-      .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
-           "(uint32[N] ids, int64[len(texts) + 1] offsets).")
-      .def("encode_marked_batch", &encode_marked_batch, "texts"_a, "threads"_a, "marks"_a.noconvert(), nb::kw_only(), "specials"_a = false,
-           "The same if each character has a mark among those of all code points; None where one has none.")
-      .def("count_batch", &count_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
-           "How many ids each text has: int64[len(texts)].");
+  nb::class_<PreparedEncoder> bytes(module, "PreparedEncoder");
+  bytes.def("__init__", &construct, "tokens"_a, "merges"_a.noconvert().none(), nb::kw_only(), "whole_tokens_first"_a,
+            "pattern"_a.none(), "added"_a, "added_with_specials"_a, "steps"_a.none(), "sets"_a.noconvert().none(),
+            "byte_sets"_a.noconvert().none(), "marks_ends"_a, "makes_nfc"_a);
+  PreparedBinding<BpeFamily>::bind(bytes);
+
+  nb::class_<PreparedWordBpe> words(module, "PreparedWordBpe", "BPE over the characters of the words that steps cut.");
+  words.def(nb::new_(&made_word_bpe), "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "prefix"_a, "suffix"_a, "unknown"_a.none(),
+            "joins_unknown"_a, "byte_ids"_a.noconvert().none(), "whole_words_first"_a, "added"_a, "added_with_specials"_a, "steps"_a,
+            "sets"_a.noconvert(), "byte_sets"_a.noconvert(), "makes_nfc"_a,
+            "Of tokens, empty where no text becomes one, and merges: uint32[M, 3], the first one first.");
+  PreparedBinding<WordBpeFamily>::bind(words);
+
+  nb::class_<PreparedWordPiece> pieces(module, "PreparedWordPiece", "WordPiece of the words that steps cut.");
+  pieces.def(nb::new_(&made_word_piece), "pieces"_a, "ids"_a.noconvert(), nb::kw_only(), "prefix"_a, "unknown"_a, "most_characters"_a,
+             "added"_a, "added_with_specials"_a, "steps"_a, "sets"_a.noconvert(), "byte_sets"_a.noconvert(), "makes_nfc"_a);
+  PreparedBinding<PlainWordPieceFamily>::bind(pieces);
 }
 
 }  // namespace tokbench

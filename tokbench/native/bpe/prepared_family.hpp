@@ -1,4 +1,5 @@
-// Byte-level BPE that does more to a text than split it by one pattern: what a `tokenizer.json` can ask for.
+// An algorithm that encodes pre-tokens, in a text to which more is done than splitting it by one pattern: what a `tokenizer.json`
+// can ask for.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,9 @@ struct Preparation {
   bool makes_nfc = false;            // whether texts are brought to NFC, but for what added tokens are found before
 };
 
-class PreparedFamily : public BpeFamily {
+// `Base` is the family of the algorithm.
+template <class Base>
+class Prepared : public Base {
  public:
   struct Reading {
     bool has_specials = false;   // special tokens are found
@@ -33,14 +36,14 @@ class PreparedFamily : public BpeFamily {
   };
 
   // Solves parts of a text by splitting them, and marked pre-tokens, where it was told the steps.
-  class Solver : public BpeFamily::Solver {
+  class Solver : public Base::Solver {
    public:
-    using BpeFamily::Solver::Solver;
+    using Base::Solver::Solver;
 
     void split_in(const SplitSteps& steps) { steps_ = &steps; }
 
     std::size_t solve(Bytes word, std::uint64_t hash, Id* out) {
-      if (steps_ == nullptr) return BpeFamily::Solver::solve(word, hash, out);
+      if (steps_ == nullptr) return Base::Solver::solve(word, hash, out);
       if (word.front() == kPretokenMark) return solve_pretoken(word.subspan(1), out);
       Id* next = out;
       steps_->for_each_pretoken(word, nullptr, [&](Bytes pretoken) { next += solve_pretoken(pretoken, next); });
@@ -48,22 +51,25 @@ class PreparedFamily : public BpeFamily {
     }
 
    private:
-    std::size_t solve_pretoken(Bytes pretoken, Id* out) { return BpeFamily::Solver::solve(pretoken, hash_of(pretoken), out); }
+    std::size_t solve_pretoken(Bytes pretoken, Id* out) { return Base::Solver::solve(pretoken, hash_of(pretoken), out); }
 
     const SplitSteps* steps_ = nullptr;
   };
 
-  PreparedFamily(Pattern pattern, Preparation preparation)
-      : BpeFamily(pattern), split_at_spaces_(tokbench::split_at_spaces()),
+  Prepared(Base base, Preparation preparation)
+      : Base(std::move(base)), split_at_spaces_(tokbench::split_at_spaces()),
         preparation_(std::make_shared<const Preparation>(std::move(preparation))) {}
 
   const std::optional<SplitSteps>& steps() const { return preparation_->steps; }
   const AddedTokens& added(Reading reading) const { return reading.has_specials ? preparation_->with_specials : preparation_->ordinary; }
 
-  std::size_t first_safe_cut(const Text& text, std::size_t from) const { return BpeFamily::first_safe_cut(text, from); }
+  using Base::first_safe_cut;
   std::size_t first_safe_cut(const Text& text, std::size_t from, Reading reading) const {
-    if (preparation_->steps || !added(reading).may_be_cut()) return text.size;
-    return BpeFamily::first_safe_cut(text, from);
+    if (preparation_->steps) {
+      const bool may_be_cut = preparation_->steps->cuts_at_spaces() && added(reading).may_be_cut_before_spaces();
+      return may_be_cut ? first_space_between_letters(text, from) : text.size;
+    }
+    return added(reading).may_be_cut() ? Base::first_safe_cut(text, from) : text.size;
   }
 
   template <class Worker, class Output>
@@ -142,6 +148,6 @@ class PreparedFamily : public BpeFamily {
   std::shared_ptr<const Preparation> preparation_;
 };
 
-using PreparedEncoder = Encoder<PreparedFamily>;
+using PreparedEncoder = Encoder<Prepared<BpeFamily>>;
 
 }  // namespace tokbench

@@ -23,23 +23,39 @@ inline std::size_t first_safe_cut(const Unit* units, std::size_t size, std::size
   return size;
 }
 
+// What `find` says of the units of a text, which is given them as an array.
+template <class Find>
+inline std::size_t among_units(const Text& text, const Find& find) {
+  switch (text.units) {
+    case Units::Ucs2:
+      return find(static_cast<const std::uint16_t*>(text.data));
+    case Units::Ucs4:
+      return find(static_cast<const std::uint32_t*>(text.data));
+    default:
+      return find(static_cast<const std::uint8_t*>(text.data));
+  }
+}
+
 inline std::size_t first_safe_cut(Pattern pattern, const Text& text, std::size_t from) {
   if (!has_safe_cuts(pattern)) return text.size;
-  const auto among = [&](const auto* units) {
-    return first_safe_cut(units, text.size, from, [&](std::size_t cut) { return is_safe_cut(units, text.size, cut); });
-  };
-  switch (text.units) {
-    case Units::Latin1:
-      return among(static_cast<const std::uint8_t*>(text.data));
-    case Units::Ucs2:
-      return among(static_cast<const std::uint16_t*>(text.data));
-    case Units::Ucs4:
-      return among(static_cast<const std::uint32_t*>(text.data));
-    case Units::Utf8:
-      break;
+  if (text.units == Units::Utf8) {
+    const Bytes bytes(static_cast<const Byte*>(text.data), text.size);
+    return first_safe_cut(bytes.data(), bytes.size(), from, [&](std::size_t cut) { return is_safe_cut(bytes, cut); });
   }
-  const Bytes bytes(static_cast<const Byte*>(text.data), text.size);
-  return first_safe_cut(bytes.data(), bytes.size(), from, [&](std::size_t cut) { return is_safe_cut(bytes, cut); });
+  return among_units(text, [&](const auto* units) {
+    return first_safe_cut(units, text.size, from, [&](std::size_t cut) { return is_safe_cut(units, text.size, cut); });
+  });
+}
+
+// The first space between two ASCII letters at `from` > 0 or behind it, in units; the size of the text where there is none.
+inline std::size_t first_space_between_letters(const Text& text, std::size_t from) {
+  return among_units(text, [&](const auto* units) {
+    const auto is_ascii_letter = [&](std::size_t i) { return units[i] < 0x80 && is_letter(class_of(units[i])); };
+    for (std::size_t cut = from; cut + 1 < text.size; ++cut) {
+      if (units[cut] == ' ' && is_ascii_letter(cut - 1) && is_ascii_letter(cut + 1)) return cut;
+    }
+    return text.size;
+  });
 }
 
 }  // namespace tokbench

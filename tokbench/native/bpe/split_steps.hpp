@@ -81,7 +81,8 @@ class SplitSteps {
   // Whether pre-tokens are parts of a copy of the text, with spaces that the text does not have.
   bool adds_spaces() const { return adds_spaces_; }
 
-  // Whether each space between two ASCII letters begins a pre-token, and both sides are split as they would be alone.
+  // Whether each space between two ASCII letters begins a pre-token, or is in none, and both sides are split as they would be
+  // alone.
   bool cuts_at_spaces() const { return cuts_at_spaces_; }
 
   // Calls sink(bytes) for each pre-token of a text that is not empty, in order. Where spaces are added, `spaced` has room
@@ -128,6 +129,9 @@ class SplitSteps {
       const ProgramCuts cuts(program.program, *sets_);
       if (!cuts.is_local()) return false;
       if (program.behavior == SplitBehavior::Isolated && cuts.begins_there()) return true;
+      // The space is left out: neither side has it.
+      const bool loses_space = program.is_inverted ? cuts.leaves_out_space() : cuts.begins_there();
+      if (program.behavior == SplitBehavior::Removed && loses_space) return true;
       if (!cuts.begins_elsewhere()) return false;
     }
     return false;

@@ -47,6 +47,9 @@ class ProgramCuts {
     return true;
   }
 
+  // Whether no match holds the space of a cut, where it is local.
+  bool leaves_out_space() const { return (program_.first() & space_) == 0; }
+
   // Whether no match begins with the space or a letter.
   bool begins_elsewhere() const { return (program_.first() & (letters_ | space_)) == 0; }
 

@@ -58,7 +58,7 @@ class CharacterPieces {
     Id left, right, made;
   };
 
-  // Token i has the id i; the first merge in the list comes first. Unknown characters side by side are one token where
+  // Token i has the id i, and no text if nothing becomes it; the first merge in the list comes first. Unknown characters side by side are one token where
   // `joins_unknown` says so and there are no `bytes`.
   CharacterPieces(std::span<const std::string_view> tokens, std::span<const ListedMerge> merges, Id unknown, bool joins_unknown,
                   const std::optional<std::array<Id, 256>>& bytes)
@@ -67,6 +67,7 @@ class CharacterPieces {
     if (merges.size() > Pairs::kMost) throw NotTheSame("it has too many merges");
     for (Id id = 0; id < tokens.size(); ++id) {
       const Bytes text = bytes_of(tokens[id]);
+      if (text.empty()) continue;
       const CodePoint first = code_point_at(text.data(), text.data() + text.size());
       if (first.length == text.size()) symbols_.at(first.value) = id;
     }

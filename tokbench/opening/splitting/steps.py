@@ -9,7 +9,7 @@ split characters of the text.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
@@ -20,12 +20,28 @@ from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.unicode_agreement import tokenizers_members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 _KEEPING = {("Isolated", False), ("Removed", True)}
 """What is done with matches where they are the parts, if all of a text is matched."""
 _PUNCTUATION = r"[\p{P}$+<=>\^`|~]"
+_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
+r"""What Rust, by whose expression `Whitespace` splits, takes for \w."""
+
+
+class OwnSet(NamedTuple):
+    """A set for which a pre-tokenizer of the library asks Rust, not Oniguruma.
+
+    Attributes:
+        number: of the set.
+        kind: the pre-tokenizer.
+        treatment: what that does to the characters in the set, between letters: "apart", "joined" or "removed".
+    """
+
+    number: int
+    kind: str
+    treatment: str
 
 
 class ProgramStep(NamedTuple):
@@ -73,14 +89,12 @@ class SplitSteps:
     Attributes:
         steps: one after another.
         sets: what the programs among them ask for.
-        digits: the numbers of the sets that the library asks Rust about: is it a number?
-        punctuation: the same for punctuation.
+        own_sets: those of them that its pre-tokenizers ask for in a way of their own.
     """
 
     steps: list[ProgramStep | PatternStep] = field(default_factory=list)
     sets: CharacterSets = field(default_factory=CharacterSets)
-    digits: set[int] = field(default_factory=set)
-    punctuation: set[int] = field(default_factory=set)
+    own_sets: set[OwnSet] = field(default_factory=set)
 
     @property
     def pattern(self) -> str | None:
@@ -122,11 +136,15 @@ class SplitSteps:
         return " and ".join(names) or "no pattern"
 
 
-def split_steps(pre_tokenizers: Sequence[Mapping[str, Any]]) -> SplitSteps:
-    """The steps of pre-tokenizers, sequences laid out flat.
+def split_steps(pre_tokenizers: Sequence[Mapping[str, Any]], *, maps_to_bytes: bool = True) -> SplitSteps:
+    """The steps of pre-tokenizers.
+
+    Args:
+        pre_tokenizers: as a document has them, sequences laid out flat.
+        maps_to_bytes: whether one of them has to map text to bytes, or none may.
 
     Raises:
-        NotNativeError: one of them does what the kernel does not, or none maps text to bytes.
+        NotNativeError: one of them does what the kernel does not.
     """
     made = SplitSteps()
     of_bytes = False
@@ -138,11 +156,11 @@ def split_steps(pre_tokenizers: Sequence[Mapping[str, Any]]) -> SplitSteps:
                 made.steps.extend(_byte_level(each))
                 of_bytes = True
             else:
-                made.steps.append(_step(each, made, of_bytes=of_bytes))
+                made.steps.extend(_steps(each, made, of_bytes=of_bytes))
     except UnknownPatternError as error:
         raise NotNativeError(f"its split pattern is none that the native kernel runs: {error}") from None
-    if not of_bytes:
-        raise NotNativeError("its pre-tokenizer does not map text to bytes")
+    if of_bytes is not maps_to_bytes:
+        raise NotNativeError(f"its pre-tokenizer {'maps' if of_bytes else 'does not map'} text to bytes")
     _check_ascii(made)
     return made
 
@@ -156,29 +174,39 @@ def _byte_level(each: Mapping[str, Any]) -> list[PatternStep]:
     return [PatternStep("none", prefix_space)] if prefix_space else []
 
 
-def _step(each: Mapping[str, Any], made: SplitSteps, *, of_bytes: bool) -> ProgramStep | PatternStep:
-    kind, sets = each.get("type"), made.sets
-    if kind == "Split":
-        return _split(each, sets, of_bytes=of_bytes)
-    if kind == "Digits":
-        program = program_of(r"\p{N}", sets)
-        made.digits.add(sets.spellings.index(r"\p{N}"))
-        return ProgramStep(program, of_bytes, "Isolated" if each.get("individual_digits") else "Contiguous")
-    if kind == "Punctuation":
-        program = program_of(_PUNCTUATION, sets)
-        made.punctuation.add(sets.spellings.index(_PUNCTUATION))
-        return ProgramStep(program, of_bytes, _behavior(each.get("behavior", "Isolated")))
-    if kind == "Whitespace":
-        return ProgramStep(program_of(r"\w+|[^\w\s]+", sets), of_bytes, "Removed", is_inverted=True)
-    if kind == "WhitespaceSplit":
-        return ProgramStep(program_of(r"\s", sets), of_bytes, "Removed")
-    if (
-        kind == "CharDelimiterSplit"
-        and isinstance(delimiter := each.get("delimiter"), str)
-        and len(delimiter) == 1
-    ):
-        return ProgramStep(program_of_text(delimiter, sets), of_bytes, "Removed")
-    raise NotNativeError(f"its pre-tokenizer {kind} is none that the native kernel runs")
+def _steps(
+    each: Mapping[str, Any], made: SplitSteps, *, of_bytes: bool
+) -> Iterator[ProgramStep | PatternStep]:
+    kind, sets = str(each.get("type")), made.sets
+
+    def own(spelling: str, treatment: str) -> Program:
+        program = program_of(spelling, sets)
+        made.own_sets.add(OwnSet(sets.spellings.index(spelling), kind, treatment))
+        return program
+
+    match kind:
+        case "Split":
+            yield _split(each, sets, of_bytes=of_bytes)
+        case "Digits":
+            behavior = "Isolated" if each.get("individual_digits") else "Contiguous"
+            yield ProgramStep(own(r"\p{N}", "apart"), of_bytes, behavior)
+        case "Punctuation":
+            behavior = _behavior(each.get("behavior", "Isolated"))
+            yield ProgramStep(own(_PUNCTUATION, "apart"), of_bytes, behavior)
+        case "Whitespace":
+            for spelling, treatment in ((f"[{_WORD}]", "joined"), (rf"[^{_WORD}\s]", "apart")):
+                own(spelling, treatment)
+            words = program_of(rf"[{_WORD}]+|[^{_WORD}\s]+", sets)
+            yield ProgramStep(words, of_bytes, "Removed", is_inverted=True)
+        case "WhitespaceSplit":
+            yield ProgramStep(own(r"\s", "removed"), of_bytes, "Removed")
+        case "BertPreTokenizer":
+            yield ProgramStep(own(r"\s", "removed"), of_bytes, "Removed")
+            yield ProgramStep(own(_PUNCTUATION, "apart"), of_bytes, "Isolated")
+        case "CharDelimiterSplit" if isinstance(sign := each.get("delimiter"), str) and len(sign) == 1:
+            yield ProgramStep(program_of_text(sign, sets), of_bytes, "Removed")
+        case _:
+            raise NotNativeError(f"its pre-tokenizer {kind} is none that the native kernel runs")
 
 
 def _split(each: Mapping[str, Any], sets: CharacterSets, *, of_bytes: bool) -> ProgramStep | PatternStep:
@@ -231,26 +259,32 @@ def disputed_by_sets(
     for number, (spelling, members) in enumerate(zip(made.sets.spellings, made.sets.members, strict=True)):
         ours = {character for character in text if members[ord(character)]}
         disputed |= ours ^ set(found(spelling, text))
-        if number in made.digits:
-            disputed |= ours ^ _isolated("Digits", text)
-        if number in made.punctuation:
-            disputed |= ours ^ _isolated("Punctuation", text)
+        for own in made.own_sets:
+            if own.number == number:
+                disputed |= ours ^ {
+                    one
+                    for one, how in zip(text, _treated(own.kind, text), strict=True)
+                    if how == own.treatment
+                }
     return disputed
 
 
-def _isolated(kind: str, text: str) -> set[str]:
-    """The characters of a text that a pre-tokenizer of the library puts apart."""
-    apart = {piece for piece, _ in _isolating(kind).pre_tokenize_str("\u00aa".join(["", *text, ""]))}
-    return {character for character in text if character in apart and character != "\u00aa"}
+@lru_cache(maxsize=4)
+def _treated(kind: str, text: str) -> list[str]:
+    """What a pre-tokenizer of the library does to each character of a text, between letters."""
+    sizes = [0] * (4 * len(text))
+    for _, (start, stop) in _pre_tokenizer(kind).pre_tokenize_str(" ".join(f"a{each}a" for each in text)):
+        sizes[start:stop] = [stop - start] * (stop - start)
+    return [("removed", "apart")[size] if size < 2 else "joined" for size in sizes[1::4]]
 
 
 @cache
-def _isolating(kind: str) -> Any:
+def _pre_tokenizer(kind: str) -> Any:
     from tokenizers import pre_tokenizers
 
     if kind == "Digits":
         return pre_tokenizers.Digits(individual_digits=True)
-    return pre_tokenizers.Punctuation("isolated")
+    return getattr(pre_tokenizers, kind)()
 
 
 def byte_masks(masks: Any) -> Any:

@@ -1,0 +1,249 @@
+"""A `tokenizer.json` whose pre-tokenizers cut words has its library's ids on our kernel: BPE, WordPiece and WordLevel.
+
+The claim is made for random models of each kind under pre-tokenizers, normalisers and added tokens in any combination.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.byte_level_documents import LLAMA3, sequence, split
+from support.huggingface import added, document, dump
+from support.texts import bundled_texts, texts
+
+import tokbench
+from tokbench.backends.bpe.kernel import has_native_kernel
+from tokbench.core.token_arrays import segmented
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.opening.native_document import NativeDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
+
+WHITESPACE, WHITESPACE_SPLIT, BERT = (
+    {"type": f"{kind}"} for kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")
+)
+BERT_NORMALIZER = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+    "lowercase": True,
+}
+DIGITS = {"type": "Digits", "individual_digits": True}
+PUNCTUATION = {"type": "Punctuation", "behavior": "MergedWithPrevious"}
+CUTTING_WORDS = [
+    *[WHITESPACE, WHITESPACE_SPLIT, BERT, sequence(WHITESPACE, DIGITS)],
+    *[sequence(WHITESPACE_SPLIT, PUNCTUATION), split(LLAMA3), split(r"\s+", "Removed")],
+    *[split(r"\w+|[^\w\s]+", "MergedWithNext", invert=True), split("a", "Contiguous")],
+    {"type": "CharDelimiterSplit", "delimiter": "_"},
+]
+SPLITTING = [*CUTTING_WORDS, sequence(DIGITS, PUNCTUATION)]
+NORMALIZERS: list[dict[str, Any] | None] = [
+    *[None, None, {"type": "NFC"}, {"type": "Lowercase"}, {"type": "NFKC"}],
+    *[
+        BERT_NORMALIZER,
+        BERT_NORMALIZER | {"lowercase": False},
+        BERT_NORMALIZER | {"strip_accents": True, "clean_text": False},
+    ],
+    {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}, {"type": "StripAccents"}]},
+]
+LETTERS = [*"abcthe1É字.,_", "\u0301", "\u200d", "²"]
+TOKENS = ["<s>", "<S>", "[UNK]", "the", "a", "É", "  ", "ab", "字字"]
+flag = st.sampled_from([False, False, False, True])
+
+
+@st.composite
+def bpe(draw: st.DrawFn) -> dict[str, Any]:
+    prefix, suffix = draw(st.sampled_from([("", ""), ("", ""), ("##", ""), ("", "</w>"), ("##", "</w>")]))
+    has_bytes = not (prefix or suffix) and draw(flag)
+    vocab = ["[UNK]", "<s>", *([f"<0x{byte:02X}>" for byte in range(256)] if has_bytes else [])]
+    letters = draw(st.lists(st.sampled_from(LETTERS), min_size=3, unique=True))
+    forms = [(first, last) for first in {"", prefix} for last in {"", suffix}]
+    vocab += [first + each + last for each in letters for first, last in sorted(forms)]
+    merges: list[list[str]] = []
+    for _ in range(draw(st.integers(0, 12))):
+        left, right = draw(st.sampled_from(vocab[2:])), draw(st.sampled_from(vocab[2:]))
+        made = left + right[len(prefix) :]
+        ends = bool(suffix) and left.endswith(suffix)
+        if right.startswith(prefix) and not ends and [left, right] not in merges and "<0x" not in made:
+            merges.append([left, right])
+            vocab += [made] * (made not in vocab)
+    return {
+        "type": "BPE",
+        "vocab": {piece: id for id, piece in enumerate(vocab)},
+        "merges": merges,
+        "unk_token": draw(st.sampled_from(["[UNK]", "[UNK]", None])),
+        "fuse_unk": draw(st.booleans()),
+        "byte_fallback": has_bytes,
+        "continuing_subword_prefix": prefix or None,
+        "end_of_word_suffix": suffix or None,
+        "ignore_merges": draw(flag),
+    }
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> dict[str, Any]:
+    prefix = draw(st.sampled_from(["##", ""]))
+    words = draw(st.lists(st.text("abcthe1É字", min_size=1, max_size=3), unique=True))
+    vocab = dict.fromkeys(["[UNK]", "<s>", *words, *(prefix + word for word in words)])
+    made = {piece: id for id, piece in enumerate(vocab)}
+    if draw(st.booleans()):
+        return {"type": "WordLevel", "vocab": made, "unk_token": "[UNK]"}
+    most = draw(st.sampled_from([100, 3]))
+    return {
+        "type": "WordPiece",
+        "vocab": made,
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": prefix,
+        "max_input_chars_per_word": most,
+    }
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> bytes:
+    model = draw(bpe() | pieces())
+    tokens = ["[UNK]", "<s>", *draw(st.lists(st.sampled_from(TOKENS[3:]), max_size=3, unique=True))]
+    size = len(model["vocab"])
+    return dump(
+        document(
+            model,
+            normalizer=draw(st.sampled_from(NORMALIZERS)),
+            pre_tokenizer=draw(st.sampled_from(SPLITTING)),
+            added_tokens=[
+                added(
+                    text,
+                    model["vocab"].get(text, size + place),
+                    special=place < 2 or draw(flag),
+                    **{name: draw(flag) for name in ("lstrip", "rstrip", "single_word", "normalized")},
+                )
+                for place, text in enumerate(tokens)
+            ],
+        )
+    )
+
+
+mixed = st.lists(
+    st.sampled_from(
+        [
+            *TOKENS,
+            *LETTERS,
+            " ",
+            "\t",
+            "\r\n",
+            "\u3000",
+            "\x85",
+            "the abc, the É",
+            "ſ",
+            "e\u0301",
+            "\x00",
+            "a b c the",
+        ]
+    )
+    | texts,
+    max_size=12,
+).map("".join)
+
+
+def both(folder: Path, data: bytes) -> tuple[Any, Any]:
+    path = folder / "tokenizer.json"
+    path.write_bytes(data)
+    return tokbench.load(path), tokbench.load(path, engine="library")
+
+
+def assert_alike(native: Any, library: Any, given_texts: Sequence[str]) -> None:
+    for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+        expected = [library.encode(text, special=special) for text in given_texts]
+        batch = native.encode_batch(given_texts, special=special, threads=2)
+        assert [batch[place].tolist() for place in range(len(given_texts))] == expected
+        assert native.count_batch(given_texts, special=special).tolist() == list(map(len, expected))
+        assert [native.encode(text, special=special) for text in given_texts] == expected
+    spans, defined = native.encode_spans(given_texts), segmented(library, given_texts)
+    assert np.array_equal(spans.starts, defined.starts)
+    assert np.array_equal(spans.stops, defined.stops)
+
+
+@settings(max_examples=100)
+@given(data=documents(), given_texts=st.lists(mixed, max_size=6))
+def test_any_document_has_its_librarys_ids_and_spans(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]
+) -> None:
+    native, library = both(tmp_path_factory.mktemp("any"), data)
+    if isinstance(native, NativeDocument):
+        assert_alike(native, library, given_texts)
+        peer = tokenizers.Tokenizer.from_buffer(data)
+        expected = [peer.encode(text, add_special_tokens=False).ids for text in given_texts]
+        assert [native.encode(text, special=SpecialPolicy.ENCODE) for text in given_texts] == expected
+
+
+def quick_tour(pre_tokenizer: dict[str, Any]) -> bytes:
+    """What the library's quick tour trains."""
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="[UNK]"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=700, special_tokens=["[UNK]", "[CLS]"], limit_alphabet=80, show_progress=False
+    )
+    made.train_from_iterator(bundled_texts(), trainer)
+    return dump(json.loads(made.to_str()) | {"pre_tokenizer": pre_tokenizer})
+
+
+@pytest.mark.parametrize("pre_tokenizer", CUTTING_WORDS, ids=lambda step: step["type"])
+def test_long_texts_run_on_the_kernel_whatever_cuts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pre_tokenizer: dict[str, Any]
+) -> None:
+    native, library = both(tmp_path, quick_tour(pre_tokenizer))
+    assert isinstance(native, NativeDocument)
+    whole = "\n".join(bundled_texts())
+    given_texts = [whole, *whole.split("\n"), "漢字 [CLS]é the_cat" * 999]
+    policies = (SpecialPolicy.TEXT, SpecialPolicy.ENCODE)
+    expected = {each: library.encode_batch(given_texts, special=each) for each in policies}
+    monkeypatch.setattr(NativeDocument, "_library", None)
+    for policy in policies:
+        for threads in (1, 3):
+            found = native.encode_batch(given_texts, special=policy, threads=threads)
+            assert np.array_equal(found.ids, expected[policy].ids)
+            assert np.array_equal(found.offsets, expected[policy].offsets)
+
+
+@pytest.mark.parametrize("kind", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer"])
+def test_characters_of_all_kinds_are_split_as_the_library_does(tmp_path: Path, kind: str) -> None:
+    native, library = both(tmp_path, quick_tour({"type": kind}))
+    pre_tokenizer = library._engines.plain.pre_tokenizer
+    characters = list(map(chr, [*range(0x3400), 0xFEFF, 0xFF3F, 0x1F600, 0xE0100]))
+    covered = [each for each in characters if not 0xD800 <= ord(each) < 0xE000 and native._covers(each)]
+    assert len(covered) > 12_000
+    text = "".join(f"a{each}a{each} {each}{each}." for each in covered)
+    pieces = [piece for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
+    assert [piece.decode() for piece in native._encoder.pretokens(text.encode())] == pieces
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"pre_tokenizer": {"type": "UnicodeScripts"}}, "UnicodeScripts"),
+        ({"model": {"dropout": 0.1}}, "at random"),
+        ({"model": {"unk_token": "?missing"}}, "unknown token is not in its vocabulary"),
+        ({"model": {"merges": [["[UNK]", "a"]]}}, "or the unknown token"),
+    ],
+)
+def test_what_is_not_understood_is_left_to_the_library(
+    tmp_path: Path, changes: dict[str, Any], reason: str
+) -> None:
+    vocab = {piece: id for id, piece in enumerate(["[UNK]", "a", "[UNK]a"])}
+    model = {"type": "BPE", "vocab": vocab, "merges": [], "unk_token": "[UNK]"}
+    made = document(model, pre_tokenizer=WHITESPACE) | changes
+    made["model"] = model | made["model"]
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(dump(made))
+    with pytest.raises(ConfigError, match=reason):
+        tokbench.load(path, engine="native")

@@ -1,0 +1,106 @@
+// What an encoder with preparation is for Python, whatever its algorithm.
+#pragma once
+
+#include "binding.hpp"
+#include "encoding/python_added_tokens.hpp"
+#include "encoding/python_encoding.hpp"
+#include "prepared_family.hpp"
+
+namespace tokbench {
+
+using OperationRows = nb::ndarray<const std::uint32_t, nb::shape<-1, 6>, nb::c_contig, nb::device::cpu>;
+using SetsOrNone = std::optional<InputArray<SetMask>>;
+
+// (name, whether a space is added), or (operations, first sets, whether of bytes, behavior, whether inverted).
+inline SplitStep split_step_of(const nb::tuple& step) {
+  if (step.size() == 2) return PatternStep{pattern_named(nb::cast<std::string>(step[0])), nb::cast<bool>(step[1])};
+  if (step.size() != 5) throw std::invalid_argument("a step has two parts or five");
+  const auto rows = nb::cast<OperationRows>(step[0]);
+  std::vector<SplitOperation> operations;
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
+    const std::uint32_t* const row = rows.data() + i * 6;
+    operations.push_back({static_cast<SplitOperation::Kind>(row[0]), row[1], row[2], row[3], row[4], row[5]});
+  }
+  const auto behavior = nb::cast<unsigned>(step[3]);
+  if (behavior > static_cast<unsigned>(SplitBehavior::Contiguous)) throw std::invalid_argument("no such behavior");
+  const SplitUnit unit = nb::cast<bool>(step[2]) ? SplitUnit::OneByte : SplitUnit::Character;
+  return ProgramStep{SplitProgram(std::move(operations), nb::cast<SetMask>(step[1]), unit), static_cast<SplitBehavior>(behavior),
+                     nb::cast<bool>(step[4])};
+}
+
+inline SplitSteps split_steps_of(const nb::list& list, const SetsOrNone& sets, const SetsOrNone& byte_sets) {
+  std::vector<SplitStep> steps;
+  for (const nb::handle step : list) steps.push_back(split_step_of(nb::cast<nb::tuple>(step)));
+  if (!sets || !byte_sets) return {std::nullopt, std::move(steps)};
+  if (byte_sets->size() != 256) throw std::invalid_argument("there must be sets for each byte");
+  return {CharacterSets(view(*sets), view(*byte_sets).first<256>()), std::move(steps)};
+}
+
+// Without merges, the tokens are by their ranks.
+Vocabulary vocabulary_of(const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first) {
+  const std::vector<std::string_view> views = views_of_list(tokens);
+  return merges ? Vocabulary::from_parts(views, rows_of(*merges), whole_tokens_first) : Vocabulary::from_ranks(views);
+}
+
+template <class Base>
+struct PreparedBinding {
+  using Encoder = tokbench::Encoder<Prepared<Base>>;
+  using Reading = typename Prepared<Base>::Reading;
+
+  static nb::list added_places(const Encoder& encoder, const nb::bytes& text, bool specials) {
+    return places_of(encoder.family().added({specials, false}).as_it_is(), text);
+  }
+
+  static nb::list pretokens(const Encoder& encoder, const nb::bytes& text) {
+    nb::list found;
+    const Bytes bytes = view(text);
+    const std::optional<SplitSteps>& steps = encoder.family().steps();
+    if (!steps) throw std::invalid_argument("it does not split in steps");
+    std::vector<Byte> spaced(bytes.size() * 2);
+    steps->for_each_pretoken(bytes, spaced.data(), [&](Bytes each) {
+      found.append(nb::bytes(reinterpret_cast<const char*>(each.data()), each.size()));
+    });
+    return found;
+  }
+
+  static nb::list encode(const Encoder& encoder, nb::handle string, bool specials, bool normalized) {
+    return encode_read_text(encoder, string, Reading{specials, normalized});
+  }
+
+  static nb::tuple encode_batch(const Encoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized) {
+    return encode_read_texts(encoder, strings, threads, Reading{specials, normalized});
+  }
+
+  static nb::object encode_marked_batch(const Encoder& encoder, const nb::list& strings, unsigned threads,
+                                        const InputArray<std::uint8_t>& marks, bool specials) {
+    return encode_marked_texts(encoder, strings, threads, marks, Reading{specials, false});
+  }
+
+  static Array<std::int64_t> count_batch(const Encoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized) {
+    return count_read_texts(encoder, strings, threads, Reading{specials, normalized});
+  }
+
+  static bool cuts_at_spaces(const Encoder& encoder) {
+    return encoder.family().steps() && encoder.family().steps()->cuts_at_spaces();
+  }
+
+  // All but the constructor.
+  static void bind(nb::class_<Encoder>& bound) {
+    using namespace nb::literals;
+    bound
+        .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
+             "(start, stop, id) of the added tokens that are found before a text is normalised.")
+        .def("pretokens", &pretokens, "text"_a, "The pre-tokens of a text in which there are no added tokens, by its steps.")
+        .def_prop_ro("cuts_at_spaces", &cuts_at_spaces,
+                     "Whether its steps split at each space between two ASCII letters, and both sides as if they stood alone.")
+        .def("encode", &encode, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false)
+        .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
+             "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+        .def("encode_marked_batch", &encode_marked_batch, "texts"_a, "threads"_a, "marks"_a.noconvert(), nb::kw_only(), "specials"_a = false,
+             "The same if each character has a mark among those of all code points; None where one has none.")
+        .def("count_batch", &count_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
+             "How many ids each text has: int64[len(texts)].");
+  }
+};
+
+}  // namespace tokbench

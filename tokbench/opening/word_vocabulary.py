@@ -1,0 +1,205 @@
+"""Models of a `tokenizer.json` that encode words as our kernel does it: BPE over characters, WordPiece and WordLevel.
+
+The words are what pre-tokenizers cut a text into (splitting/steps.py). The checks mirror models/bpe/model.rs,
+models/wordpiece/mod.rs and models/wordlevel/mod.rs of Hugging Face's `tokenizers`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.libraries.huggingface.tokenizer_json import model_type
+from tokbench.opening.character_bpe import byte_ids_of, listed_merges
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from tokbench.native._bpe import PreparedWordBpe, PreparedWordPiece
+
+_MOST_TOKENS, _MOST_MERGES = 1 << 20, (1 << 21) - 1
+_MOST_CHARACTERS = 1 << 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordBpe:
+    """A BPE over the characters of words.
+
+    Attributes:
+        tokens: by their ids, empty where no text becomes one.
+        merges: two tokens and what they become, by their ids, the first one first.
+        prefix: what the letters begin with that begin no word.
+        suffix: what those end with that end one.
+        unknown: the id of characters without a letter; None where they are left out.
+        joins_unknown: whether unknown characters side by side are one token.
+        byte_ids: the ids of the 256 bytes, where characters without a letter become bytes.
+        whole_words_first: whether a word that is a token becomes it without merging.
+    """
+
+    tokens: tuple[bytes, ...]
+    merges: tuple[tuple[int, int, int], ...]
+    prefix: str
+    suffix: str
+    unknown: int | None
+    joins_unknown: bool
+    byte_ids: tuple[int, ...] | None
+    whole_words_first: bool
+
+    def encoder(self, **prepared: Any) -> PreparedWordBpe:
+        """What encodes with it, of texts that are prepared so."""
+        from tokbench.native._bpe import PreparedWordBpe
+
+        return PreparedWordBpe(
+            list(self.tokens),
+            np.array(self.merges, np.uint32).reshape(-1, 3),
+            prefix=self.prefix,
+            suffix=self.suffix,
+            unknown=self.unknown,
+            joins_unknown=self.joins_unknown,
+            byte_ids=None if self.byte_ids is None else np.array(self.byte_ids, np.uint32),
+            whole_words_first=self.whole_words_first,
+            **prepared,
+        )
+
+    def __str__(self) -> str:
+        """What it does with words."""
+        return "merges of characters"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordPieces:
+    """The longest matches of a WordPiece, or the whole words of a WordLevel.
+
+    Attributes:
+        pieces: each that a word can become, or begin with, → its id.
+        prefix: what pieces inside words begin with.
+        unknown: the id of what the vocabulary does not cover.
+        most_characters: longer words are unknown.
+        of: what they are, in words.
+    """
+
+    pieces: Mapping[str, int]
+    prefix: str
+    unknown: int
+    most_characters: int
+    of: str
+
+    def encoder(self, **prepared: Any) -> PreparedWordPiece:
+        """What encodes with it, of texts that are prepared so."""
+        from tokbench.native._bpe import PreparedWordPiece
+
+        return PreparedWordPiece(
+            [piece.encode() for piece in self.pieces],
+            np.fromiter(self.pieces.values(), np.uint32, len(self.pieces)),
+            prefix=self.prefix,
+            unknown=self.unknown,
+            most_characters=self.most_characters,
+            **prepared,
+        )
+
+    def __str__(self) -> str:
+        """What it does with words."""
+        return self.of
+
+
+WordVocabulary = WordBpe | WordPieces
+
+
+def word_vocabulary(document: Mapping[str, Any], *, specials: Collection[str]) -> WordVocabulary:
+    """The model of a document that encodes words.
+
+    Args:
+        document: a parsed `tokenizer.json`, whose merges belong to its vocabulary.
+        specials: pieces that no text becomes.
+
+    Raises:
+        NotNativeError: it does something that our kernel does not.
+    """
+    model = document["model"]
+    match model_type(document):
+        case "BPE":
+            return _bpe(model, specials=specials)
+        case "WordPiece":
+            return _word_pieces(model, specials=specials)
+        case "WordLevel":
+            return _whole_words(model, specials=specials)
+        case kind:
+            raise NotNativeError(f"the native kernel runs {kind} of no words that are cut so")
+
+
+def _bpe(model: Mapping[str, Any], *, specials: Collection[str]) -> WordBpe:
+    vocab: Mapping[str, int] = model["vocab"]
+    prefix, suffix = (
+        model.get(f"{name}") or "" for name in ("continuing_subword_prefix", "end_of_word_suffix")
+    )
+    byte_ids = byte_ids_of(vocab) if model.get("byte_fallback") else None
+    if byte_ids is not None and (prefix or suffix):
+        raise NotNativeError("it has byte fallback, and letters inside words or at their ends")
+    unknown = model.get("unk_token")
+    if unknown is not None and unknown not in vocab:
+        raise NotNativeError("its unknown token is not in its vocabulary")
+    merges, _ = listed_merges(model, vocab, specials=specials)
+    never_merged = {vocab.get(f"<0x{byte:02X}>") for byte in range(256)} if byte_ids is not None else set()
+    if unknown is not None:
+        never_merged.add(vocab[unknown])
+    if not never_merged.isdisjoint(id for merge in merges for id in merge[:2]):
+        raise NotNativeError("it merges the tokens of bytes, or the unknown token")
+    tokens = [b""] * (max(vocab.values()) + 1)
+    for token, id in vocab.items():
+        if token not in specials:
+            tokens[id] = token.encode()
+    if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
+        raise NotNativeError(f"it has {_MOST_TOKENS:,} tokens or {_MOST_MERGES:,} merges, or more")
+    return WordBpe(
+        tokens=tuple(tokens),
+        merges=merges,
+        prefix=prefix,
+        suffix=suffix,
+        unknown=None if unknown is None else vocab[unknown],
+        joins_unknown=bool(model.get("fuse_unk")),
+        byte_ids=byte_ids,
+        whole_words_first=bool(model.get("ignore_merges")),
+    )
+
+
+def _word_pieces(model: Mapping[str, Any], *, specials: Collection[str]) -> WordPieces:
+    most = model.get("max_input_chars_per_word")
+    prefix = model.get("continuing_subword_prefix")
+    if type(most) is not int or not isinstance(prefix, str):
+        raise NotNativeError("it does not say how long words are, or how pieces inside words begin")
+    return WordPieces(
+        pieces=_ordinary(model["vocab"], specials),
+        prefix=prefix,
+        unknown=_unknown(model),
+        most_characters=min(most, _MOST_CHARACTERS),
+        of="longest matches",
+    )
+
+
+def _whole_words(model: Mapping[str, Any], *, specials: Collection[str]) -> WordPieces:
+    """A WordLevel as a WordPiece in which nothing stands inside words: a word is a piece, or unknown."""
+    pieces = _ordinary(model["vocab"], specials)
+    prefix = "\uffff"
+    while any(piece.startswith(prefix) for piece in pieces):
+        prefix += "\uffff"
+    return WordPieces(
+        pieces=pieces,
+        prefix=prefix,
+        unknown=_unknown(model),
+        most_characters=_MOST_CHARACTERS,
+        of="whole words",
+    )
+
+
+def _ordinary(vocab: Mapping[str, int], specials: Collection[str]) -> dict[str, int]:
+    return {piece: id for piece, id in vocab.items() if piece and piece not in specials}
+
+
+def _unknown(model: Mapping[str, Any]) -> int:
+    unknown, vocab = model.get("unk_token"), model["vocab"]
+    if not isinstance(unknown, str) or unknown not in vocab:
+        raise NotNativeError(f"its unknown token {unknown!r} is not in its vocabulary")
+    return int(vocab[unknown])
