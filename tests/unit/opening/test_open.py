@@ -103,7 +103,7 @@ BERT = {"type": "BertProcessing", "cls": ["<|end|>", 259], "sep": ["<|end|>", 25
     ("changes", "reason"),
     [
         ({"normalizer": {"type": "Nmt"}}, r"normalises the text \(Nmt\)"),
-        ({"pre_tokenizer": None}, "has no unknown token"),
+        ({"pre_tokenizer": {"type": "UnicodeScripts"}}, "UnicodeScripts is none that the native kernel runs"),
         (
             {"added_tokens": [added("<a>", 259, lstrip=True), added(" <b>", 260)]},
             "strips white space that another begins",
