@@ -62,7 +62,8 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         encoder = self._finds_specials if finds_specials else self._finds_no_specials
         if self._whole_words or self._may_make_others or not encoder.takes_texts_as_they_are:
             return KernelUse(self._covers, encoder, self._covers_all)
-        encode_marked = partial(self._encoder.encode_marked_batch, specials=finds_specials)
+        on_kernel = self._encoder_with_specials if finds_specials else self._encoder
+        encode_marked = partial(on_kernel.encode_marked_batch, specials=finds_specials)
         return KernelUse(self._covers, encoder, self._covers_all, encode_marked, self._agreement.marks)
 
     @cached_property
@@ -71,15 +72,17 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def _finds_specials(self) -> DocumentEncoder:
-        plan = self._plan
-        is_same = plan.with_specials is plan.vocabulary
-        return self._document_encoder(
-            self._encoder if is_same else _encoder_for(plan, plan.with_specials), specials=True
-        )
+        return self._document_encoder(self._encoder_with_specials, specials=True)
 
     @cached_property
     def _encoder(self) -> _Encoder:
         return _encoder_for(self._plan, self._plan.vocabulary)
+
+    @cached_property
+    def _encoder_with_specials(self) -> _Encoder:
+        plan = self._plan
+        is_same = plan.with_specials is plan.vocabulary
+        return self._encoder if is_same else _encoder_for(plan, plan.with_specials)
 
     def _document_encoder(self, encoder: _Encoder, *, specials: bool) -> DocumentEncoder:
         normalization = self._plan.normalization

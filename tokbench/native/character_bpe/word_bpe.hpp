@@ -61,7 +61,6 @@ class WordBpe {
   std::optional<Id> whole_word(Bytes word, std::uint64_t hash) const {
     return whole_.find(word, hash, [this](Id id) { return text_of(id); });
   }
-  const void* slot_of(std::uint64_t hash) const { return whole_.slot_of(hash); }
 
  private:
   static constexpr unsigned kInside = 1, kLast = 2, kNumPlaces = 4;
@@ -117,7 +116,6 @@ class WordBpeFamily {
       }
       return static_cast<std::size_t>(out - first);
     }
-    const void* slot_of(std::uint64_t hash) const { return model_.slot_of(hash); }
 
    private:
     const WordBpe& model_;

@@ -18,7 +18,6 @@ class PlainWordPieceFamily {
       const auto characters = static_cast<std::size_t>(std::ranges::count_if(word, [](Byte byte) { return !is_continuation(byte); }));
       return pieces_.encode(word, characters, out);
     }
-    const void* slot_of(std::uint64_t hash) const { return pieces_.slot_of(hash); }
 
    private:
     const Pieces& pieces_;
