@@ -119,6 +119,17 @@ def test_any_text(rule: str, given_texts: list[str]) -> None:
     check(*pair(rule), given_texts)
 
 
+MARKED = (
+    "\x01aeo½éọا日©\u1112\u1161\u00a0 \t\u200d\u200e\u0600\u0903" + 3 * "\u0300\u0301\u0308\u0323\u0344\u0653"
+)
+
+
+@settings(max_examples=60)
+@given(given_texts=st.lists(st.text(MARKED, max_size=12), min_size=4, max_size=30))
+def test_characters_with_marks(given_texts: list[str]) -> None:
+    check(*pair("nmt_nfkc"), given_texts)
+
+
 def normalized_by(
     *normalizers: dict[str, Any], words: bool = False, rule: str = "nmt_nfkc"
 ) -> dict[str, Any]:
@@ -283,9 +294,10 @@ def test_most_texts_are_covered() -> None:
         "Ünïcödé",
         "🇩🇪 👍🏽 ❤️",
         "a\r\nb",
+        unicodedata.normalize("NFD", "Ọjọ́ kéré ½ ǘ"),
     ):
         assert ours._covers(text), text
-    for text in (unicodedata.normalize("NFD", "é"), "①\u0301", "\u0600a"):
+    for text in ("①\u0301", "\u0600a", "e\u0301\u200d"):
         assert not ours._covers(text), text
 
 

@@ -56,24 +56,10 @@ class CharacterMap {
   bool is_empty() const { return units_.empty(); }
 
   // The longest key at `p` (p < end). Of keys that begin one another, the library sees the 32 shortest.
-  Match longest(const Byte* p, const Byte* end) const {
-    Match match;
-    if (units_.empty()) return match;
-    std::size_t place = units_[0].offset(), value = 0;
-    unsigned found = 0;
-    for (const Byte* next = p; next != end; ++next) {
-      place ^= *next;
-      const Unit unit = units_[place];
-      if (unit.label() != *next) break;
-      place ^= unit.offset();
-      if (!unit.ends_key()) continue;
-      match.length = static_cast<std::size_t>(next - p) + 1;
-      value = units_[place].value();
-      if (++found == kMostNested) break;
-    }
-    if (match.length != 0) match.replacement = replacement_at(value);
-    return match;
-  }
+  Match longest(const Byte* p, const Byte* end) const { return last_of(p, end, kMostNested); }
+
+  // The shortest one.
+  Match shortest(const Byte* p, const Byte* end) const { return last_of(p, end, 1); }
 
   // Whether a key may begin with these two bytes.
   bool may_begin(Byte first, Byte second) const {
@@ -135,6 +121,26 @@ class CharacterMap {
     std::size_t offset() const { return std::size_t{bits >> 10} << ((bits & 1u << 9) >> 6); }
     std::size_t value() const { return bits & 0x7FFFFFFFu; }
   };
+
+  // The last of the `most` shortest keys at `p`.
+  Match last_of(const Byte* p, const Byte* end, unsigned most) const {
+    Match match;
+    if (units_.empty()) return match;
+    std::size_t place = units_[0].offset(), value = 0;
+    unsigned found = 0;
+    for (const Byte* next = p; next != end; ++next) {
+      place ^= *next;
+      const Unit unit = units_[place];
+      if (unit.label() != *next) break;
+      place ^= unit.offset();
+      if (!unit.ends_key()) continue;
+      match.length = static_cast<std::size_t>(next - p) + 1;
+      value = units_[place].value();
+      if (++found == most) break;
+    }
+    if (match.length != 0) match.replacement = replacement_at(value);
+    return match;
+  }
 
   // The places of nodes in the order of what place and offset of their parents give, joined; those of one begin at starts[it].
   struct Children {

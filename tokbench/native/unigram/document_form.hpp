@@ -2,8 +2,8 @@
 // front of each.
 //
 // The library applies the table to what a reader takes for one character: to such a cluster as a whole where it has fewer than
-// six bytes and some key begins it, of which the shortest counts, else to each of its characters alone. Here it is each character
-// alone; covers() says whether that is the same.
+// six bytes and some key begins it, of which the shortest counts, else to each of its characters alone. Here a cluster is a
+// character with the marks behind it that join any; covers() says whether that is the same.
 //
 // Source: normalizers/precompiled.rs and pre_tokenizers/metaspace.rs of tokenizers 0.23, spm_precompiled 0.1.
 #pragma once
@@ -32,7 +32,7 @@ struct PlacedText {
 class DocumentForm {
  public:
   // What a code point does to those beside it.
-  enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown };
+  enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown, JoinsPrevious };
 
   // `joining` has one for each of 0x110000 code points. Where words are what stands between spaces, other white space is to be
   // `Unknown`, and ▁ as well. `added` are the tokens that are found in normalised text. Throws std::invalid_argument for a table
@@ -74,6 +74,10 @@ class DocumentForm {
       const CodePoint character = code_point_at(key.data(), key.data() + key.size());
       if (character.length == key.size()) all.push_back(character.value);
     });
+    for (const std::uint64_t pair : pairs_) {
+      const auto second = static_cast<std::uint32_t>(pair);
+      if (joining_[second] == JoinsPrevious) all.push_back(second);
+    }
     return all;
   }
 
@@ -107,6 +111,22 @@ class DocumentForm {
     const std::size_t length = well_formed_length(text.data(), text.data() + text.size());
     const CharacterMap::Match match = map_.longest(text.data(), text.data() + std::max<std::size_t>(length, 1));
     return match.length != 0 && match.length == length && match.replacement.empty();
+  }
+
+  // Whether some cluster of several characters becomes others as a whole: the library takes those for parts of it.
+  bool replaces_cluster(Bytes text) const {
+    const Byte* const end = text.data() + text.size();
+    std::uint32_t previous = '\n';
+    for (const Byte* p = text.data(); p != end;) {
+      const CodePoint character = code_point_at(p, end);
+      if (character.value >= 0x80 && character.value != CodePoint::kNoCharacter && joining_[character.value] == JoinsPrevious &&
+          begins_cluster_key(previous, character.value)) {
+        return true;
+      }
+      previous = character.value;
+      p += character.length;
+    }
+    return false;
   }
 
   // Calls use(bytes) for each pre-token of a word that stands between white space, and use_added(id) for each added token that
@@ -168,17 +188,40 @@ class DocumentForm {
   static constexpr std::uint32_t kBehindWhite = 0x3001;  // code points: White_Space ends before
   static constexpr std::size_t kWholeClusters = 6;                  // bytes of those that are not looked up
 
-  // Calls put(bytes, start, stop) with what each character of a text becomes.
+  // Calls put(bytes, start, stop) with what each character of a text becomes, or each cluster that is replaced as a whole.
   template <class Put>
   void append_normal(Bytes text, const Put& put) const {
     const Byte* const end = text.data() + text.size();
+    const auto place = [&](const Byte* p) { return static_cast<std::size_t>(p - text.data()); };
     for (const Byte* p = text.data(); p != end;) {
-      const std::size_t length = std::max<std::size_t>(well_formed_length(p, end), 1);
-      const CharacterMap::Match match = map_.longest(p, p + length);
-      const auto start = static_cast<std::size_t>(p - text.data());
-      put(match.length == length ? match.replacement : Bytes(p, length), start, start + length);
-      p += length;
+      const Byte* const first = p;
+      const Byte* const behind = behind_cluster(p, end);
+      if (behind != behind_character(p, end) && behind - p < std::ptrdiff_t{kWholeClusters}) {
+        if (const CharacterMap::Match match = map_.shortest(p, behind); match.length != 0) {
+          put(match.replacement, place(first), place(behind));
+          p = behind;
+        }
+      }
+      while (p != behind) {
+        const Byte* const stop = behind_character(p, end);
+        const CharacterMap::Match match = map_.longest(p, stop);
+        put(match.length == static_cast<std::size_t>(stop - p) ? match.replacement : Bytes(p, stop), place(p), place(stop));
+        p = stop;
+      }
     }
+  }
+
+  static const Byte* behind_character(const Byte* p, const Byte* end) { return p + std::max<std::size_t>(well_formed_length(p, end), 1); }
+
+  // Behind a character and the marks that join it: none joins a control character.
+  const Byte* behind_cluster(const Byte* p, const Byte* end) const {
+    const Byte* behind = behind_character(p, end);
+    while (*p >= ' ' && behind != end && *behind >= 0x80) {
+      const CodePoint mark = code_point_at(behind, end);
+      if (mark.value == CodePoint::kNoCharacter || joining_[mark.value] != JoinsPrevious) break;
+      behind += mark.length;
+    }
+    return behind;
   }
 
   // Cuts what is in `made` at white space and at added tokens. Of each part in between, copy(start, stop, has_mark) puts a copy
@@ -298,11 +341,30 @@ class DocumentForm {
     for (std::size_t i = 0; i < size; ++i) {
       const std::uint32_t one = units[i];
       if (one >= 0x80 && joining_[one] != Alone) [[unlikely]] {
-        if (joining_[one] == Unknown || (bytes_of(previous) + bytes_of(one) < kWholeClusters && may_be_one(previous, one))) return false;
+        if (joining_[one] == Unknown || (begins_cluster_key(previous, one) && !is_known_cluster(units, size, i))) return false;
       }
       previous = one;
     }
     return true;
+  }
+
+  // Whether a mark at `i` is known to be in a cluster that begins with the character before it and ends with such marks.
+  template <class Unit>
+  bool is_known_cluster(const Unit* units, std::size_t size, std::size_t i) const {
+    if (joining_[units[i]] != JoinsPrevious || i == 0 || !is_known_base(units[i - 1])) return false;
+    if (joining_[units[i - 1]] != Alone || (i > 1 && joining_[units[i - 2]] == MayJoinPrevious)) return false;
+    while (i < size && joining_[units[i]] == JoinsPrevious) ++i;
+    return i == size || joining_[units[i]] == Alone;
+  }
+
+  // No white space, no control character, and none that a character or mark before it may join.
+  static bool is_known_base(std::uint32_t one) {
+    return one > ' ' && (one < 0x7F || (one > 0xA0 && one < 0x900) || (one >= 0x1E00 && one < 0x2000));
+  }
+
+  // Whether a cluster that begins with these two may be replaced as a whole.
+  bool begins_cluster_key(std::uint32_t first, std::uint32_t second) const {
+    return bytes_of(first) + bytes_of(second) < kWholeClusters && may_be_one(first, second);
   }
 
   // Whether some key begins a cluster of these two.

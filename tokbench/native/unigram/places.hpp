@@ -12,12 +12,14 @@
 
 namespace tokbench {
 
-// Whether the library's places are these: it loses count where a part of a text begins with a character that is removed.
+// Whether the library's places are these: it loses count where a part of a text begins with a character that is removed, and has
+// places of its own where several characters become others together.
 inline bool tells_places(const DocumentUnigramEncoder& encoder, Bytes text) {
-  bool removes_first = false;
+  bool has_others = false;
   const std::shared_ptr<const UnigramDocument> model = encoder.model();
-  encoder.family().found_first().cut(text, [&](Bytes part) { removes_first |= model->form.removes_first(part); }, [](Id, Bytes) {});
-  return !removes_first;
+  encoder.family().found_first().cut(
+      text, [&](Bytes part) { has_others |= model->form.removes_first(part) || model->form.replaces_cluster(part); }, [](Id, Bytes) {});
+  return !has_others;
 }
 
 // Places the tokens of one word after another.
