@@ -117,8 +117,12 @@ class Worker {
     std::uint64_t hash;
   };
 
+  // How many words are looked up together: more where new ones are solved side by side.
+  static constexpr std::size_t kEnough = PreparesWords<typename F::Solver> ? 3 * kEnoughPretokens : kEnoughPretokens;
+  static constexpr std::size_t kMost = kEnough + kBlock;
+
   // None yet, of a text that ends there.
-  TextWords no_words(const Byte* end) { return {words_, words_ + kEnoughPretokens, end, lease_.current->tables(), long_words_}; }
+  TextWords no_words(const Byte* end) { return {words_, words_ + kEnough, end, lease_.current->tables(), long_words_}; }
 
   // Encodes words that stand side by side. Nearly all of them are known, and most in their sets: up to the first new one they
   // need no more than to be put out, by an output whose address nobody is given, so that it stays in registers.
@@ -155,7 +159,7 @@ class Worker {
   // The same of the words from one that is not in its set, or has its ids elsewhere, for which the output is ready.
   template <class Output>
   TOKBENCH_NEVER_INLINE void encode_rest(std::span<const TextWord> words, Output& output) {
-    const WordEntry* entries[kMostPretokens];
+    const WordEntry* entries[kMost];
     std::size_t num_misses = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
       entries[i] = WordStore::find(*words[i].set, words[i].key);
@@ -197,7 +201,7 @@ class Worker {
       }
     }
     if constexpr (PreparesWords<typename F::Solver>) {
-      Bytes unknown[kMostPretokens];
+      Bytes unknown[kMost];
       std::size_t num_unknown = 0;
       for (const Miss& miss : misses) {
         if (entries[miss.position] == nullptr) unknown[num_unknown++] = words[miss.position].bytes();
@@ -261,10 +265,10 @@ class Worker {
   std::vector<Byte> copies_;
   std::vector<Byte> normalized_;
   std::vector<Id> scratch_;
-  TextWord words_[kMostPretokens];
-  const TextWord* long_words_[kMostPretokens];
-  Miss misses_[kMostPretokens];
-  WordEntry long_entries_[kMostPretokens];  // what was found of long words
+  TextWord words_[kMost];
+  const TextWord* long_words_[kMost];
+  Miss misses_[kMost];
+  WordEntry long_entries_[kMost];  // what was found of long words
 };
 
 }  // namespace tokbench

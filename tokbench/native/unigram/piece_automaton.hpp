@@ -9,7 +9,7 @@
 // where its base and the number lead, joined by exclusive or, if the node there has it for its parent.
 //
 // A walk waits for memory at each step, and no processor foretells where it goes. Texts are walked through side by side, without
-// a branch in a step, so that one of them goes on while another one waits.
+// a branch in a step, and what the next step of each needs is fetched while the others go on.
 #pragma once
 
 #include <algorithm>
@@ -73,14 +73,17 @@ class PieceAutomaton {
   struct Walk {
     std::size_t at, stop;
     Place place = kRoot;
+    Place next = kRoot;  // where the child by the next character is, if there is one
   };
 
   // Writes for each character the number of the longest piece that ends with it; the others are behind that, up to the last. The
-  // walks are used up.
+  // walks are used up. Numbers are read up to the place behind each of them.
   void walk(std::span<Walk> walks, const Number* numbers, std::uint32_t* endings) const {
     std::size_t left = 0;
     for (const Walk& walk : walks) {
-      if (walk.at != walk.stop) walks[left++] = walk;
+      if (walk.at == walk.stop) continue;
+      walks[left] = walk;
+      go_to(walks[left++], walk.place, numbers);
     }
     while (left != 0) {
       for (std::size_t i = 0; i < left;) {
@@ -158,15 +161,22 @@ class PieceAutomaton {
 
   // To the child by the next character; where there is none, along the link; and past the character where that is not possible.
   TOKBENCH_ALWAYS_INLINE void step(Walk& walk, const Number* numbers, std::uint32_t* endings) const {
-    const Node& node = nodes_[walk.place];
-    const Place next = node.base ^ numbers[walk.at];
-    const bool is_child = nodes_[next].parent == walk.place, is_root = walk.place == kRoot;
+    const Node& next = nodes_[walk.next];
+    const bool is_child = next.parent == walk.place, is_root = walk.place == kRoot;
     const std::uint32_t if_child = 0u - static_cast<std::uint32_t>(is_child);
-    const std::uint32_t ending = nodes_[next].endings & if_child;
+    const std::uint32_t ending = next.endings & if_child;
     endings[walk.at] = ending;
     prefetch(&endings_[ending]);
-    walk.place = (next & if_child) | (node.link & ~if_child);
     walk.at += static_cast<std::size_t>(is_child | is_root);
+    go_to(walk, (walk.next & if_child) | (nodes_[walk.place].link & ~if_child), numbers);
+  }
+
+  // Fetches the two places where the next step may lead.
+  TOKBENCH_ALWAYS_INLINE void go_to(Walk& walk, Place place, const Number* numbers) const {
+    walk.place = place;
+    walk.next = nodes_[place].base ^ numbers[walk.at];
+    prefetch(&nodes_[walk.next]);
+    prefetch(&nodes_[nodes_[place].link]);
   }
 
   // Whether the longest piece that ends at a node of so many characters is all that it stands for.

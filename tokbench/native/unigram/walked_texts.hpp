@@ -103,7 +103,7 @@ class WalkedTexts {
       endings_[adding.at] = 0;
       ++adding.num_foreign;
     } else if (adding.is_behind_foreign) {
-      walks_.push_back({adding.at, 0});
+      walks_.push_back({.at = adding.at, .stop = 0});
     }
     adding.is_behind_foreign = number == 0;
     if (number != 0) walks_.back().stop = adding.at + 1;
