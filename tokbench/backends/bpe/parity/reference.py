@@ -165,7 +165,6 @@ def _steps(
     step = 0
     while True:
         counts = [count_pairs(text) for text in texts]
-        together = sum(counts, Counter[Pair]())
         tokens = [sum(len(word) * count for word, count in text.items()) for text in development]
 
         def need(language: int, tokens: Sequence[int] = tokens) -> tuple[bool, Fraction, int]:
@@ -173,7 +172,7 @@ def _steps(
             return is_over, -Fraction(tokens[language], rules.divisors[language]), language
 
         if step < rules.global_merges:
-            chosen = [(GLOBAL, best(together))]
+            chosen = [(GLOBAL, best(sum(counts, Counter[Pair]())))]
         else:
             in_need = sorted(range(len(development)), key=need)
             chosen = [(language, best(counts[language])) for language in in_need]
@@ -183,7 +182,7 @@ def _steps(
         (language, pair), *_ = found
         if language != GLOBAL:
             taken.append(language)
-        yield pair, together[pair], language
+        yield pair, sum(each[pair] for each in counts), language
         made = make(pair)
         texts = [{merge_pair(word, pair, made): count for word, count in text.items()} for text in texts]
         development = [
