@@ -21,7 +21,11 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_are_true(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+    runner = doctest.DocTestRunner()
+    for each in doctest.DocTestFinder().find(importlib.import_module(name)):
+        if each.examples:  # a debugger is made ready for each, with examples or without
+            runner.run(each)
+    assert runner.summarize().failed == 0
 
 
 def test_every_function_of_the_reference_has_an_example() -> None:
