@@ -52,8 +52,8 @@ class CharacterMerger {
     Symbol made[kMostShort];
     const std::size_t size = symbols.size(), padded = (size + kGroup - 1) / kGroup * kGroup;
     const auto look = [&](std::size_t left, std::size_t right) {
-      const Merge merge = pieces_.merge(symbols[left].symbol, symbols[right].symbol);
-      pairs[left] = merge.rank == Merge::kNever ? kNever : merge.rank << kPositionBits | static_cast<std::uint32_t>(left);
+      const PairMerge merge = pieces_.merge(symbols[left].symbol, symbols[right].symbol);
+      pairs[left] = merge.rank == PairMerge::kNever ? kNever : merge.rank << kPositionBits | static_cast<std::uint32_t>(left);
       made[left] = merge.made;
     };
     for (std::size_t i = 0; i + 1 < size; ++i) look(i, i + 1);
@@ -112,8 +112,8 @@ class CharacterMerger {
   // Adds the pair that begins at `position` to the end of the heap's array, if it merges.
   bool collect(std::uint32_t position) {
     const Symbol left = nodes_[position].symbol, right = nodes_[nodes_[position].next].symbol;
-    const Merge merge = pieces_.merge(left, right);
-    if (merge.rank == Merge::kNever) return false;
+    const PairMerge merge = pieces_.merge(left, right);
+    if (merge.rank == PairMerge::kNever) return false;
     heap_.push_back({merge.rank, position, left, right, merge.made});
     return true;
   }

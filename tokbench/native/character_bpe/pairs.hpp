@@ -22,7 +22,7 @@ using Rank = std::uint32_t;
 inline constexpr unsigned kSymbolBits = 21;
 inline constexpr Symbol kOther = (1u << kSymbolBits) - 1;  // a character that is in no piece
 
-struct Merge {
+struct PairMerge {
   static constexpr Rank kNever = 0xFFFFFFFFu;
   Rank rank = kNever;  // the smallest is merged first
   Symbol made = 0;
@@ -32,7 +32,7 @@ class Pairs {
  public:
   struct Pair {
     Symbol left, right;
-    Merge merge;
+    PairMerge merge;
   };
   static constexpr std::size_t kMost = (std::size_t{1} << kSymbolBits) - 1;
 
@@ -52,7 +52,7 @@ class Pairs {
     }
   }
 
-  Merge find(Symbol left, Symbol right) const {
+  PairMerge find(Symbol left, Symbol right) const {
     const std::uint64_t key = key_of(left, right);
     for (std::size_t i = first_slot(key);; i = (i + 1) & (slots_.size() - 1)) {
       const std::uint64_t slot = slots_[i];
@@ -65,7 +65,7 @@ class Pairs {
   static std::uint64_t key_of(Symbol left, Symbol right) { return std::uint64_t{left} << kSymbolBits | right; }
   std::size_t first_slot(std::uint64_t key) const { return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> shift_); }
 
-  std::vector<Merge> merges_;
+  std::vector<PairMerge> merges_;
   ZeroedTable<std::uint64_t> slots_{2};
   unsigned shift_ = 63;
 };

@@ -84,7 +84,7 @@ class CharacterPieces {
   Symbol user_defined(Bytes text) const { 
     return user_defined_.find(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()))->second;
   }
-  Merge merge(Symbol left, Symbol right) const { return pairs_.find(left, right); }
+  PairMerge merge(Symbol left, Symbol right) const { return pairs_.find(left, right); }
   bool joins_unknown() const { return joins_unknown_; }
 
   // Calls emit_id(id) for the ids of a symbol, which stands for `text`.
