@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tokbench.core.encoded import Batch
+
+    EncodeMarked = Callable[[list[str], int, bytearray], Batch | None]
+
 NUM_CODE_POINTS = 0x110000
 
 
@@ -29,11 +33,7 @@ class CharacterAgreement(ABC):
         self._unmarked = unmarked
         self._disputed: set[str] = set()
         self._all_of_ascii = all(settled[:128])
-
-    @property
-    def marks(self) -> bytearray:
-        """A byte for each code point, 0 where the two are not known to agree; asking fills in more."""
-        return self._agreed
+        self._had_all = True
 
     @abstractmethod
     def disputed_among(self, characters: set[str]) -> set[str]:
@@ -46,9 +46,28 @@ class CharacterAgreement(ABC):
     def covers_all(self, texts: Sequence[str], threads: int) -> bool:
         """The same of some texts together, on threads."""
         found = set(self._unmarked(list(texts), self._agreed, threads))
+        self._had_all = not found
         if unknown := found - self._disputed:
             self._ask_about(unknown, texts)
         return self._disputed.isdisjoint(found)
+
+    def encoded(self, encode_marked: EncodeMarked, texts: list[str], threads: int) -> Batch | None:
+        """What an encoder gives that looks for characters on its way; None where the texts have to be looked at first.
+
+        What was encoded before such a character is encoded again. So texts like the last ones are looked at first,
+        where those had characters that were new or are disputed.
+
+        Args:
+            encode_marked: texts, threads and a byte for each code point → what `encode_batch` gives, or None if a text
+                has a character of 0.
+            texts: some texts.
+            threads: on so many threads.
+        """
+        if not self._had_all:
+            return None
+        encoded = encode_marked(texts, threads, self._agreed)
+        self._had_all = encoded is not None
+        return encoded
 
     def _ask_about(self, characters: set[str], texts: Sequence[str]) -> None:
         if any("\ud800" <= character <= "\udfff" for character in characters):

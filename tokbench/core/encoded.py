@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Batch = tuple[NDArray[np.uint32], NDArray[np.int64]]  # what is in an Encoded, as kernels give it
+
 
 @dataclass(frozen=True, slots=True)
 class Encoded:

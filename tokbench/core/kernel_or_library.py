@@ -43,11 +43,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.encoded import Batch, EncodedSpans
     from tokbench.core.tokens import Token
 
-    Batch = tuple[NDArray[np.uint32], NDArray[np.int64]]
-    EncodeMarked = Callable[[list[str], int, bytearray], Batch | None]
     Places = tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -97,25 +95,24 @@ class KernelUse(NamedTuple):
         encoder: runs the texts that are covered.
         covers_all: texts and threads → whether all of them are covered, where that is found out faster than text by
             text; False also where it is not. Lone surrogates may be overlooked: the encoder raises for them.
-        encode_marked: texts, threads and marks → what `encoder.encode_batch` gives, or None if a text has a character
-            without a mark; of an encoder that looks at each text just before it encodes it.
-        marks: a byte for each code point, not 0 where texts of such characters are covered.
+        encode_covered: texts and threads → what `encoder.encode_batch` gives if all of them are covered, of an encoder
+            that finds it out on its way; None where it is not, or not known.
     """
 
     covers: Callable[[str], bool]
     encoder: KernelEncoder
     covers_all: Callable[[Sequence[str], int], bool] | None = None
-    encode_marked: EncodeMarked | None = None
-    marks: bytearray = bytearray()
+    encode_covered: Callable[[list[str], int], Batch | None] | None = None
 
     def encoded_at_once(self, texts: Sequence[str], threads: int) -> Batch | None:
         """The ids of some texts and their offsets, if the kernel runs all of them; None where that is not known."""
         if not len(texts):
             return None
-        if self.encode_marked is not None:
-            encoded = self.encode_marked(list(texts), threads, self.marks)
-            if encoded is not None:
-                return encoded
+        if (
+            self.encode_covered is not None
+            and (encoded := self.encode_covered(list(texts), threads)) is not None
+        ):
+            return encoded
         return self.encoder.encode_batch(list(texts), threads) if self.runs_all(texts, threads) else None
 
     def runs_all(self, texts: Sequence[str], threads: int) -> bool:

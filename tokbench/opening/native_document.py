@@ -64,7 +64,8 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return KernelUse(self._covers, encoder, self._covers_all)
         on_kernel = self._encoder_with_specials if finds_specials else self._encoder
         encode_marked = partial(on_kernel.encode_marked_batch, specials=finds_specials)
-        return KernelUse(self._covers, encoder, self._covers_all, encode_marked, self._agreement.marks)
+        encode_covered = partial(self._agreement.encoded, encode_marked)
+        return KernelUse(self._covers, encoder, self._covers_all, encode_covered)
 
     @cached_property
     def _finds_no_specials(self) -> DocumentEncoder:

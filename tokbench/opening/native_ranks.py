@@ -68,7 +68,10 @@ class NativeRanks(NativeBpeWithFallback):
             return None
         encoder, agreement = self._by_program, self._agreement
         return KernelUse(
-            agreement.covers, encoder, agreement.covers_all, encoder.encode_marked_batch, agreement.marks
+            agreement.covers,
+            encoder,
+            agreement.covers_all,
+            partial(agreement.encoded, encoder.encode_marked_batch),
         )
 
     @property

@@ -76,8 +76,11 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
         if self.pattern.normalization is not None:
             normalized = NormalizedTexts(encoder, self.pattern.normalized)
             return KernelUse(agreement.covers, normalized, agreement.covers_all)
-        encode_marked = getattr(encoder, "encode_marked_batch", None)  # which the kernel in Python has not
-        return KernelUse(agreement.covers, encoder, agreement.covers_all, encode_marked, agreement.marks)
+        encode_marked = getattr(encoder, "encode_marked_batch", None)
+        if encode_marked is None:  # which the kernel in Python has not
+            return KernelUse(agreement.covers, encoder, agreement.covers_all)
+        encode_covered = partial(agreement.encoded, encode_marked)
+        return KernelUse(agreement.covers, encoder, agreement.covers_all, encode_covered)
 
     @property
     def _kernel_spans(self) -> KernelSpans:

@@ -140,12 +140,11 @@ class LooksOnTheWay(SeesAllAtOnce):
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         use = super()._kernel_use(special)
-        marks = bytearray(character in b"ab" for character in range(128))
-        return use and use._replace(encode_marked=self._encode_marked, marks=marks)
+        return use and use._replace(encode_covered=self._encode_covered)
 
-    def _encode_marked(self, texts: list[str], threads: int, marks: bytearray) -> Any:
+    def _encode_covered(self, texts: list[str], threads: int) -> Any:
         assert threads > 0
-        if not all(marks[ord(each)] for text in texts for each in text):
+        if not set("ab").issuperset("".join(texts)):
             return None
         return np.full(sum(map(len, texts)), 3, np.uint32), offsets_of(list(map(len, texts)))
 

@@ -20,7 +20,6 @@ from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.capabilities import SupportsSpans
-from tokbench.core.character_agreement import only_ascii
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, divided, encode_spans, segmented
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
@@ -268,7 +267,7 @@ def test_only_what_the_kernel_does_not_cover_goes_to_the_library(
     tokenizer._agreement = SimpleNamespace(
         covers=lambda text: "東" not in text,
         covers_all=lambda texts, threads: not any("東" in text for text in texts),
-        marks=only_ascii(),
+        encoded=lambda encode_marked, texts, threads: None,
     )
     assert_same(encode_spans(tokenizer, BATCH), segmented(tokenizer, BATCH))
     assert segmented_texts(tokenizer, BATCH, monkeypatch) == []
