@@ -132,9 +132,7 @@ def word_vocabulary(document: Mapping[str, Any], *, specials: Collection[str]) -
 
 def _bpe(model: Mapping[str, Any], *, specials: Collection[str]) -> WordBpe:
     vocab: Mapping[str, int] = model["vocab"]
-    prefix, suffix = (
-        model.get(f"{name}") or "" for name in ("continuing_subword_prefix", "end_of_word_suffix")
-    )
+    prefix, suffix = model.get("continuing_subword_prefix") or "", model.get("end_of_word_suffix") or ""
     byte_ids = byte_ids_of(vocab) if model.get("byte_fallback") else None
     if byte_ids is not None and (prefix or suffix):
         raise NotNativeError("it has byte fallback, and letters inside words or at their ends")

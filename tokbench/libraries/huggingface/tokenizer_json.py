@@ -101,9 +101,11 @@ def needed_by_texts(document: Mapping[str, Any]) -> frozenset[str]:
     >>> sorted(needed_by_texts({"model": model, "added_tokens": added}))
     ['<0x41>']
     """
+    if model_type(document) != "BPE":
+        return fallback_bytes(document)
     vocabulary = _vocabulary(document)
-    letters = [text for text in special_contents(document) if len(text) == 1 and text in vocabulary]
-    return fallback_bytes(document).union(letters if model_type(document) == "BPE" else ())
+    letters = (text for text in special_contents(document) if len(text) == 1 and text in vocabulary)
+    return fallback_bytes(document).union(letters)
 
 
 def fallback_bytes(document: Mapping[str, Any]) -> frozenset[str]:

@@ -12,6 +12,12 @@ namespace {
 using PreparedWordBpe = PreparedBinding<WordBpeFamily>::Encoder;
 using PreparedWordPiece = PreparedBinding<PlainWordPieceFamily>::Encoder;
 
+// Without merges, the tokens are by their ranks.
+Vocabulary vocabulary_of(const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first) {
+  const std::vector<std::string_view> views = views_of_list(tokens);
+  return merges ? Vocabulary::from_parts(views, rows_of(*merges), whole_tokens_first) : Vocabulary::from_ranks(views);
+}
+
 void construct(PreparedEncoder* self, const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first,
                const std::optional<std::string>& pattern, const nb::tuple& added, const nb::tuple& added_with_specials,
                const std::optional<nb::list>& steps, const SetsOrNone& sets, const SetsOrNone& byte_sets, bool marks_ends,

@@ -36,12 +36,6 @@ inline SplitSteps split_steps_of(const nb::list& list, const SetsOrNone& sets, c
   return {CharacterSets(view(*sets), view(*byte_sets).first<256>()), std::move(steps)};
 }
 
-// Without merges, the tokens are by their ranks.
-Vocabulary vocabulary_of(const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first) {
-  const std::vector<std::string_view> views = views_of_list(tokens);
-  return merges ? Vocabulary::from_parts(views, rows_of(*merges), whole_tokens_first) : Vocabulary::from_ranks(views);
-}
-
 template <class Base>
 struct PreparedBinding {
   using Encoder = tokbench::Encoder<Prepared<Base>>;

@@ -58,8 +58,8 @@ class CharacterPieces {
     Id left, right, made;
   };
 
-  // Token i has the id i, and no text if nothing becomes it; the first merge in the list comes first. Unknown characters side by side are one token where
-  // `joins_unknown` says so and there are no `bytes`.
+  // Token i has the id i, and no text if nothing becomes it; the first merge in the list comes first. Unknown characters side by
+  // side are one token where `joins_unknown` says so and there are no `bytes`.
   CharacterPieces(std::span<const std::string_view> tokens, std::span<const ListedMerge> merges, Id unknown, bool joins_unknown,
                   const std::optional<std::array<Id, 256>>& bytes)
       : unknown_(unknown), joins_unknown_(joins_unknown && !bytes), bytes_(bytes), kinds_(tokens.size(), Final::Token) {
