@@ -10,7 +10,6 @@ import json
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,18 +24,17 @@ from support.byte_level_documents import (
     with_parts,
 )
 from support.huggingface import added, document, dump
+from support.native_documents import assert_alike, both
 from support.texts import texts
 
 import tokbench
 from tokbench import SpecialPolicy
 from tokbench.backends.bpe.kernel import has_native_kernel
-from tokbench.core.token_arrays import segmented
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.explain.assembling import explain
 from tokbench.opening.native_document import NativeDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
@@ -134,26 +132,6 @@ mixed = st.lists(
     | texts,
     max_size=12,
 ).map("".join)
-
-
-def both(folder: Path, data: bytes) -> tuple[Any, Any]:
-    path = folder / "tokenizer.json"
-    path.write_bytes(data)
-    return tokbench.load(path), tokbench.load(path, engine="library")
-
-
-def assert_alike(native: Any, library: Any, given_texts: Sequence[str]) -> None:
-    for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
-        expected = [library.encode(text, special=special) for text in given_texts]
-        batch = native.encode_batch(given_texts, special=special)
-        assert [batch[place].tolist() for place in range(len(given_texts))] == expected
-        assert native.count_batch(given_texts, special=special).tolist() == list(map(len, expected))
-        assert [native.encode(text, special=special) for text in given_texts] == expected
-    spans, defined = native.encode_spans(given_texts), segmented(library, given_texts)
-    assert np.array_equal(spans.starts, defined.starts)
-    assert np.array_equal(spans.stops, defined.stops)
-    assert np.array_equal(spans.kinds, defined.kinds)
-    assert [native.segment(text) for text in given_texts] == [library.segment(text) for text in given_texts]
 
 
 @settings(max_examples=60)

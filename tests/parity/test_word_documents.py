@@ -15,23 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.byte_level_documents import LLAMA3, sequence, split
 from support.huggingface import added, document, dump
+from support.native_documents import assert_alike, both
 from support.texts import bundled_texts, texts
 
 import tokbench
 from tokbench.backends.bpe.kernel import has_native_kernel
-from tokbench.core.token_arrays import segmented
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.opening.native_document import NativeDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
 
 WHITESPACE, WHITESPACE_SPLIT, BERT = (
-    {"type": f"{kind}"} for kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")
+    {"type": kind} for kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")
 )
 BERT_NORMALIZER = {
     "type": "BertNormalizer",
@@ -153,24 +152,6 @@ mixed = st.lists(
     | texts,
     max_size=12,
 ).map("".join)
-
-
-def both(folder: Path, data: bytes) -> tuple[Any, Any]:
-    path = folder / "tokenizer.json"
-    path.write_bytes(data)
-    return tokbench.load(path), tokbench.load(path, engine="library")
-
-
-def assert_alike(native: Any, library: Any, given_texts: Sequence[str]) -> None:
-    for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
-        expected = [library.encode(text, special=special) for text in given_texts]
-        batch = native.encode_batch(given_texts, special=special, threads=2)
-        assert [batch[place].tolist() for place in range(len(given_texts))] == expected
-        assert native.count_batch(given_texts, special=special).tolist() == list(map(len, expected))
-        assert [native.encode(text, special=special) for text in given_texts] == expected
-    spans, defined = native.encode_spans(given_texts), segmented(library, given_texts)
-    assert np.array_equal(spans.starts, defined.starts)
-    assert np.array_equal(spans.stops, defined.stops)
 
 
 @settings(max_examples=100)
