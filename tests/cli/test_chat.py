@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.texts import bundled_texts
 
 import tokbench
-from tokbench.cli.arriving_lines import ArrivingLines
+from tokbench.cli.chat import ArrivingLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

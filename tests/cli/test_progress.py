@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from tokbench.render import progress as progress_module
-from tokbench.render.progress import showing_progress
+from tokbench.render import console as console_module
+from tokbench.render.console import showing_progress
 
 PHASES = ["reading", "counting", "merging", "saving"]
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
@@ -123,14 +123,14 @@ class FakeBar:
 @pytest.fixture
 def bar(monkeypatch):
     fake = FakeBar()
-    monkeypatch.setattr(progress_module, "_rich_progress", lambda: fake)
+    monkeypatch.setattr(console_module, "_rich_progress", lambda: fake)
     return fake
 
 
 def test_the_rate_is_that_of_the_phase(bar, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    with progress_module._bar() as report:
+    with console_module._bar() as report:
         report("reading", 0, None, "files")
         for done in (10, 20, 30):
             now[0] += 1
@@ -148,7 +148,7 @@ def test_the_rate_is_that_of_the_phase(bar, monkeypatch):
 
 def test_the_bar_of_merges_is_that_of_their_work(bar):
     """Linear in the logarithm: the first hundred of 10,000 merges are half of it."""
-    with progress_module._bar() as report:
+    with console_module._bar() as report:
         for done in (0, 99, 9_999):
             report("merging", done, 9_999, "merges")
     shares = [figures["completed"] / figures["total"] for figures in bar.figures]
@@ -206,7 +206,7 @@ def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
 @pytest.mark.parametrize("asked", ["count a.jsonl", "encode a.jsonl", "count a.parquet"])
 def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_path, monkeypatch, asked):
     command, name = asked.split()
-    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr(console_module, "_SECONDS_BETWEEN_LINES", 0)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 1 << 12)
     records(tmp_path / name, [f"line {number} of some text" for number in range(2_000)])
@@ -225,7 +225,7 @@ def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_pat
 @pytest.mark.parametrize("asked", ["viz", "count", "encode", "viz --json"])
 def test_reading_one_long_text_tells_how_far_it_is(run, trained, tmp_path, monkeypatch, asked):
     """A file is one document here: what has been read is told before there is any."""
-    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr(console_module, "_SECONDS_BETWEEN_LINES", 0)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 1 << 8)
     (tmp_path / "a.txt").write_text("some text\n" * 200)
@@ -238,7 +238,7 @@ def test_reading_one_long_text_tells_how_far_it_is(run, trained, tmp_path, monke
 
 
 def test_a_mix_tells_how_far_the_corpus_is_read(run, trained, tmp_path, monkeypatch):
-    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr(console_module, "_SECONDS_BETWEEN_LINES", 0)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
     lines = "".join(f"line {number} of some text\n" for number in range(2_000))
     (tmp_path / "a.txt").write_text(lines)
@@ -294,7 +294,7 @@ def test_trainings_of_libraries_tell_how_much_there_is(run, tmp_path):
 
 
 def test_a_bar_of_known_length_has_its_share(bar):
-    with progress_module._bar() as report:
+    with console_module._bar() as report:
         for done, total in ((0, 4_000_000), (1_000_000, 4_000_000), (4_000_000, 4_000_000)):
             report("encoding", done, total, "bytes")
         report("reading", 5, None, "bytes")

@@ -10,7 +10,7 @@ import tokbench
 from support.engines import HereEngine
 from support.sharded import TEXTS
 from tokbench.opening.request import OpenRequest
-from tokbench.workbench.named_tokenizer import NamedTokenizer
+from tokbench.workbench.open import NamedTokenizer
 from tokbench.workbench.shard_parts import write_shard_parts
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.evaluation.unit_keys import UnitKeys
+from tokbench.evaluation.units import UnitKeys
 from tokbench.metrics.tally import DOCUMENT_COUNTS
 from tokbench.metrics.unit_counts import UnitCounts, joined
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation_files import ReadConversation, parse_conversation
-from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES
+from tokbench.corpus.document import MAX_DOCUMENT_BYTES
 from tokbench.corpus.parquet import require_pyarrow
 from tokbench.errors import CorpusError, ModelFormatError
 

@@ -17,7 +17,7 @@ from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import showing_progress
 
 
 @taking_groups

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from tokbench.cli.arriving_lines import ArrivingLines
 from tokbench.cli.chat_options import TemplateInputs
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
@@ -43,6 +42,8 @@ TrainOnOption = Annotated[
         metavar="ROLE", help="Put the turns of this role into the loss, by default assistant; repeatable."
     ),
 ]
+
+_BLOCK = 1 << 18
 
 
 @taking_groups
@@ -240,3 +241,36 @@ def _write_files(results: list[ChatResult], *, html: Path | None, npz: Path | No
         from tokbench.render.chat_html import chat_page
 
         write_file(html, chat_page(results))
+
+
+class ArrivingLines:
+    r"""The lines of a stream, with their ends, none of which waits for a later one.
+
+    Attributes:
+        is_next_there: whether the line behind the latest one has arrived.
+
+    >>> from io import BytesIO
+    >>> lines = ArrivingLines(BytesIO(b"a\nb\nc"))
+    >>> [(line, lines.is_next_there) for line in lines]
+    [(b'a\n', True), (b'b\n', False), (b'c', False)]
+    """
+
+    def __init__(self, stream: BufferedIOBase) -> None:
+        self.is_next_there = False
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        unfinished: list[bytes] = []
+        while block := self._stream.read1(_BLOCK):
+            *ended, rest = block.split(b"\n")
+            lines = [line + b"\n" for line in ended]
+            if lines and unfinished:
+                lines[0] = b"".join([*unfinished, lines[0]])
+                unfinished = []
+            if rest:
+                unfinished.append(rest)
+            for number, line in enumerate(lines, 1):
+                self.is_next_there = number < len(lines)
+                yield line
+        if unfinished:
+            yield b"".join(unfinished)

@@ -16,8 +16,7 @@ from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.atomic_file import write_file
 from tokbench.files.untrusted import load_strict_json, read_named, unreadable
 from tokbench.render.check import as_junit
-from tokbench.render.console import make_console, print_json
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import make_console, print_json, showing_progress
 
 _FELL_SHORT = 3
 _MAX_BASELINE_BYTES = 64 << 20

@@ -11,8 +11,7 @@ from tokbench.cli.output_options import ProgressOption
 from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.render.console import print_json
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import print_json, showing_progress
 from tokbench.workbench.chunk import chunk_texts
 
 

@@ -21,7 +21,7 @@ from tokbench.cli.metric_options import (
 from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption, asked_for
 from tokbench.metrics.metric import Aggregation
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import showing_progress
 
 
 @taking_groups

@@ -13,8 +13,7 @@ from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.role_options import parsed_roles, read_template
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError
-from tokbench.render.console import ColorChoice, make_console, print_json
-from tokbench.render.progress import ProgressChoice, showing_progress
+from tokbench.render.console import ColorChoice, ProgressChoice, make_console, print_json, showing_progress
 
 if TYPE_CHECKING:
     from tokbench.convert.proof import ProofResult

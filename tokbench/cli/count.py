@@ -12,7 +12,7 @@ from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import OpeningChoices, SpecialPolicyOption, TokenizersOption
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import showing_progress
 from tokbench.workbench.count import count_tokens
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.distributed.engines.in_process import InProcessEngine
 from tokbench.distributed.plan_folder import Share, parse_share
 from tokbench.errors import ConfigError
-from tokbench.render.console import make_console, print_json
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import make_console, print_json, showing_progress
 from tokbench.workbench.count_words import count_words, count_words_share
 from tokbench.workbench.count_words import merge_words as merged
 from tokbench.workbench.train import parsed_options

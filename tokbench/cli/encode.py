@@ -28,8 +28,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.unique_names import distinct_infos
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
-from tokbench.render.console import print_json
-from tokbench.render.progress import ProgressChoice, showing_progress
+from tokbench.render.console import ProgressChoice, print_json, showing_progress
 from tokbench.workbench.encode import encode_ids, encode_texts
 from tokbench.workbench.limit import beginnings, endings
 from tokbench.workbench.model_inputs import input_records, npz_of, padded_ids, paired

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import Engine
     from tokbench.opening.request import OpenRequest
     from tokbench.workbench.evaluation_parts import EvaluationWork
-    from tokbench.workbench.named_tokenizer import NamedTokenizer
+    from tokbench.workbench.open import NamedTokenizer
 
 PARTS = "Work in parts"
 """Where help lists them."""
@@ -106,7 +106,7 @@ class PartedOpeningChoices(VocabularyChoices):
 
     def named(self, names: Sequence[str]) -> list[NamedTokenizer]:
         """Tokenizers as workers open them. Raises `ConfigError`."""
-        from tokbench.workbench.named_tokenizer import NamedTokenizer
+        from tokbench.workbench.open import NamedTokenizer
 
         return [NamedTokenizer.of(name, self.request()) for name in names]
 

@@ -23,7 +23,7 @@ from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.role_options import RoleChoices
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.errors import ConfigError
-from tokbench.render.progress import ProgressChoice, showing_progress
+from tokbench.render.console import ProgressChoice, showing_progress
 from tokbench.workbench.inspect import inspect_tokenizer
 
 if TYPE_CHECKING:

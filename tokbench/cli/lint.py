@@ -16,8 +16,7 @@ from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, r
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
-from tokbench.render.console import ColorChoice, make_console, print_json
-from tokbench.render.progress import ProgressChoice, showing_progress
+from tokbench.render.console import ColorChoice, ProgressChoice, make_console, print_json, showing_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

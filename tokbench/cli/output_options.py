@@ -13,8 +13,7 @@ import typer
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
 from tokbench.render.charts.drawing import check_plot_file, drawn
-from tokbench.render.console import ColorChoice, as_text, make_console
-from tokbench.render.progress import ProgressChoice
+from tokbench.render.console import ColorChoice, ProgressChoice, as_text, make_console
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

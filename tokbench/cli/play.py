@@ -19,8 +19,7 @@ from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolic
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import BackendUnavailableError, ConfigError
-from tokbench.render.console import ColorChoice, make_console
-from tokbench.render.progress import ProgressChoice, showing_progress
+from tokbench.render.console import ColorChoice, ProgressChoice, make_console, showing_progress
 
 Theme = Literal["auto", "dark", "light"]
 _DUMB = {"dumb", "unknown"}

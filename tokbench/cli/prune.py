@@ -14,8 +14,7 @@ from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.surgery_options import CountedText, PadOption
 from tokbench.cli.tokenizer_options import OpeningChoices
-from tokbench.render.console import make_console, print_json
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import make_console, print_json, showing_progress
 
 if TYPE_CHECKING:
     from tokbench.workbench.prune import Choice

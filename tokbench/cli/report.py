@@ -19,7 +19,7 @@ from tokbench.cli.metric_options import (
 from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption, asked_for
 from tokbench.cli.tokenizer_options import DEFAULT, TokenizersOption
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import showing_progress
 
 
 @taking_groups

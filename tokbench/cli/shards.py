@@ -29,8 +29,7 @@ from tokbench.core.plurals import counted
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.files.storage.open import is_url
-from tokbench.render.console import make_console, print_json
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import make_console, print_json, showing_progress
 from tokbench.shards.layout import DtypeChoice, ShardFormat
 from tokbench.shards.results import ShardsResult
 
@@ -194,7 +193,7 @@ def write(
         }
         if engine_name is not None:
             from tokbench.distributed.corpus_plan import PART_BYTES
-            from tokbench.workbench.named_tokenizer import NamedTokenizer
+            from tokbench.workbench.open import NamedTokenizer
             from tokbench.workbench.shard_parts import write_shard_parts
 
             named = NamedTokenizer.of(tokenizer, opening.request())

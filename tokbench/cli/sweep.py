@@ -12,7 +12,7 @@ from tokbench.cli.metric_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption
 from tokbench.errors import ConfigError
-from tokbench.render.progress import showing_progress
+from tokbench.render.console import showing_progress
 from tokbench.workbench.train import parsed_options
 
 

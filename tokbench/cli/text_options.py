@@ -19,7 +19,7 @@ from tokbench.cli.corpus_options import (
 from tokbench.cli.options import parse_bytes
 from tokbench.core.progress import no_progress
 from tokbench.corpus.inputs import read_inputs, read_text_blocks
-from tokbench.render.progress import ProgressChoice, showing_progress
+from tokbench.render.console import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

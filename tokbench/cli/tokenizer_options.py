@@ -13,7 +13,7 @@ from tokbench.core.sampling import Sampling
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.opening.request import Engine, OpenRequest
-from tokbench.render.progress import ProgressChoice, showing_progress
+from tokbench.render.console import ProgressChoice, showing_progress
 from tokbench.workbench.open import open_tokenizer
 
 if TYPE_CHECKING:

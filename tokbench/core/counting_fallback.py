@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.core.counting import CountProgress
+    from tokbench.core.training import CountProgress
 
 _WORD_BYTES = 160
 """That a word in a dictionary takes, about."""
@@ -98,7 +98,7 @@ def _check_parts(first: int, last: int) -> None:
 
 
 class PythonDocumentCounter(PythonWords):
-    """Divides sources into documents; see `tokbench.core.counting.DocumentCounter`."""
+    """Divides sources into documents; see `tokbench.core.training.DocumentCounter`."""
 
     def __init__(self) -> None:
         self._source = -1

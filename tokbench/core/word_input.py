@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from tokbench.core.counted_words import PARTS, WordArrays
-from tokbench.core.counting import limits_told
+from tokbench.core.training import limits_told
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:

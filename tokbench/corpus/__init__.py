@@ -8,12 +8,17 @@ they are read. Text is UTF-8; a byte order mark at the start of a file is not pa
 from __future__ import annotations
 
 from tokbench.corpus.corpus import Corpus
-from tokbench.corpus.document import Document, DocumentUnit, ErrorPolicy
-from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, MOST_DOCUMENT_BYTES
+from tokbench.corpus.document import (
+    MAX_DOCUMENT_BYTES,
+    MOST_DOCUMENT_BYTES,
+    CorpusOptions,
+    Document,
+    DocumentUnit,
+    ErrorPolicy,
+)
 from tokbench.corpus.files import CorpusFile, LeftOut
 from tokbench.corpus.fingerprint import Fingerprint
 from tokbench.corpus.opening import bundled_corpus, open_corpus
-from tokbench.corpus.options import CorpusOptions
 from tokbench.corpus.text import Problems
 from tokbench.files.bundled import BundledFile, bundled_files
 

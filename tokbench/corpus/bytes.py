@@ -19,15 +19,14 @@ from tokbench.corpus.files import STDIN, CorpusFile
 from tokbench.corpus.paths import unreadable
 from tokbench.corpus.spans import bounds_of
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
-from tokbench.files.compression import MAGIC
 from tokbench.files.storage.open import place_of
-from tokbench.files.untrusted import open_regular
+from tokbench.files.untrusted import MAGIC, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from io import BufferedReader
 
-    from tokbench.files.compression import Compression
+    from tokbench.files.untrusted import Compression
 
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 8192

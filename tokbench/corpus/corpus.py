@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tokbench.core.documents import ByteSource, TextIdentity
 from tokbench.core.plurals import counted
 from tokbench.corpus.bytes import bounds_in, line_ends_counted, packed, read_blocks
-from tokbench.corpus.document import Document
-from tokbench.corpus.document_limits import Bound, bounded_blocks
+from tokbench.corpus.document import Bound, Document, bounded_blocks
 from tokbench.corpus.fingerprint import Fingerprint, Lines
 from tokbench.corpus.groups import (
     file_group,
@@ -43,8 +42,8 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tokbench.corpus.document import CorpusOptions
     from tokbench.corpus.files import CorpusFile, LeftOut
-    from tokbench.corpus.options import CorpusOptions
 
 _T = TypeVar("_T")
 

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
+from tokbench.core.near_names import meant
 from tokbench.core.plurals import shortened
+from tokbench.corpus.groups import check_group_by
+from tokbench.errors import ConfigError, CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 DocumentUnit = Literal["file", "lines", "paragraphs"]
 """What a document of a text file is."""
 
 ErrorPolicy = Literal["strict", "replace", "skip"]
 """How bytes that are not UTF-8 are handled: an error, U+FFFD in their place, or without the document."""
+
+MAX_DOCUMENT_BYTES = 256 << 20
+"""Some commands take several times as much memory as the longest document has bytes."""
+
+MOST_DOCUMENT_BYTES = 2 << 30
+"""Of what can be asked for: positions in a batch of texts are counted in 32 bits."""
+
+TOO_LONG = "\udfff"
+"""What stands for a document that is to be left out: like one that is not UTF-8, it has no UTF-8 form."""
+
+_MOST_UTF8_BYTES = 4  # of a character
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +57,119 @@ class Document:
     def __repr__(self) -> str:
         """Short, however long the text is."""
         return f"<document {self.source}, {self.group}: {shortened(self.text)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The maximum size of a document in bytes, and how a longer one is handled.
+
+    Attributes:
+        num_bytes: as UTF-8.
+        name: what messages call the file.
+        errors: under "skip" a document that is too long is left out, else it is an error.
+    """
+
+    num_bytes: int
+    name: str
+    errors: ErrorPolicy
+
+    def holds(self, text: str) -> bool:
+        """Whether a text is short enough."""
+        return len(text) * _MOST_UTF8_BYTES <= self.num_bytes or utf8_size(text) <= self.num_bytes
+
+    def checked(self, lines: list[str], number: int) -> list[str]:
+        """Lines, the first of which has a number, with `TOO_LONG` for those that are. Raises `CorpusError`."""
+        if sum(map(len, lines)) * _MOST_UTF8_BYTES <= self.num_bytes:
+            return lines
+        return [
+            line if line == TOO_LONG or self.holds(line) else self.too_long(position)
+            for position, line in enumerate(lines, number)
+        ]
+
+    def too_long(self, number: int | None) -> str:
+        """What stands for a document that begins on a line, or is the file. Raises `CorpusError`."""
+        where = self.name if number is None else f"{self.name}:{number}"
+        if self.errors != "skip":
+            raise CorpusError(
+                f"{where}: a document of more than {self.num_bytes:,} bytes",
+                hint="--max-document-bytes (max_document_bytes=) says how many it may have; "
+                "--documents lines makes smaller ones of a text, --errors skip leaves it out",
+            )
+        return TOO_LONG
+
+
+def utf8_size(text: str) -> int:
+    r"""The bytes of a text as UTF-8; a lone surrogate, which represents a bad byte, counts as three.
+
+    >>> utf8_size("aé"), utf8_size(b"a\xff".decode(errors="surrogateescape"))
+    (3, 4)
+    """
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
+def bounded_blocks(blocks: Iterable[bytes], bound: Bound, *, lines: bool) -> Iterator[bytes]:
+    """Blocks of a text unchanged, while no document is too long: a line, or the text. Raises `CorpusError`."""
+    pending = number = 0  # bytes of the line that has not ended, or of all; lines before it
+    for block in blocks:
+        if not lines:
+            pending += len(block)
+        else:
+            if pending + len(block) > bound.num_bytes:
+                _check_lines(block, pending, number, bound)
+            number += block.count(b"\n")
+            pending = len(block) - 1 - block.rfind(b"\n") if b"\n" in block else pending + len(block)
+        if pending > bound.num_bytes + lines:  # a line may go on with its end, and be short enough
+            bound.too_long(number + 1 if lines else None)
+        yield block
+    if pending > bound.num_bytes:
+        bound.too_long(number + 1 if lines else None)
+
+
+def _check_lines(block: bytes, pending: int, number: int, bound: Bound) -> None:
+    """Check each line that ends in a block; the first may have begun in an earlier one."""
+    *ended, _ = block.split(b"\n")
+    for position, line in enumerate(ended, number + 1):
+        if pending + len(line.removesuffix(b"\r")) > bound.num_bytes:
+            bound.too_long(position)
+        pending = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusOptions:
+    """How the files of a corpus are read; see `open_corpus`."""
+
+    documents: DocumentUnit = "file"
+    text_field: str | tuple[str, ...] = "text"
+    group_by: str = "auto"
+    errors: ErrorPolicy = "strict"
+    max_document_bytes: int = MAX_DOCUMENT_BYTES
+
+    def __post_init__(self) -> None:
+        _check_choice("documents", self.documents, get_args(DocumentUnit))
+        _check_choice("errors", self.errors, get_args(ErrorPolicy))
+        check_group_by(self.group_by)
+        if not self.text_fields:
+            raise ConfigError("there is no field to read texts from", hint='name one, as text_field="text"')
+        if not isinstance(self.max_document_bytes, int):
+            raise ConfigError(
+                f"max_document_bytes is {self.max_document_bytes!r:.40}, where a number is needed"
+            )
+        if not 1 <= self.max_document_bytes <= MOST_DOCUMENT_BYTES:
+            raise ConfigError(
+                f"max_document_bytes must be between 1 byte and {MOST_DOCUMENT_BYTES >> 30} GiB, "
+                f"and is {self.max_document_bytes}",
+                hint="--max-document-bytes 256MiB is the default",
+            )
+
+    @property
+    def text_fields(self) -> tuple[str, ...]:
+        """The fields of a record that make its text, each once."""
+        fields = (self.text_field,) if isinstance(self.text_field, str) else self.text_field
+        return tuple(dict.fromkeys(fields))
+
+
+def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigError(
+            f"unknown {option} {value!r}", hint=meant(value, choices, otherwise=f"choose {{}} (--{option})")
+        )

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tokbench.corpus.spans import FileSpan
-    from tokbench.files.compression import Compression
     from tokbench.files.storage.place import Stored
+    from tokbench.files.untrusted import Compression
 
 Kind = Literal["text", "jsonl", "parquet"]
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, Bound
+from tokbench.corpus.document import MAX_DOCUMENT_BYTES, Bound
 from tokbench.corpus.records import BETWEEN_FIELDS, Record, group_name, kind_of, listed, not_a_string
 from tokbench.corpus.text import decode_record, whole
 from tokbench.errors import CorpusError

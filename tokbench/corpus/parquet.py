@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, Bound
+from tokbench.corpus.document import MAX_DOCUMENT_BYTES, Bound
 from tokbench.corpus.records import BETWEEN_FIELDS, Record, RecordFields, group_name, listed, not_a_string
 from tokbench.corpus.text import decode_record
 from tokbench.errors import BackendUnavailableError, CorpusError

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted, is_or_are, was_or_were
 from tokbench.corpus.bytes import HEAD_BYTES
-from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
+from tokbench.corpus.document import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
 from tokbench.errors import CorpusError
-from tokbench.files.compression import compression_of
+from tokbench.files.untrusted import compression_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

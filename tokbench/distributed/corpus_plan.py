@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from tokbench.core.json_fields import Fields
 from tokbench.corpus.corpus import Corpus
+from tokbench.corpus.document import CorpusOptions
 from tokbench.corpus.files import CorpusFile, Kind, LeftOut
 from tokbench.corpus.groups import named_parts
-from tokbench.corpus.options import CorpusOptions
 from tokbench.corpus.spans import FileSpan
 from tokbench.errors import CorpusError
 from tokbench.files.storage.open import place_of
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.corpus.spans import Cut
-    from tokbench.files.compression import Compression
     from tokbench.files.storage.place import Place
+    from tokbench.files.untrusted import Compression
 
 PART_BYTES = 1_000_000_000
 """Of a part, where the user says nothing else."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tokbench.core.progress import files_read
-from tokbench.evaluation.drawn_units import aligned_unit
+from tokbench.evaluation.units import aligned_unit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

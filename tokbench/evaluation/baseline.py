@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConfigError
-from tokbench.evaluation.aggregation import AGGREGATIONS
 from tokbench.evaluation.comparison_json import SCHEMA
+from tokbench.evaluation.figures import AGGREGATIONS
 from tokbench.evaluation.thresholds import GINI, PREMIUM, Threshold, check_metric, parse_number
 from tokbench.metrics.catalogue import METRICS
 

@@ -11,12 +11,12 @@ from tokbench.metrics.catalogue import METRICS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.core.time_and_memory import Throughput
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.mix import Mix
-    from tokbench.evaluation.throughput import Throughput
     from tokbench.metrics.bootstrap import Interval
     from tokbench.metrics.metric import Metric
     from tokbench.metrics.tally import Tally

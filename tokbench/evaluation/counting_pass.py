@@ -20,12 +20,11 @@ from tokbench.errors import TextError
 from tokbench.evaluation.counting_workers import Batch, CountingWorker, count_on_workers
 from tokbench.evaluation.fidelity import FAILURES_KEPT, Stability
 from tokbench.evaluation.token_frequencies import GroupFrequencies, SetFrequencies
-from tokbench.evaluation.unit_keys import UnitKeys
+from tokbench.evaluation.units import UnitKeys
 from tokbench.metrics.character_classes import character_classes
-from tokbench.metrics.document_means import NUM_MEAN_COLUMNS, mean_columns
 from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.tally import DOCUMENT_COUNTS, Tally, pooled
-from tokbench.metrics.unit_counts import MOST_UNITS, UnitSums
+from tokbench.metrics.unit_counts import MOST_UNITS, NUM_MEAN_COLUMNS, UnitSums, mean_columns
 from tokbench.metrics.vocabulary import vocabulary_of
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.corpus import Document
     from tokbench.evaluation.counting_workers import Counted, GroupCounter, GroupState
-    from tokbench.evaluation.drawn_units import UnitKind
     from tokbench.evaluation.fidelity import Failure
+    from tokbench.evaluation.units import UnitKind
     from tokbench.metrics.unit_counts import UnitCounts
     from tokbench.metrics.vocabulary import Vocabulary
 

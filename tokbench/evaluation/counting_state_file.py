@@ -18,9 +18,8 @@ from tokbench.errors import ModelFormatError
 from tokbench.evaluation.counting_pass import CountingState
 from tokbench.evaluation.counting_workers import GroupState
 from tokbench.evaluation.fidelity import Failure
-from tokbench.metrics.document_means import NUM_MEAN_COLUMNS
 from tokbench.metrics.tally import DOCUMENT_COUNTS
-from tokbench.metrics.unit_counts import UnitCounts
+from tokbench.metrics.unit_counts import NUM_MEAN_COLUMNS, UnitCounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

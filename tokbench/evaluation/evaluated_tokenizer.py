@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tokbench.evaluation.aggregation import Aggregate
+    from tokbench.core.time_and_memory import Throughput
     from tokbench.evaluation.candidates import Candidate
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fairness import Fairness
-    from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.figures import Aggregate, Figure
     from tokbench.evaluation.mix import Mixed
-    from tokbench.evaluation.throughput import Throughput
     from tokbench.metrics.metric import Metric
 
 _ONE_BYTE_SCRIPTS = 1.05

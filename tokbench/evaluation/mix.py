@@ -12,9 +12,8 @@ from tokbench.errors import ConfigError
 from tokbench.evaluation.figures import Figure, difference_interval
 from tokbench.evaluation.sentences import listed, significant
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
-from tokbench.metrics.document_means import divided
 from tokbench.metrics.tally import DOCUMENT_COUNTS
-from tokbench.metrics.unit_counts import joined
+from tokbench.metrics.unit_counts import divided, joined
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -14,9 +14,9 @@ from tokbench.metrics.catalogue import METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tokbench.evaluation.aggregation import Aggregate
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.fairness import Fairness
+    from tokbench.evaluation.figures import Aggregate
     from tokbench.evaluation.losses import Cause
     from tokbench.metrics.metric import Metric
     from tokbench.metrics.tally import Tally

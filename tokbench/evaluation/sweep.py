@@ -9,11 +9,10 @@ from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, NestsVocab
 from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
-from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import AlignedLines
 from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.counting_pass import evaluate
-from tokbench.evaluation.figures import figures_of, group_figures_of
+from tokbench.evaluation.figures import Aggregate, figures_of, group_figures_of
 from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
 from tokbench.evaluation.recommendation import knee_of, recommend
 from tokbench.evaluation.sentences import counted_parts

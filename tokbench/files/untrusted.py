@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.errors import ConfigError, ModelFormatError
 
@@ -29,6 +29,17 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+
+Compression = Literal["gz", "bz2", "xz", "zst"]
+
+MAGIC: dict[Compression, tuple[bytes, ...]] = {
+    "gz": (b"\x1f\x8b",),
+    "bz2": (b"BZh",),
+    "xz": (b"\xfd7zXZ\x00",),
+    # A frame, or one of the sixteen kinds of skippable frame that parallel compressors begin with.
+    "zst": (b"\x28\xb5\x2f\xfd", *(bytes([low, 0x2A, 0x4D, 0x18]) for low in range(0x50, 0x60))),
+}
+"""What a file of each begins with."""
 
 
 def open_regular(path: Path) -> BufferedReader:
@@ -201,3 +212,12 @@ def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _too_deep(path: Path | str, *, hint: str | None = None) -> ModelFormatError:
     return ModelFormatError(path, f"JSON of at most {MAX_JSON_DEPTH} levels", "deeper nesting", hint=hint)
+
+
+def compression_of(head: bytes) -> Compression | None:
+    r"""The compression that the first bytes of a file tell, or None.
+
+    >>> compression_of(b"\x1f\x8b\x08\x00")
+    'gz'
+    """
+    return next((name for name, magic in MAGIC.items() if head.startswith(magic)), None)

@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.tally import DOCUMENT_COUNTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
+
+    from tokbench.metrics.metric import Metric
 
 MOST_UNITS = 4096
 """Units that are kept apart; of more, those whose keys leave the same rest are drawn together, as one lot."""
 
 _WAITING_ROWS = 1 << 13
 """That are kept before they are added up, of each group: some megabytes."""
+
+_SCALE = 1 << 32
+_COLUMNS = {name: column for column, name in enumerate(DOCUMENT_COUNTS)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,3 +128,67 @@ def _added(keys: NDArray[np.uint64], counts: NDArray[np.int64], *, are_lots: boo
     keys = keys[order]
     firsts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     return UnitCounts(keys[firsts], np.add.reduceat(counts[order], firsts, axis=0), are_lots)
+
+
+def is_by_document(metric: Metric) -> bool:
+    """Whether a metric is a ratio of counts that are kept for each document."""
+    return metric.compute is None and {*metric.numerator, *metric.denominator} <= set(DOCUMENT_COUNTS)
+
+
+_PLACES = {
+    name: len(DOCUMENT_COUNTS) + 3 * place
+    for place, name in enumerate(name for name, metric in METRICS.items() if is_by_document(metric))
+}
+NUM_MEAN_COLUMNS = 3 * len(_PLACES)
+
+
+def ratios_of(metric: Metric, counts: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """The metric of each row of counts, whose columns begin with `DOCUMENT_COUNTS`; NaN where it has no value.
+
+    Args:
+        metric: one by document.
+        counts: [D, K].
+    """
+    above = sum(counts[:, _COLUMNS[name]] for name in metric.numerator)
+    below = sum(counts[:, _COLUMNS[name]] for name in metric.denominator)
+    values = divided(np.asarray(above, np.float64), np.asarray(below, np.float64))
+    return 1 - values if metric.complement else values
+
+
+def divided(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One over the other, element by element; NaN where there is nothing to divide by."""
+    values = np.full(len(below), np.nan)
+    np.divide(above, below, out=values, where=below != 0)
+    return values
+
+
+def mean_columns(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What `means_of` needs beside the counts of each document.
+
+    Args:
+        rows: int64[D, len(DOCUMENT_COUNTS)].
+
+    Returns:
+        int64[D, NUM_MEAN_COLUMNS]: of each metric whether it has a value there, and that value in two columns.
+    """
+    found = np.zeros((len(rows), NUM_MEAN_COLUMNS), dtype=np.int64)
+    for name, place in _PLACES.items():
+        column = place - len(DOCUMENT_COUNTS)
+        values = ratios_of(METRICS[name], rows)
+        is_known = ~np.isnan(values)
+        values = np.where(is_known, values, 0)
+        found[:, column] = is_known
+        found[:, column + 1] = wholes = np.floor(values)
+        found[:, column + 2] = np.rint((values - wholes) * _SCALE)
+    return found
+
+
+def means_of(metric: Metric, sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean of a metric over documents, by each row of sums; NaN where none of them has a value.
+
+    Args:
+        metric: one by document.
+        sums: [R, len(DOCUMENT_COUNTS) + NUM_MEAN_COLUMNS].
+    """
+    known, wholes, rest = (np.asarray(sums[:, _PLACES[metric.name] + each], np.float64) for each in range(3))
+    return divided(wholes + rest / _SCALE, known)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.core.counting import CountProgress
+from tokbench.core.training import CountProgress
 
 SOURCES: str
 UNICODE_TABLES: str

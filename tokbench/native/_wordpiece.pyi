@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.core.counting import CountProgress
+from tokbench.core.training import CountProgress
 
 SOURCES: str
 CHARACTER_TABLES: str

@@ -7,14 +7,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
-from tokbench.files.compression import compression_of
-from tokbench.files.untrusted import load_strict_json, open_regular, read_regular
+from tokbench.files.untrusted import compression_of, load_strict_json, open_regular, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from tokbench.files.compression import Compression
+    from tokbench.files.untrusted import Compression
 
 MAX_FILE_BYTES = 128 * 2**20
 """The largest vocabularies in use are a quarter of this."""

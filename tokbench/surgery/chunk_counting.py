@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.sentencepiece.kernel import current_kernel
-from tokbench.core.counting import batches, count_texts, limits_told
+from tokbench.core.training import batches, count_texts, limits_told
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.charsmap import rules_of
 from tokbench.formats.sentencepiece.model import SPACE, iter_user_defined

@@ -13,9 +13,9 @@ from tokbench.backends.sentencepiece.rules import IN_NO_PIECE, PieceRules, segme
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
 from tokbench.backends.wordpiece.words import NormalWordCounting
-from tokbench.core.counting import batches
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.training import batches
 from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece.model import SPACE, iter_user_defined
 from tokbench.formats.sentencepiece.pieces import PieceType

@@ -11,11 +11,11 @@ from tokbench.core.progress import no_progress, watched
 from tokbench.corpus.groups import folder_groups
 from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError
-from tokbench.evaluation.aggregation import AGGREGATIONS
 from tokbench.evaluation.alignment import align, lines_of
 from tokbench.evaluation.candidates import BACKENDS, Candidate, train_candidates
 from tokbench.evaluation.comparison import compare_candidates, training_setup_of
 from tokbench.evaluation.corpus_scan import CorpusScan
+from tokbench.evaluation.figures import AGGREGATIONS
 from tokbench.evaluation.holdout import Documents, hold_out
 from tokbench.evaluation.mix import mix_among
 from tokbench.workbench.evaluation_parts import evaluating

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fidelity import Failure
     from tokbench.files.storage.place import Place
-    from tokbench.workbench.named_tokenizer import NamedTokenizer
+    from tokbench.workbench.open import NamedTokenizer
 
 _NOTE_TASK = "tokbench.workbench.evaluation_tasks:note_part"
 _COUNT_TASK = "tokbench.workbench.evaluation_tasks:count_part"

@@ -17,7 +17,7 @@ from tokbench.evaluation.counting_pass import Counting, batches
 from tokbench.evaluation.counting_state_file import dump_states
 from tokbench.files.storage.open import place_of
 from tokbench.workbench.evaluation_sums import Range, add_up
-from tokbench.workbench.named_tokenizer import opened_alike
+from tokbench.workbench.open import opened_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

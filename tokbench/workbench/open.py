@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.capabilities import KnowsLoadingTime, MakesReady
 from tokbench.core.near_names import near_names
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError, StoreError
+from tokbench.opening.request import OpenRequest
 from tokbench.opening.saved import DEFAULT_NAME, default_directory, default_tokenizer
 
 if TYPE_CHECKING:
@@ -18,11 +22,14 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
-    from tokbench.opening.request import Opened, OpenRequest
-
+    from tokbench.opening.request import Opened
+    from tokbench.shards.layout import TokenizerIdentity
 
 TOKENIZERS = Path("tokenizers")
 """Where trained tokenizers are kept and found by name, below the current folder."""
+
+_MOST_OPEN = 8
+"""Tokenizers that a worker keeps open from one part to the next."""
 
 
 def load(
@@ -169,3 +176,51 @@ def _path_near(name: str) -> str | None:
         return None
     close = near_names(path.name, sorted(each.name for each in path.parent.iterdir()))
     return str(path.parent / close[0]) if close else None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTokenizer:
+    """A tokenizer as a worker opens it: its name, or its path where it is on a disk, and what the user adds."""
+
+    name: str
+    request: OpenRequest
+
+    @classmethod
+    def of(cls, name: str, request: OpenRequest) -> NamedTokenizer:
+        """The same wherever a worker was started."""
+        near = [path for path in (Path(name), TOKENIZERS / name) if path.exists()]
+        return cls(str(near[0].absolute()) if near else name, request)
+
+    def document(self, identity: TokenizerIdentity) -> dict[str, Any]:
+        """As a task is told of it: what `opened_alike` takes."""
+        return {
+            "name": self.name,
+            "request": asdict(self.request),
+            "vocabulary": identity.vocabulary,
+            "behaviour": identity.behaviour,
+        }
+
+
+def opened_alike(document: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer that a task is told of; a worker opens it once.
+
+    Raises:
+        ConfigError: it is another one where the worker is, or cannot be opened there.
+    """
+    return _opened(
+        document["name"], json.dumps(document["request"]), document["vocabulary"], document["behaviour"]
+    )
+
+
+@lru_cache(maxsize=_MOST_OPEN)
+def _opened(name: str, request: str, vocabulary: str, behaviour: str) -> Tokenizer:
+    from tokbench.shards.plan import identity_of
+
+    tokenizer = open_tokenizer(name, OpenRequest(**json.loads(request)))
+    found = identity_of(tokenizer)
+    if (found.vocabulary, found.behaviour) != (vocabulary, behaviour):
+        raise ConfigError(
+            f"{name} is another tokenizer where the worker is",
+            hint="copy the folder to where workers read it",
+        )
+    return tokenizer

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus.corpus import Corpus
+from tokbench.corpus.document import CorpusOptions
 from tokbench.corpus.files import CorpusFile, LeftOut
-from tokbench.corpus.options import CorpusOptions
 from tokbench.corpus.paths import unreadable
 from tokbench.corpus.spans import FileSpan
 from tokbench.errors import CorpusError, StoreError
@@ -22,7 +22,7 @@ from tokbench.files.storage.open import place_of
 from tokbench.shards.layout import INDEX_NAME, ChatOptions
 from tokbench.shards.parts import part_folder
 from tokbench.shards.writing import write_shards
-from tokbench.workbench.named_tokenizer import opened_alike
+from tokbench.workbench.open import opened_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus.corpus import Corpus
+    from tokbench.corpus.document import CorpusOptions
     from tokbench.corpus.files import CorpusFile
-    from tokbench.corpus.options import CorpusOptions
     from tokbench.distributed.corpus_plan import FilePart
     from tokbench.distributed.tasks import Engine
     from tokbench.files.storage.place import Place
     from tokbench.shards.plan import Plan
-    from tokbench.workbench.named_tokenizer import NamedTokenizer
+    from tokbench.workbench.open import NamedTokenizer
 
 _TASK = "tokbench.workbench.shard_part_task:write_part"
 _PLAN_SCHEMA = "tokbench.shards.plan/1"

@@ -82,7 +82,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.libraries.sentencepiece.training._BLOCK_BYTES", 4096)
-    monkeypatch.setattr("tokbench.core.counting._BATCH_CHARACTERS", 4096)
+    monkeypatch.setattr("tokbench.core.training._BATCH_CHARACTERS", 4096)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr("tokbench.backends.baseline.frequent._SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr(counting_pass, "_BATCH_CHARACTERS", 4096)

@@ -14,8 +14,8 @@ from tokbench.core.time_and_memory import (
     percentile,
     ratios,
     seconds_of,
+    throughput_of,
 )
-from tokbench.evaluation.throughput import throughput_of
 
 
 class HandClock:

@@ -12,12 +12,12 @@ import pytest
 from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError
-from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate
 from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.counting_pass import evaluate
+from tokbench.evaluation.figures import AGGREGATIONS, Aggregate
 from tokbench.evaluation.mix import Mix, Part, mix_among, mixed, parse_mix
 from tokbench.metrics.bootstrap import FEWEST_UNITS, resamples
 from tokbench.metrics.catalogue import METRICS

@@ -17,15 +17,14 @@ from support.units import each
 
 from tokbench.corpus import Document
 from tokbench.errors import ConfigError
-from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregation
 from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.counting_pass import evaluate
-from tokbench.evaluation.drawn_units import aligned_unit
 from tokbench.evaluation.evaluated_tokenizer import best_of, in_order
 from tokbench.evaluation.fairness import fairness_of
-from tokbench.evaluation.unit_keys import UnitKeys
+from tokbench.evaluation.figures import AGGREGATIONS, Aggregation
+from tokbench.evaluation.units import UnitKeys, aligned_unit
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.fairness import gini

@@ -17,7 +17,7 @@ from tokbench.errors import DistributedError, StoreError
 from tokbench.opening.request import OpenRequest
 from tokbench.shards.verification import verify_shards
 from tokbench.shards.writing import write_shards
-from tokbench.workbench.named_tokenizer import NamedTokenizer
+from tokbench.workbench.open import NamedTokenizer
 from tokbench.workbench.shard_parts import write_shard_parts
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from tokbench.opening.request import OpenRequest
 from tokbench.workbench import evaluation_sums
 from tokbench.workbench.compare import compare
 from tokbench.workbench.evaluation_parts import EvaluationWork, evaluate_share
-from tokbench.workbench.named_tokenizer import NamedTokenizer
+from tokbench.workbench.open import NamedTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
 from tokbench.shards.copies import MOST_COPIES
 from tokbench.shards.verification import verify_shards
-from tokbench.workbench.named_tokenizer import NamedTokenizer
+from tokbench.workbench.open import NamedTokenizer
 from tokbench.workbench.shard_parts import write_shard_parts
 
 if TYPE_CHECKING:

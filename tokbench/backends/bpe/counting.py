@@ -10,9 +10,8 @@ from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.reference import cut_at_special_tokens
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.core.base import utf8
-from tokbench.core.counting import batches, count_sources, count_texts, limits_told
 from tokbench.core.documents import ByteDocuments
-from tokbench.core.training import refuse_one_text
+from tokbench.core.training import batches, count_sources, count_texts, limits_told, refuse_one_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,8 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from tokbench.core.counted_words import WordCounter
-from tokbench.core.counting import DocumentCounter
 from tokbench.core.kernel_or_library import KernelEncoder
+from tokbench.core.training import DocumentCounter
 from tokbench.errors import ConfigError
 from tokbench.native.kernel_choice import chosen_module, is_installed
 

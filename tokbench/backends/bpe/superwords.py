@@ -25,9 +25,8 @@ from tokbench.backends.bpe.reference import (
 )
 from tokbench.backends.bpe.training import merged
 from tokbench.core.counted_words import WordArrays
-from tokbench.core.counting import batches, count_sources, limits_told
 from tokbench.core.documents import ByteDocuments
-from tokbench.core.training import identity_of, refuse_one_text
+from tokbench.core.training import batches, count_sources, identity_of, limits_told, refuse_one_text
 from tokbench.core.word_input import check_counted, check_room, merger_room
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.kernel import Encoder, PretokenCounter
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
-    from tokbench.core.counting import CountProgress
     from tokbench.core.progress import Progress
+    from tokbench.core.training import CountProgress
 
 
 _ENCODED_BYTES = 1 << 22
@@ -90,7 +89,7 @@ def _count(
 
 
 class _Both:
-    """Two counters that count the same sources; see `tokbench.core.counting.SourceCounter`."""
+    """Two counters that count the same sources; see `tokbench.core.training.SourceCounter`."""
 
     def __init__(self, first: PretokenCounter, second: PretokenCounter) -> None:
         self._first, self._second = first, second

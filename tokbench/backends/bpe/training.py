@@ -30,10 +30,8 @@ from tokbench.backends.bpe.merging_memory import merging_rooms
 from tokbench.backends.bpe.reference import NUM_BYTES, SUPERWORDS_PATTERN, Merge
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.core.counting import limits_told
-from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.training import early_end, identity_of
+from tokbench.core.training import early_end, fitted_size, identity_of, limits_told
 from tokbench.core.word_input import add_words, check_counted, with_words
 from tokbench.errors import ConfigError, TrainingError
 

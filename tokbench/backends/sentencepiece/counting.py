@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tokbench.backends.sentencepiece.kernel import current_kernel
 from tokbench.backends.sentencepiece.options import chosen_options
 from tokbench.core.base import utf8
-from tokbench.core.counting import batches, count_sources, limits_told
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.progress import reading_of
+from tokbench.core.training import batches, count_sources, limits_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

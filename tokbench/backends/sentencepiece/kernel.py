@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tokbench.core.counted_words import WordCounter as BulkCounter
-from tokbench.core.counting import SourceCounter
+from tokbench.core.training import SourceCounter
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:

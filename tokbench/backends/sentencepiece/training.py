@@ -16,11 +16,9 @@ from tokbench.backends.sentencepiece.kernel import current_kernel
 from tokbench.backends.sentencepiece.options import chosen_options
 from tokbench.backends.sentencepiece.scripts import script_arrays
 from tokbench.backends.sentencepiece.vocabulary import model_bytes, symbols_of
-from tokbench.core.counting import limits_told
-from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import known_bytes
-from tokbench.core.training import refuse_one_text
+from tokbench.core.training import fitted_size, limits_told, refuse_one_text
 from tokbench.core.word_input import add_words, too_much, with_words
 from tokbench.errors import TrainingError
 from tokbench.libraries.sentencepiece.trained import trained_tokenizer

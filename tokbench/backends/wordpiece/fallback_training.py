@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.wordpiece.kernel import Encoder
     from tokbench.backends.wordpiece.reference import Objective
-    from tokbench.core.counting import CountProgress
+    from tokbench.core.training import CountProgress
 
 _MOST_PARTS = 1 << 20
 

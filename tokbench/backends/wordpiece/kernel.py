@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tokbench.core.counted_words import WordCounter as BulkCounter
-from tokbench.core.counting import DocumentCounter
 from tokbench.core.kernel_or_library import KernelEncoder
+from tokbench.core.training import DocumentCounter
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:

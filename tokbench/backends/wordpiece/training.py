@@ -10,10 +10,8 @@ from tokbench.backends.wordpiece import reference
 from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
 from tokbench.backends.wordpiece.words import NormalWordCounting, threads_of
-from tokbench.core.counting import limits_told
-from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.training import early_end, identity_of
+from tokbench.core.training import early_end, fitted_size, identity_of, limits_told
 from tokbench.core.word_input import add_words, check_counted, merger_room, with_words
 from tokbench.errors import TrainingError
 

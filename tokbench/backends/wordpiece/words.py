@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tokbench.backends.wordpiece.agreement import settled_characters
 from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.library_characters import library_words
-from tokbench.core.counting import batches, count_sources, count_texts, limits_told
 from tokbench.core.documents import ByteDocuments
-from tokbench.core.training import refuse_one_text
+from tokbench.core.training import batches, count_sources, count_texts, limits_told, refuse_one_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

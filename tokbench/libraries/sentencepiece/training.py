@@ -18,11 +18,10 @@ import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
-from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import reading_of
 from tokbench.core.python_processes import module_environment
-from tokbench.core.training import refuse_one_text
+from tokbench.core.training import fitted_size, refuse_one_text
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.libraries.sentencepiece.config import NUM_BYTES, UnigramConfig
 from tokbench.libraries.sentencepiece.tokenizer import library

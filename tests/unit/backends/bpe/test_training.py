@@ -12,9 +12,9 @@ from support.texts import bundled_texts
 
 from tokbench.backends.bpe import BpeBackend, reference
 from tokbench.backends.bpe.config import BpeConfig
-from tokbench.core.default_sizes import fitted_size
 from tokbench.core.documents import ByteDocuments, ByteSource, TextIdentity
 from tokbench.core.progress import no_progress
+from tokbench.core.training import fitted_size
 from tokbench.errors import ConfigError, CorpusError, TextError, TrainingError
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from tokbench.backends.wordpiece.longest_match import longest_match
 from tokbench.backends.wordpiece.trainer import train
 from tokbench.config import load_preset
 from tokbench.core.capabilities import SupportsTemplate
-from tokbench.core.default_sizes import fitted_size
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
+from tokbench.core.training import fitted_size
 from tokbench.errors import ConfigError, ModelFormatError, TextError, TrainingError
 from tokbench.workbench.train import train as train_by_name
 

@@ -17,7 +17,7 @@ import sentencepiece
 from support.sentencepiece_models import training_text, variant
 
 import tokbench
-from tokbench.core.default_sizes import fitted_size
+from tokbench.core.training import fitted_size
 from tokbench.errors import CorpusError, ModelFormatError, SelfTestError, TrainingError
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.libraries.sentencepiece import training

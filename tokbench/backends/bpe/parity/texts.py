@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.config import PARITY_RULES
 from tokbench.backends.bpe.counting import PretokenCounting
-from tokbench.core.counting import limits_told
 from tokbench.core.documents import GroupedDocuments
 from tokbench.core.progress import reading_of
+from tokbench.core.training import limits_told
 from tokbench.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:

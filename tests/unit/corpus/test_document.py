@@ -17,7 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tokbench
-from tokbench.corpus.document_limits import TOO_LONG, Bound, bounded_blocks
+from tokbench.corpus.document import TOO_LONG, Bound, bounded_blocks
 from tokbench.corpus.text import Problems, documents_of
 from tokbench.errors import ConfigError, CorpusError, TrainingError
 

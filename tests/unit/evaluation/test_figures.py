@@ -11,16 +11,14 @@ from support.toys import Toy, documents_of, parallel_documents
 from support.units import placed
 
 from tokbench.corpus import Document
-from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate, Aggregation
 from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.counting_pass import evaluate
-from tokbench.evaluation.figures import group_figures_of
-from tokbench.evaluation.unit_keys import UnitKeys
+from tokbench.evaluation.figures import AGGREGATIONS, Aggregate, Aggregation, group_figures_of
+from tokbench.evaluation.units import UnitKeys
 from tokbench.metrics.bootstrap import RESAMPLES, resamples
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.document_means import is_by_document
 from tokbench.metrics.tally import DOCUMENT_COUNTS
-from tokbench.metrics.unit_counts import joined
+from tokbench.metrics.unit_counts import is_by_document, joined
 
 if TYPE_CHECKING:
     from tokbench.evaluation.counting_pass import Evaluation

@@ -1,13 +1,11 @@
-"""Keys of the units that documents were drawn with: hashes of their numbers, the same in whatever parts they come."""
+"""The units that the bootstrap draws: lines, records or files; and their keys, the same in whatever parts they come."""
 
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-
-from tokbench.evaluation.drawn_units import unit_kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,12 +13,41 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.corpus import Document
-    from tokbench.evaluation.drawn_units import UnitKind
+
+UnitKind = Literal["aligned line", "record", "file"]
+
+_ALIGNED = "\0line "
+_RECORD = "\0record "
 
 _FILE, _NAMED, _COUNTED = 1 << 62, 2 << 62, 3 << 62
 _BITS_OF_PLACE = 44
 """Places in a file are below 16 TiB."""
 _MASK = (1 << 62) - 1
+
+
+def aligned_unit(number: int) -> str:
+    """The unit of line `number` of every language; no file has such a name.
+
+    >>> unit_kind(aligned_unit(3)), unit_kind("line 3.txt")
+    ('aligned line', 'file')
+    """
+    return f"{_ALIGNED}{number}"
+
+
+def record_unit(source: str) -> str:
+    """The unit of all parts of one record of a file, which is one document.
+
+    >>> unit_kind(record_unit("data.jsonl:17"))
+    'record'
+    """
+    return f"{_RECORD}{source}"
+
+
+def unit_kind(unit: str) -> UnitKind:
+    """What a unit is; one that is neither a line nor a record has the name of its file."""
+    if unit.startswith(_ALIGNED):
+        return "aligned line"
+    return "record" if unit.startswith(_RECORD) else "file"
 
 
 class UnitKeys:
