@@ -7,9 +7,9 @@ from support.texts import bundled_texts
 
 import tokbench
 from tokbench.bench.equality import Expected
+from tokbench.bench.measurements import sample_of
 from tokbench.bench.peers import PEERS
 from tokbench.bench.runner import runner_of
-from tokbench.bench.sample import sample_of
 from tokbench.convert.conversion import Source
 from tokbench.corpus import Document
 from tokbench.errors import ConversionError

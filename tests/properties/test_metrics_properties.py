@@ -27,9 +27,9 @@ from tokbench.metrics.distribution import (
     utilization,
 )
 from tokbench.metrics.fairness import gini, premiums
-from tokbench.metrics.intermediate_tokens import intermediate_tokens
 from tokbench.metrics.robustness import edit_distance
 from tokbench.metrics.tally import pooled
+from tokbench.metrics.vocabulary import intermediate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
 from tokbench.distributed.outcomes import Ledger, run_task
+from tokbench.distributed.tasks import ClosedOnExit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

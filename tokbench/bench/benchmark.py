@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tokbench.bench.entrants import Entrant, Subject
-    from tokbench.bench.measurements import Rounds
+    from tokbench.bench.measurements import Rounds, Sample
     from tokbench.bench.peers import Peer
-    from tokbench.bench.sample import Sample
     from tokbench.core.progress import Progress
 
 

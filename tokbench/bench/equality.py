@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.bench.measurements import Sample
     from tokbench.bench.runner import Runner
-    from tokbench.bench.sample import Sample
 
 _SHOWN = 4
 

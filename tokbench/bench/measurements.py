@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.time_and_memory import in_turns, microseconds_of_each, percentile, seconds_of
+from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokbench.bench.entrants import Entrant
     from tokbench.bench.runner import Runner
-    from tokbench.bench.sample import Sample
+    from tokbench.corpus import Document
 
 Rounds = dict[str, list[float]]
 """Name of an entrant → a number for each round that it was in."""
 _Item = TypeVar("_Item")
 _PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
 _LOOKUPS = 10_000
+
+_PROMPTS = 1000
+_PROMPT_CHARACTERS = (20, 200)
+_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +149,51 @@ def _repeated(ids: Sequence[int], number: int) -> list[int]:
     [1, 2, 1, 2, 1]
     """
     return [*ids[:number], *(ids[position % len(ids)] for position in range(len(ids), number))]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The texts to encode, and prompts cut from them.
+
+    Attributes:
+        texts: the first documents, the last one cut.
+        num_bytes: their UTF-8 bytes.
+        prompts: pieces of them, of 20 to 200 characters where the texts are that long.
+    """
+
+    texts: tuple[str, ...]
+    num_bytes: int
+    prompts: tuple[str, ...]
+
+
+def sample_of(documents: Iterable[Document], *, max_bytes: int) -> Sample:
+    """The first documents, as they are, up to so many bytes.
+
+    Raises:
+        CorpusError: there is no text.
+    """
+    texts: list[str] = []
+    left = max_bytes
+    for document in documents:
+        data = document.text.encode()[:left]
+        text = data.decode(errors="ignore")  # the last one may be cut inside a character
+        if text:
+            texts.append(text)
+        left -= len(data)
+        if left <= 0:
+            break
+    if not texts:
+        raise CorpusError("there is no text to encode", hint="name files with text in them")
+    return Sample(tuple(texts), sum(len(text.encode()) for text in texts), _prompts(texts))
+
+
+def _prompts(texts: list[str]) -> tuple[str, ...]:
+    """Cut anywhere; long texts are cut more often."""
+    source = random.Random(_SEED)  # noqa: S311 -- a sample, not a secret
+    chosen = source.choices(texts, weights=list(map(len, texts)), k=_PROMPTS)
+    prompts = []
+    for text in chosen:
+        length = source.randint(*_PROMPT_CHARACTERS)
+        start = source.randrange(max(len(text) - length, 0) + 1)
+        prompts.append(text[start : start + length])
+    return tuple(prompts)

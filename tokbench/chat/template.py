@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.conversation import Conversation, Renderer
     from tokbench.chat.formats import Format
-    from tokbench.chat.renderer import Renderer
     from tokbench.core.interfaces import Tokenizer
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 

@@ -17,8 +17,7 @@ from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Runs, Turn
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from tokbench.chat.conversation import Conversation
-    from tokbench.chat.renderer import Renderer
+    from tokbench.chat.conversation import Conversation, Renderer
     from tokbench.errors import TemplateError
 
 SPOKEN = frozenset({"assistant", "model"})

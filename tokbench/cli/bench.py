@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from tokbench.bench.entrants import subjects_of
+from tokbench.bench.measurements import sample_of
 from tokbench.bench.peers import peers_named
 from tokbench.bench.results import PARTS
-from tokbench.bench.sample import sample_of
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import taking_groups

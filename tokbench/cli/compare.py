@@ -89,8 +89,7 @@ def compare(
     progress: ProgressOption = "bar",
 ) -> None:
     """Compare tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a summary."""
-    from tokbench.render.comparison.exports import comparison_forms
-    from tokbench.render.comparison.terminal import render_comparison
+    from tokbench.render.comparison.output import comparison_forms, render_comparison
     from tokbench.workbench.compare import compare as compare_tokenizers
     from tokbench.workbench.evaluation_parts import evaluate_share
 

@@ -71,7 +71,7 @@ def _hold_to(
     special: SpecialPolicy,
     output: Output,
 ) -> None:
-    from tokbench.render.limit import limit_forms, render_limit
+    from tokbench.render.count import limit_forms, render_limit
     from tokbench.workbench.limit import hold_to_limit
 
     result = hold_to_limit(opened, texts, limit=limit, special=special)

@@ -132,7 +132,7 @@ def _show_splits(
     progress: ProgressChoice,
 ) -> None:
     from tokbench.render.explain.answers import render_splits
-    from tokbench.workbench.find_splits import find_split_words
+    from tokbench.workbench.explain import find_split_words
 
     corpus = chosen_corpus(
         paths,

@@ -147,8 +147,7 @@ def extend(
     some are joined; of a Unigram and a WordPiece a text without a new piece keeps its tokens. With --budget the tokens
     that are worth least go for them, and ids close up.
     """
-    from tokbench.render.extend import render_extend
-    from tokbench.render.swap import render_swap
+    from tokbench.render.changed_vocabulary import render_extend, render_swap
     from tokbench.workbench.extend import extend as extend_tokens
     from tokbench.workbench.swap import swap as swap_tokens
 

@@ -251,7 +251,7 @@ def _fix(
 ) -> None:
     """A repaired copy."""
     from tokbench.lint.findings import Severity, reached
-    from tokbench.render.lint_fix import render_fix
+    from tokbench.render.lint import render_fix
     from tokbench.workbench.lint_fix import fix_tokenizer
 
     result = fix_tokenizer(tokenizer, out, request=opening.request(), select=select, ignore=ignore)
@@ -277,7 +277,7 @@ def _lint_text(
 ) -> None:
     """What in a text is dangerous."""
     from tokbench.lint.findings import Severity, reached
-    from tokbench.render.lint_text import render_text_lint
+    from tokbench.render.lint import render_text_lint
     from tokbench.workbench.lint_text import lint_text
 
     corpus = replace(documents, paths=paths).corpus()

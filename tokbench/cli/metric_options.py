@@ -46,7 +46,7 @@ ReferenceOption = Annotated[
 
 def tells_metrics(names: str | None, form: OutputChoices) -> bool:
     """Whether `--metrics help` was asked for; then every figure has been explained."""
-    from tokbench.render.metric_help import metric_help_forms, render_metric_help
+    from tokbench.render.listings import metric_help_forms, render_metric_help
 
     if (names or "").strip() != _HELP:
         return False

@@ -12,7 +12,7 @@ import typer
 
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
-from tokbench.render.charts.drawing import check_plot_file, drawn
+from tokbench.render.charts.layout import check_plot_file, drawn
 from tokbench.render.console import ColorChoice, ProgressChoice, as_text, make_console
 
 if TYPE_CHECKING:

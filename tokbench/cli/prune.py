@@ -98,7 +98,7 @@ def prune(
     loses least likelihood; of a WordPiece, those without which it gains fewest
     tokens. Bytes, single characters of pieces, and special tokens always stay.
     """
-    from tokbench.render.prune import render_prune
+    from tokbench.render.changed_vocabulary import render_prune
     from tokbench.workbench.prune import prune as prune_tokens
 
     choice, corpus = removed.choice(), counted.open()

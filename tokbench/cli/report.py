@@ -44,8 +44,7 @@ def report(
 
     Several tokenizers get a report each; `tokbench compare` compares them.
     """
-    from tokbench.render.report.exports import reports_forms
-    from tokbench.render.report.terminal import render_reports
+    from tokbench.render.report.output import render_reports, reports_forms
     from tokbench.workbench.evaluation_parts import evaluate_share
     from tokbench.workbench.report import report as report_on
 

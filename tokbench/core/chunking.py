@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from tokbench.core.near_names import meant
 from tokbench.core.plurals import counted
 from tokbench.core.post_processing import template_size
 from tokbench.core.text_ends import token_places
-from tokbench.core.text_units import UNITS, unit_ends
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.truncation import check_number
 from tokbench.errors import ConfigError, TextError
@@ -28,6 +28,18 @@ if TYPE_CHECKING:
 RESPECTED = ("paragraphs", "lines", "sentences")
 _BEHIND = 256
 """Bytes behind a place that are looked at for the end of the character there, however many code points it has."""
+
+UNITS = ("paragraphs", "lines", "sentences", "words")
+"""The units, each finer than the one before."""
+
+_CLOSING = "[\"')\\]}]|" + "|".join("”’»」』）】")
+_RULES = {
+    "paragraphs": r"(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))+",
+    "lines": r"\r\n|\n|\r",
+    "sentences": rf"(?:[.!?]|…)+(?:{_CLOSING})*\s+|(?:{'|'.join('。！？｡।॥؟۔')})+(?:{_CLOSING})*\s*|\n\s*",
+    "words": r"(?<=\S)(?=\s)",
+}
+_PATTERNS = {unit: re.compile(rule.encode()) for unit, rule in _RULES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,3 +253,22 @@ class _Cutter:
             f"{self._plan.max_tokens}" + (" besides the template's" if self._plan.added else ""),
             hint=f"chunks of {num_tokens + self._plan.added} tokens and more hold it",
         )
+
+
+def unit_ends(data: bytes, unit: str) -> list[int]:
+    r"""The byte offsets at which units of a text in UTF-8 end, ascending; the end of the text is left out.
+
+    A paragraph ends behind blank lines, a line behind its line end. A sentence ends behind ".", "!", "?" or "…" with
+    the closing quotes and brackets after it, where white space follows, and behind the full stops of Chinese,
+    Japanese and Indian scripts; the white space after it belongs to it. A word ends before white space.
+
+    Args:
+        data: the text.
+        unit: one of `UNITS`.
+
+    >>> data = "One. Two!\n\nThree".encode()
+    >>> [unit_ends(data, unit) for unit in UNITS]
+    [[11], [10, 11], [5, 11], [4, 9]]
+    """
+    ends = [match.end() for match in _PATTERNS[unit].finditer(data)]
+    return ends[:-1] if ends and ends[-1] == len(data) else ends

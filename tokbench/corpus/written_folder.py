@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokbench.errors import CorpusError
-from tokbench.files.storage.nesting import within
-from tokbench.files.storage.open import place_of
+from tokbench.files.storage.open import place_of, within
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
-    from typing import Self
 
     from tokbench.core.progress import Progress
 
@@ -113,3 +113,22 @@ def results_in_order(
     for number, result in engine.run(task, slices, phase=phase, progress=progress):
         results.setdefault(number, result)
     return [results[number] for number in range(len(slices))]
+
+
+class ClosedOnExit(ABC):
+    """Closes itself at the end of a `with` statement, however that ends."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop what runs and let the workers go."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.plurals import counted
 from tokbench.core.progress import no_progress
-from tokbench.evaluation.robustness import Robustness, robustness_of
+from tokbench.core.result_json import token_fields
+from tokbench.evaluation.comparison_json import comparison_document
+from tokbench.evaluation.costs import cost_document
 from tokbench.evaluation.sweep import nested_merges
 from tokbench.evaluation.vocabulary_usage import VocabularyPart, vocabulary_usage_of
 from tokbench.metrics.counts import LONGEST_NUMBER
 from tokbench.metrics.distribution import frequency_deciles, length_histogram
-from tokbench.metrics.intermediate_tokens import intermediate_tokens
+from tokbench.metrics.metric import ratio
+from tokbench.metrics.robustness import edit_distance, rewritings
+from tokbench.metrics.vocabulary import intermediate_tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from tokbench.core.interfaces import Tokenizer
@@ -26,9 +32,12 @@ if TYPE_CHECKING:
     from tokbench.evaluation.corpus_scan import CorpusFacts
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
+    from tokbench.metrics.metric import Metric
     from tokbench.metrics.tally import Tally
 
 _USED_SHOWN = 20
+
+_LINES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +171,101 @@ def _numbers(total: Tally) -> tuple[Numbers, ...]:
         for digits, (numbers, tokens) in enumerate(total.numbers.tolist())
         if numbers
     )
+
+
+def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
+    """As `--json` prints it: schema tokbench.report/1, the comparison's figures with all that follows.
+
+    With `metrics`, the same with these metrics alone.
+    """
+    compared = comparison_document(report.comparison, metrics=metrics)
+    return {
+        **{key: value for key, value in compared.items() if key not in ("baseline", "tokenizers", "summary")},
+        "schema": "tokbench.report/1",
+        "tokenizer": compared["tokenizers"][0],
+        "most_used": [_use(use) for use in report.most_used],
+        "least_used": [_use(use) for use in report.least_used],
+        "unused": report.unused,
+        "deciles": report.deciles,
+        "lengths": report.lengths,
+        "vocabulary_usage": [asdict(one) for one in report.vocabulary_usage],
+        "intermediate_tokens": report.intermediate_tokens,
+        "numbers": [
+            {
+                "digits": one.digits,
+                "or_more": one.or_more,
+                "numbers": one.numbers,
+                "tokens": one.tokens,
+            }
+            for one in report.numbers
+        ],
+        "worst_words": {
+            group: [
+                {"word": word.decode(errors="replace"), "tokens": tokens, "occurrences": count}
+                for word, tokens, count in words
+            ]
+            for group, words in report.evaluated.evaluation.worst_words.items()
+        },
+        "robustness": [asdict(one) for one in report.robustness],
+        "cost": cost_document(report.cost),
+    }
+
+
+def _use(use: Use) -> dict[str, Any]:
+    return {
+        "id": use.id,
+        **token_fields(use.piece),
+        "count": use.count,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """The result for one kind of rewriting.
+
+    Attributes:
+        rewriting: what was done to it.
+        lines: sampled lines that it changed.
+        growth: their tokens over those before; None where no line changed.
+        distance: edits between the ids before and after, over the tokens before.
+    """
+
+    rewriting: str
+    lines: int
+    growth: float | None
+    distance: float | None
+
+
+def robustness_of(
+    tokenizer: Tokenizer, lines_of_groups: Mapping[str, Sequence[str]], *, seed: int = 0
+) -> tuple[Robustness, ...]:
+    """Rewrite some lines of each group and compare their ids.
+
+    Args:
+        tokenizer: any.
+        lines_of_groups: group → some of its lines.
+        seed: chooses the words that get a typo.
+    """
+    lines = list(_spread(lines_of_groups))
+    before = [tokenizer.encode(line) for line in lines]
+    found = []
+    for name, rewrite in rewritings(seed=seed).items():
+        changed = tokens = grown = edits = 0
+        for line, ids in zip(lines, before, strict=True):
+            other = rewrite(line)
+            if other == line:
+                continue
+            again = tokenizer.encode(other)
+            changed += 1
+            tokens += len(ids)
+            grown += len(again)
+            edits += edit_distance(ids, again)
+        found.append(Robustness(name, changed, ratio(grown, tokens), ratio(edits, tokens)))
+    return tuple(found)
+
+
+def _spread(lines: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The first lines of each group in turn, up to so many in all."""
+    share = max(_LINES // max(len(lines), 1), 1)
+    for kept in lines.values():
+        yield from kept[:share]

@@ -10,11 +10,12 @@ from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import AlignedLines
-from tokbench.evaluation.costs import cost_of
+from tokbench.evaluation.comparison_json import figure_document, mix_document
+from tokbench.evaluation.costs import cost_document, cost_of
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import Aggregate, figures_of, group_figures_of
 from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
-from tokbench.evaluation.recommendation import knee_of, recommend
+from tokbench.evaluation.recommendation import METHOD, knee_of, recommend
 from tokbench.evaluation.sentences import counted_parts
 from tokbench.evaluation.summary import group_interval_gaps, interval_gap
 from tokbench.evaluation.sweep_point import SweepPoint, SweptText
@@ -302,3 +303,38 @@ def nested_merges(tokenizer: Tokenizer) -> list[tuple[int, int]] | None:
         return None
     in_order = all(merge[2] == _BASE + rank for rank, merge in enumerate(description.merges))
     return [(left, right) for left, right, _ in description.merges] if in_order else None
+
+
+def sweep_document(sweep: Sweep) -> dict[str, Any]:
+    """As `--json` prints it: schema tokbench.sweep/1."""
+    return {
+        "schema": "tokbench.sweep/1",
+        "backend": sweep.backend,
+        "trainings": sweep.trainings,
+        "corpus": sweep.corpus_document(),
+        "points": [
+            {
+                "vocab_size": point.vocab_size,
+                "tokens": point.tokens,
+                "bytes_per_token": point.bytes_per_token,
+                "filled": point.is_filled,
+                "keeps_text": point.keeps_text,
+                "metrics": {name: figure_document(figure) for name, figure in point.figures.items()},
+                "embedding_parameters": None
+                if sweep.model.dim is None
+                else point.vocab_size * sweep.model.dim,
+                "cost": None if point.cost is None or not point.cost.is_known else cost_document(point.cost),
+                "mix": None if point.mixed is None else figure_document(point.mixed.tokens_per_byte),
+                "groups": {group: figure_document(figure) for group, figure in point.groups.items()},
+            }
+            for point in sweep.points
+        ],
+        "knee": sweep.knee,
+        "method": METHOD,
+        "recommended": sweep.recommended,
+        "reason": sweep.reason,
+        "missing": list(sweep.missing),
+        "interval_gap": sweep.interval_gap,
+        "group_interval_gaps": dict(sweep.group_interval_gaps),
+        "mix": None if sweep.mix is None else mix_document(sweep.mix, sweep.mix_summary),
+    }

@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.inspection.vocabulary_tokens import text_of_bytes
-from tokbench.lint.alike import findings_on_tokens
-from tokbench.lint.findings import Severity
+from tokbench.lint.findings import Severity, findings_on_tokens
 from tokbench.lint.hidden_characters import BIDI, ZERO_WIDTH, code_point, is_control
 from tokbench.lint.rules import Rule
 

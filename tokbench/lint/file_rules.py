@@ -18,7 +18,7 @@ from tokbench.lint.class_pipeline import (
     steps_of,
 )
 from tokbench.lint.findings import Found, Severity
-from tokbench.lint.llama_cpp_hash import converter_hash, names_of_hash
+from tokbench.lint.llama_cpp_names import converter_hash, names_of_hash
 from tokbench.lint.near_patterns import near_pattern
 from tokbench.lint.rules import DoesNotApplyError, Rule
 from tokbench.opening.config_files import CONFIG

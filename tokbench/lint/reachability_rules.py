@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.plurals import counted
-from tokbench.lint.alike import findings_on_tokens
-from tokbench.lint.findings import Found, Severity
+from tokbench.lint.findings import Found, Severity, findings_on_tokens
 from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.reachability.verdicts import Cause
 from tokbench.lint.rules import Rule

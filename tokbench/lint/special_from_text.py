@@ -10,8 +10,7 @@ from tokbench.core.quoting import quoted
 from tokbench.errors import TokbenchError
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.lint.alike import findings_on_tokens
-from tokbench.lint.findings import Severity
+from tokbench.lint.findings import Severity, findings_on_tokens
 from tokbench.lint.rules import DoesNotApplyError
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.opening.recognition import Format, Source

@@ -12,8 +12,7 @@ import numpy as np
 from tokbench.core.plurals import counted
 from tokbench.core.quoting import quoted
 from tokbench.inspection.vocabulary_tokens import text_of_bytes
-from tokbench.lint.alike import findings_on_tokens
-from tokbench.lint.findings import Found, Severity
+from tokbench.lint.findings import Found, Severity, findings_on_tokens
 from tokbench.lint.reachability.models import model_of
 from tokbench.lint.rules import DoesNotApplyError, Rule
 from tokbench.lint.training.words import merges_of

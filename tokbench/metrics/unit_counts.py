@@ -163,7 +163,11 @@ def divided(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[n
 
 
 def mean_columns(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What `means_of` needs beside the counts of each document.
+    """What `means_of` needs beside the counts of each document: means as whole numbers, added up in any order.
+
+    A ratio is not a whole number, and sums of such numbers depend on their order in the last digits. So each
+    document's ratio is rounded to a multiple of 2⁻³², and summed in two columns: the whole numbers, and what is left
+    in units of that.
 
     Args:
         rows: int64[D, len(DOCUMENT_COUNTS)].

@@ -20,14 +20,13 @@ from tokbench.play.cases import add_case
 from tokbench.play.chat_screen import ChatScreen
 from tokbench.play.columns import encode_columns
 from tokbench.play.detail_pane import DetailPane
+from tokbench.play.dialogs import OpenDialog, SaveDialog
 from tokbench.play.editor import Editor
 from tokbench.play.help_screen import HelpScreen
 from tokbench.play.looks import looks_for
-from tokbench.play.open_dialog import OpenDialog
 from tokbench.play.rule import Rule
-from tokbench.play.save_dialog import SaveDialog
 from tokbench.play.search_dialog import SearchDialog
-from tokbench.play.text_part import LONG, part_round
+from tokbench.play.text_rows import LONG, part_round
 from tokbench.play.token_details import ask_about
 from tokbench.play.token_pane import TokenPane
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.tokens import SpecialPolicy
     from tokbench.play.columns import Column, OpenTokenizer
-    from tokbench.play.open_dialog import OpenRequested
+    from tokbench.play.dialogs import OpenRequested
     from tokbench.play.token_details import TokenAnswer
 
 MOST_COLUMNS = 3

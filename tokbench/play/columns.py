@@ -12,8 +12,7 @@ from tokbench.core.token_arrays import KIND_NUMBERS, encode_spans
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
 from tokbench.inspection.contents import TokenizerContents
 from tokbench.inspection.vocabulary_tokens import VocabularyTokens
-from tokbench.play.blocks import block_edges
-from tokbench.play.text_part import TextPart
+from tokbench.play.text_rows import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from tokbench.opening.request import Opened
 
 _KINDS = tuple(TokenKind)
+
+SHORTEST_BLOCK, LONGEST_BLOCK = 256, 512
+"""Tokens of a block: behind so many it ends at the next line end, and behind so many in any case."""
 
 
 class OpenTokenizer:
@@ -159,3 +161,44 @@ def _encoded(source: OpenTokenizer, part: TextPart, *, special: SpecialPolicy) -
         kinds = np.array([KIND_NUMBERS[token.kind] for token in tokens], np.uint8)
     blocks = block_edges(data, starts, stops)
     return Column(source, part, data, ids, starts, stops, kinds, blocks, np.zeros(len(ids), np.bool_))
+
+
+def block_edges(data: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> tuple[int, ...]:
+    """The first token of each block, and the number of tokens.
+
+    A block begins with a whole character that no token before it reaches into, at a line's beginning where there is
+    one in time.
+
+    Args:
+        data: the text as UTF-8.
+        starts: int64[N], where each token begins in it, in bytes.
+        stops: int64[N], where it ends.
+    """
+    count = len(starts)
+    if count <= LONGEST_BLOCK:
+        return (0, count)
+    text = np.frombuffer(data, np.uint8)
+    may_begin = _where_blocks_may_begin(text, starts, stops)
+    lines = may_begin[text[np.maximum(starts[may_begin], 1) - 1] == ord("\n")]
+    edges = [0]
+    while count - edges[-1] > LONGEST_BLOCK:
+        edge = _next(lines, edges[-1] + SHORTEST_BLOCK)
+        if edge is None or edge - edges[-1] > LONGEST_BLOCK:
+            edge = _next(may_begin, edges[-1] + LONGEST_BLOCK)
+        if edge is None:
+            break
+        edges.append(edge)
+    return (*edges, count)
+
+
+def _where_blocks_may_begin(
+    text: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> NDArray[np.intp]:
+    begins_character = (text[np.minimum(starts, len(text) - 1)] & 0xC0) != 0x80
+    reached = np.maximum.accumulate(np.concatenate([[0], stops[:-1]]))
+    return np.flatnonzero(begins_character & (starts >= reached) & (starts < len(text)))
+
+
+def _next(sorted_places: NDArray[np.intp], least: int) -> int | None:
+    found = int(np.searchsorted(sorted_places, least))
+    return int(sorted_places[found]) if found < len(sorted_places) else None

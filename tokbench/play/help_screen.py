@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from tokbench.play.dialog import Dialog
+from tokbench.play.dialogs import Dialog
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from tokbench.core.plurals import counted
 from tokbench.play.background import Background
-from tokbench.play.dialog import Dialog
+from tokbench.play.dialogs import Dialog
 from tokbench.play.vocabulary_search import found_line, search_tokens, token_tree
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.render.explain.painter import Painter
 from tokbench.render.explain.traces import step_frames
-from tokbench.render.folding import folded_to
+from tokbench.render.terminal import folded_to
 
 if TYPE_CHECKING:
     from rich.text import Text

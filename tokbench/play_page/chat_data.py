@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from tokbench.chat.renderer import Renderer
+    from tokbench.chat.conversation import Renderer
     from tokbench.core.interfaces import Tokenizer
     from tokbench.play_page.chat_form import ChatForm
     from tokbench.play_page.chat_inference import Render

@@ -1,21 +1,39 @@
-"""What every change of a vocabulary tells, for the terminal: sizes, what was proved, what was written."""
+"""What a change of a vocabulary did, for the terminal: which tokens came and went, what was proved, and the costs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
 from tokbench.core.plurals import counted
-from tokbench.render.glyphs import visible
+from tokbench.metrics.catalogue import metrics_named
+from tokbench.render.comparison.output import render_comparison
+from tokbench.render.glyphs import spelled, text_of, visible
+from tokbench.render.terminal import print_notes, print_rows
+from tokbench.workbench.prune import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
 
     from tokbench.convert.proof import ProofResult
     from tokbench.surgery.contents import Algorithm
     from tokbench.surgery.proofs import SegmentationProof
     from tokbench.workbench.changed_vocabulary import ChangedVocabulary
+    from tokbench.workbench.extend import ExtendResult
+    from tokbench.workbench.prune import PruneResult
+    from tokbench.workbench.swap import SwapResult
+
+_CHANGED: dict[Algorithm, str] = {
+    "bpe": "only joined",
+    "character_bpe": "only joined",
+    "unigram": "by new pieces, none less likely",
+    "wordpiece": "by new pieces, none unknown",
+}
+
+_SHOWN = 12
 
 
 def unit_of(algorithm: Algorithm) -> str:
@@ -57,3 +75,108 @@ def written_rows(change: ChangedVocabulary) -> Iterator[tuple[str, Text]]:
     yield "model", Text(f"an embedding of {counted(change.embedding_rows, 'row')}")
     yield "in", Text(visible(str(change.out)), style="bold")
     yield "time", Text(", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in change.seconds.items()))
+
+
+def render_extend(result: ExtendResult, *, console: Console) -> None:
+    """What came, what was proved, and the tokens of the text before and after."""
+    print_rows(_extension_rows(result), console=console)
+    print_notes(result.change.notes, console=console)
+
+
+def _extension_rows(result: ExtendResult) -> Iterator[tuple[str, Text]]:
+    change, proofs = result.change, result.proofs
+    special = change.new.vocab_size - change.old.vocab_size - result.words - result.learned
+    came = [
+        f"{number:,} {what}"
+        for number, what in ((result.words, "of words"), (result.learned, "learned"), (special, "special"))
+        if number
+    ]
+    yield old_row(change)
+    yield "to", Text(f"{change.new.vocab_size:,} ids: {', '.join(came)}")
+    if result.last_learned:
+        yield "last", Text(" ".join(text_of(spelled(piece)) for piece in result.last_learned))
+    if result.old_tokens is not None and result.new_tokens is not None:
+        yield tokens_row(result.old_tokens, result.new_tokens)
+    yield "proved", Text(f"{counted(proofs.tokens, 'old id')} have their bytes")
+    yield segmentations_row(
+        proofs.segmentations, algorithm=result.algorithm, changed=_CHANGED[result.algorithm]
+    )
+    yield from library_rows(proofs.encodings)
+    yield from written_rows(change)
+
+
+class Words(NamedTuple):
+    """How proofs are told of an algorithm: why a token stays, what always does, what what is left is good for."""
+
+    needed: str
+    made: str
+    always: str = "single characters, bytes, special and added tokens"
+    changed: str = "with other tokens, and the same text"
+
+
+_WORDS: dict[Algorithm, Words] = {
+    "bpe": Words(
+        needed="that merges still need",
+        made="their merges",
+        always="bytes and added tokens",
+        changed="as the surviving merges say",
+    ),
+    "character_bpe": Words(needed="that merges still need", made="what they are merged of"),
+    "wordpiece": Words(
+        needed="without which words would become unknown",
+        made="as pieces of words",
+        always="single characters, special and added tokens",
+    ),
+    "unigram": Words(needed="that no others spell", made="their scores"),
+}
+
+
+def words_for(algorithm: Algorithm) -> Words:
+    """How proofs are told of an algorithm."""
+    return _WORDS[algorithm]
+
+
+def render_prune(result: PruneResult, *, console: Console) -> None:
+    """What went, what was proved, and the figures before and after."""
+    print_rows(_pruning_rows(result), console=console)
+    render_comparison(result.comparison, metrics=metrics_named(FIGURES), console=console)
+    print_notes(result.change.notes, console=console)
+
+
+def _pruning_rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
+    change, removal, proofs = result.change, result.removal, result.proofs
+    words = words_for(result.algorithm)
+    yield old_row(change)
+    yield "to", Text(f"{change.new.vocab_size:,} ids: {len(removal.ids):,} went")
+    yield "kept", Text(f"{result.kept:,} whatever the text: {words.always}")
+    if removal.needed:
+        yield "kept", Text(f"{counted(len(removal.needed), 'selected token')} {words.needed}")
+    if removal.fixed:
+        yield "kept", Text(f"{counted(len(removal.fixed), 'selected token')}: {words.always} stay")
+    yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.made:,} {words.made}")
+    yield segmentations_row(proofs.segmentations, algorithm=result.algorithm, changed=words.changed)
+    yield from library_rows(proofs.encodings)
+    yield from written_rows(change)
+
+
+def render_swap(result: SwapResult, *, console: Console) -> None:
+    """What came and went, what was proved, and the tokens of the text before and after."""
+    print_rows(_swap_rows(result), console=console)
+    print_notes(result.change.notes, console=console)
+
+
+def _swap_rows(result: SwapResult) -> Iterator[tuple[str, Text]]:
+    change, proofs = result.change, result.pruning
+    yield old_row(change)
+    yield "to", Text(f"{change.new.vocab_size:,} ids: {len(result.came):,} came, {len(result.went):,} went")
+    yield "came", _pieces(result.came)
+    yield "went", _pieces(result.went)
+    yield tokens_row(result.old_tokens, result.new_tokens)
+    made = words_for(result.algorithm).made
+    yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.made:,} {made}")
+    yield from library_rows(proofs.encodings)
+    yield from written_rows(change)
+
+
+def _pieces(pieces: tuple[bytes, ...]) -> Text:
+    return Text(" ".join(text_of(spelled(piece)) for piece in pieces[:_SHOWN]))

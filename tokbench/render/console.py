@@ -211,7 +211,7 @@ def _shown(done: int, total: int | None, unit: str, *, seconds: float) -> str:
     >>> _shown(300, 7_744, "merges", seconds=15.0)
     'merge 300 of 7,744'
     """
-    from tokbench.render.amounts import amount, rate
+    from tokbench.render.figures import amount, rate
 
     if unit in ("bytes", "characters"):
         fast = rate(done, seconds, digits=0)

@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from tokbench.lint.findings import Finding, Severity
     from tokbench.lint.rules import Outcome, Rule
     from tokbench.workbench.lint import LintResult, RuleList
+    from tokbench.workbench.lint_fix import FixResult
+    from tokbench.workbench.lint_text import TextFinding, TextLint
 
 _SHOWN = 8
 STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+_TEXTS_SHOWN = 40
 
 
 def render_lint(result: LintResult, *, console: Console, shown: int | None = _SHOWN) -> None:
@@ -140,3 +144,74 @@ def severities(by_severity: Mapping[Severity, int]) -> Text:
         Text(counted(count, severity.value), style=STYLES[severity] if count else "")
         for severity, count in by_severity.items()
     )
+
+
+def render_fix(result: FixResult, *, console: Console) -> None:
+    """The repairs, then what is left, then where the copy is."""
+    table = grid("label", "label", "text")
+    for repair in result.repairs:
+        table.add_row(
+            Text("repaired", style="green"),
+            Text(repair.finding.rule, style="bold"),
+            Text(visible(f"{repair.file}: {repair.change}")),
+        )
+    for reason, findings in result.left_by_reason.items():
+        for finding in findings:
+            table.add_row(
+                Text("left", style="yellow"),
+                Text(finding.rule, style="bold"),
+                Text(unbroken(visible(f"{finding.subject}: {finding.evidence}"))),
+            )
+        table.add_row(Text(), Text("→"), Text(reason, style="dim"))
+    if result.repairs or result.left:
+        print_table(table, console=console)
+    if result.out is None:
+        console.print(Text("nothing written: there is nothing that can be repaired with certainty"))
+    else:
+        if result.not_copied:
+            console.print(Text(f"not copied: {visible(', '.join(result.not_copied))}", style="dim"))
+        same = f"the same ids on {counted(result.texts, 'text')}"
+        console.print(Text(f"{visible(str(result.out))}: {counted(len(result.repairs), 'repair')}, {same}"))
+
+
+def render_text_lint(result: TextLint, *, console: Console, shown: int | None = _TEXTS_SHOWN) -> None:
+    """The findings by severity, then by document.
+
+    Args:
+        result: them.
+        console: where they go.
+        shown: how many; None for all.
+    """
+    order = list(STYLES)
+    worst = sorted(result.findings, key=lambda finding: (order.index(finding.severity), finding.document))
+    table = grid("label", "label", "text", "text")
+    for finding in worst[:shown]:
+        table.add_row(
+            Text(finding.severity.value, style=STYLES[finding.severity]),
+            Text(finding.check, style="bold"),
+            Text(visible(_where(finding))),
+            Text(unbroken(visible(_evidence(finding)))),
+        )
+    if worst:
+        print_table(table, console=console)
+    if shown is not None and len(worst) > shown:
+        console.print(Text(f"and {len(worst) - shown:,} more (--all, --json)", style="dim"))
+    remedies = dict.fromkeys(f"{finding.check}: {finding.remedy}" for finding in worst[:shown])
+    print_remedies(remedies, console=console)
+    console.print(_text_summary(result))
+
+
+def _where(finding: TextFinding) -> str:
+    first = finding.places[0]
+    return f"{finding.source}, line {first.line}, column {first.column}"
+
+
+def _evidence(finding: TextFinding) -> str:
+    more = "" if finding.count == 1 else f" ({finding.count:,} times)"
+    return finding.places[0].evidence + more
+
+
+def _text_summary(result: TextLint) -> Text:
+    text = Text.assemble((visible(result.info.name), "bold"), ": ")
+    text.append(f"{result.flagged:,} of {counted(result.documents, 'document')} flagged, ")
+    return text.append_text(severities(result.by_severity))

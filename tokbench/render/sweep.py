@@ -9,8 +9,7 @@ from rich.text import Text
 
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.evaluation.recommendation import METHOD
-from tokbench.evaluation.sweep import SWEPT
-from tokbench.evaluation.sweep_json import sweep_document
+from tokbench.evaluation.sweep import SWEPT, sweep_document
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.comparison.tables import price_column, tokens_per_byte_column
 from tokbench.render.costs import cost_columns, model_of

@@ -12,15 +12,15 @@ from rich.text import Text
 
 from tokbench.render.explain.painter import Painter
 from tokbench.render.explain.traces import step_frames
-from tokbench.render.folding import folded
 from tokbench.render.glyphs import visible
 from tokbench.render.palette import CUBE, FAINT, palette_for
+from tokbench.render.terminal import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokbench.explain.derivation import Explanation
-    from tokbench.render.folding import Line
+    from tokbench.render.terminal import Line
 
 _PAGE_WIDTH = 110
 """Columns of a page; a longer row is scrolled."""

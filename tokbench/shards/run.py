@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from itertools import filterfalse, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,12 +13,12 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import Problems
 from tokbench.errors import CorpusError
 from tokbench.shards.layout import ChatOptions, CorpusEntry, ShardIndex
-from tokbench.shards.ordered_jobs import OrderedJobs
 from tokbench.shards.plan import planned_files
 from tokbench.shards.shard_file import ShardFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 _BATCH_CHARACTERS = 4 << 20
 """Encoded at once: enough for threads to share; what is larger leaves the caches and is slower."""
+
+_MOST_AHEAD = 2
 
 
 class SizedConversation(Protocol):
@@ -253,3 +257,41 @@ def _utf8_bytes(texts: list[str]) -> int:
     """The bytes of texts as UTF-8, without a step of Python for each."""
     wide = list(filterfalse(str.isascii, texts))
     return sum(map(len, texts)) - sum(map(len, wide)) + sum(map(len, map(str.encode, wide)))
+
+
+class OrderedJobs:
+    """Runs jobs in one other thread, one after another, and only a few ahead of the thread that gives them.
+
+    Once one fails, none is run any more, and the next that is given raises its error.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._pending: deque[Future[None]] = deque()
+        self._stopped = False
+
+    def __enter__(self) -> OrderedJobs:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            while kind is None and self._pending:
+                self._pending.popleft().result()
+        finally:
+            self._stopped = True
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def do(self, job: Callable[..., None], *arguments: Any) -> None:
+        """Give a job; waits while too many are waiting."""
+        while len(self._pending) > _MOST_AHEAD:
+            self._pending.popleft().result()
+        self._pending.append(self._pool.submit(self._run, job, *arguments))
+
+    def _run(self, job: Callable[..., None], *arguments: Any) -> None:
+        if self._stopped:
+            return
+        try:
+            job(*arguments)
+        except BaseException:
+            self._stopped = True
+            raise

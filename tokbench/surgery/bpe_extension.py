@@ -11,7 +11,7 @@ from tokbench.formats.tokenizer_json import check_no_pretoken, to_byte_level
 from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.contents import Contents
 from tokbench.surgery.counted_pretokens import CountedPretokens, count_pretokens, pretoken_bytes, split_of
-from tokbench.surgery.extended_document import added_outside, extended_document
+from tokbench.surgery.documents import added_outside, extended_document
 from tokbench.surgery.extended_tokenizer import extend_tokenizer
 from tokbench.surgery.extension_proofs import Coarser, check_texts
 from tokbench.surgery.growth import Vocabulary, grow, made_of, unchanged_words

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.surgery.character_merges import merged_texts
-from tokbench.surgery.extended_document import extended_document
-from tokbench.surgery.extended_model import scores_below
+from tokbench.surgery.documents import extended_document
 from tokbench.surgery.extension_proofs import Coarser, check_texts
 from tokbench.surgery.growing_pieces import MergedPieces, by_pair, by_text
+from tokbench.surgery.models import scores_below
 from tokbench.surgery.piece_extension import PieceExtension
 from tokbench.surgery.piece_learning import PieceLearner
 from tokbench.surgery.piece_words import normaliser_of, words_of_document, words_of_model

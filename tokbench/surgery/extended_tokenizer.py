@@ -12,8 +12,7 @@ from tokbench.opening.open import open_path
 from tokbench.opening.request import OpenRequest
 from tokbench.surgery.configuration import files_beside
 from tokbench.surgery.documents import dumped
-from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.initial_rows import InitialRows
+from tokbench.surgery.id_map import IdMap, InitialRows
 from tokbench.surgery.output_folder import DOCUMENT_NAME, RANKS_NAME, WORD_LIST_NAME
 from tokbench.surgery.proofs import wrong
 from tokbench.surgery.shared_tokens import tokens_of

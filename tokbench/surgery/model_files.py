@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.request import Opened
-    from tokbench.surgery.id_map import IdMap
-    from tokbench.surgery.initial_rows import InitialRows
+    from tokbench.surgery.id_map import IdMap, InitialRows
 
 _CONFIG_NAME = "config.json"
 _ID_SUFFIX = "_token_id"

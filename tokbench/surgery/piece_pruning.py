@@ -1,4 +1,4 @@
-"""Removing pieces from a SentencePiece model or a `tokenizer.json`: its files, and proofs whatever the algorithm."""
+"""Removing pieces from a SentencePiece model or a `tokenizer.json`: by leaves, by loss; its files, and its proofs."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from tokbench.files.atomic_folder import write_folder
+from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.opening.open import open_path
 from tokbench.opening.request import OpenRequest
+from tokbench.surgery.character_merges import check_merges, merges_of_document, merges_of_model
 from tokbench.surgery.configuration import files_beside
 from tokbench.surgery.documents import dumped, pruned_document
+from tokbench.surgery.leaves import choose_leaves
 from tokbench.surgery.library_proofs import prove_in_libraries, prove_model_in_libraries
+from tokbench.surgery.models import pruned_model
 from tokbench.surgery.output_folder import DOCUMENT_NAME, WORD_LIST_NAME, model_name
-from tokbench.surgery.proofs import check_tokens
-from tokbench.surgery.pruned_model import pruned_model
+from tokbench.surgery.piece_losses import choose_pieces
+from tokbench.surgery.proofs import check_tokens, check_words
 from tokbench.surgery.pruned_tokenizer import PrunedTokenizer, PruningProofs
+from tokbench.surgery.scored_pieces import check_scores, pieces_of_document, pieces_of_model
 from tokbench.surgery.token_usage import TokenUsage, count_usage
-from tokbench.surgery.word_proofs import check_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -27,9 +31,12 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.opening.request import Opened
-    from tokbench.surgery.contents import Content
+    from tokbench.surgery.character_merges import CharacterMerges
+    from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.id_map import IdMap
+    from tokbench.surgery.leaves import Removal
     from tokbench.surgery.library_proofs import LibraryProofs
+    from tokbench.surgery.scored_pieces import ScoredPieces
 
 
 class Vocabulary(Protocol):
@@ -124,3 +131,70 @@ class PiecePruning:
             return model, {model_name(self.opened): model}
         document = pruned_document(self.content, id_map, path=self.opened.source.path)
         return document, {DOCUMENT_NAME: dumped(document)}
+
+
+@dataclass(frozen=True)
+class CharacterPruning(PiecePruning):
+    """A BPE over characters from which pieces are to go."""
+
+    algorithm: ClassVar[Algorithm] = "character_bpe"
+
+    @cached_property
+    def vocabulary(self) -> CharacterMerges:
+        """Its pieces. Raises `ConversionError`."""
+        return self._merges(self.content)
+
+    def choose(
+        self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
+    ) -> Removal:
+        """The leaves that go."""
+        return choose_leaves(
+            self.vocabulary.parts,
+            frequencies=usage.frequencies,
+            selected=selected,
+            size=size,
+            min_count=min_count,
+        )
+
+    def check(self, changed: Content, id_map: IdMap) -> int:
+        """How many pieces are merged of the same two."""
+        return check_merges(self.vocabulary, self._merges(changed), id_map)
+
+    def _merges(self, content: Content) -> CharacterMerges:
+        if isinstance(content, bytes):
+            return merges_of_model(parse_model(content))
+        return merges_of_document(content, path=self.opened.source.path)
+
+
+@dataclass(frozen=True)
+class UnigramPruning(PiecePruning):
+    """A Unigram from which pieces are to go."""
+
+    algorithm: ClassVar[Algorithm] = "unigram"
+
+    @cached_property
+    def vocabulary(self) -> ScoredPieces:
+        """Its pieces."""
+        return _pieces(self.content)
+
+    def choose(
+        self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
+    ) -> Removal:
+        """The pieces that go, by loss."""
+        return choose_pieces(
+            self.vocabulary,
+            frequencies=usage.frequencies,
+            selected=selected,
+            size=size,
+            min_count=min_count,
+        )
+
+    def check(self, changed: Content, id_map: IdMap) -> int:
+        """How many pieces keep their scores."""
+        return check_scores(self.vocabulary, _pieces(changed), id_map)
+
+
+def _pieces(content: Content) -> ScoredPieces:
+    return (
+        pieces_of_model(parse_model(content)) if isinstance(content, bytes) else pieces_of_document(content)
+    )

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tokbench.errors import SurgeryError
 from tokbench.surgery.bpe_pruning import BpePruning
-from tokbench.surgery.character_pruning import CharacterPruning
 from tokbench.surgery.contents import contents_of
-from tokbench.surgery.unigram_pruning import UnigramPruning
+from tokbench.surgery.piece_pruning import CharacterPruning, UnigramPruning
 from tokbench.surgery.wordpiece_pruning import WordPiecePruning
 
 if TYPE_CHECKING:

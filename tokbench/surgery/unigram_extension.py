@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import floor
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tokbench.errors import SurgeryError
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
-from tokbench.surgery.extended_document import added_outside, extended_document
+from tokbench.surgery.documents import added_outside, extended_document
 from tokbench.surgery.extension_proofs import LikelierByNewPieces, OnlyByNewPieces, check_texts
 from tokbench.surgery.growing_pieces import ScoredGrowing
 from tokbench.surgery.piece_extension import PieceExtension
+from tokbench.surgery.piece_learning import UNKNOWN
 from tokbench.surgery.piece_words import normaliser_of, words_of_document, words_of_model
 from tokbench.surgery.scored_pieces import pieces_of_document, pieces_of_model
-from tokbench.surgery.unused_pieces import unused_score
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from tokbench.surgery.piece_words import PieceWords
     from tokbench.surgery.proofs import SegmentationProof
     from tokbench.surgery.scored_pieces import ScoredPieces
+
+_BELOW = 1.0
+"""Far more than sums are rounded by."""
 
 
 @dataclass
@@ -121,3 +126,49 @@ class UnigramExtension(PieceExtension):
     def _unused(self, held: Mapping[str, int]) -> dict[str, float]:
         """Scores with which no text becomes them. Raises `SurgeryError`."""
         return dict.fromkeys(held, unused_score(held, self.pieces)) if held else {}
+
+
+def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:
+    """A score with which texts can be pieces, and no text becomes them.
+
+    It is below the sum of what each is cut into. Unknown characters are worth less than the lowest score of all: a text
+    with one would become the piece. Where every character of the old pieces is a piece, nothing else changes by what
+    unknown ones are worth: however old pieces cut a text, it has as many of them.
+
+    Args:
+        texts: they.
+        pieces: all others.
+
+    Raises:
+        SurgeryError: no score is low enough, as a character is no piece.
+
+    >>> from tokbench.surgery.growing_pieces import ScoredGrowing
+    >>> unused_score(["[A]"], ScoredGrowing({"[": -2.0, "A": -3.0, "]": -2.5}))
+    -9.0
+    """
+    for piece in pieces.scores.keys() - pieces.new.keys():
+        unknown = next((character for character in piece if character not in pieces.scores), None)
+        if unknown is not None:
+            raise _no_place(
+                f"one that holds its place has a low score, by which unknown characters would be worth less, and text "
+                f"could be cut otherwise where {unknown!r} is, which is in the piece {piece!r} and none itself"
+            )
+    lowest = min(pieces.scores.values())
+    for text in texts:
+        parts = pieces.cut(text)
+        unknown = next((part[1:] for part in parts if part[0] == UNKNOWN), None)
+        if unknown is not None:
+            raise _no_place(
+                f"{text!r} would have to be a piece, and ordinary text would become it, as its character {unknown!r} "
+                "is none",
+                hint=f"learn from text with {unknown!r}, so that it becomes one, or add special tokens alone",
+            )
+        lowest = min(lowest, pieces.sum(parts))
+    return floor(lowest) - _BELOW
+
+
+def _no_place(why: str, *, hint: str = "tokens can only be added to it as special ones") -> SurgeryError:
+    return SurgeryError(
+        f"the pieces of a Unigram are numbered by their places, and added tokens have the ids behind them: {why}",
+        hint=hint,
+    )

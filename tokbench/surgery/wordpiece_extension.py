@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.errors import ConfigError, SurgeryError
-from tokbench.surgery.extended_document import added_outside, extended_document
+from tokbench.surgery.documents import added_outside, extended_document
 from tokbench.surgery.extension_proofs import OnlyByNewPieces, check_texts
 from tokbench.surgery.growing_pieces import MatchedGrowing
 from tokbench.surgery.library_proofs import prove_word_list_in_libraries

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokbench.core.counted_words import WordArrays, WordTotals
 from tokbench.distributed.plan_folder import PLAN_NAME
-from tokbench.errors import CorpusError, StoreError
+from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.storage.open import place_of
 from tokbench.words.folder import INDEX_NAME, WordsFolder, open_folder
-from tokbench.words.tables import WordsTable
+from tokbench.words.parquet import open_words_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokbench.files.storage.place import Place
+
+_LINES = 1 << 18
+_TITLES = b"pretoken\tcount"
+_LONGEST_LINE = 1 << 28
+_HINT = "each line is a word, a tab and how often it occurs; words with line ends need Parquet"
+_MAX_COUNT = 2**62
+_MAX_DIGITS = len(str(_MAX_COUNT))
 
 
 def open_words(name: str) -> WordsFolder | WordsTable:
@@ -51,3 +62,63 @@ def _files(place: Place) -> tuple[Place, ...]:
             hint="name a folder of `tokbench count-words`, Parquet files, or lines of a word, a tab and a count",
         ) from None
     return (place,)
+
+
+@dataclass(frozen=True, slots=True)
+class WordsTable:
+    """Words in files of other programs, in any order, perhaps twice; what they were counted from is not known.
+
+    Attributes:
+        places: the files.
+    """
+
+    places: tuple[Place, ...]
+
+    def arrays(self) -> Iterator[WordArrays]:
+        """All of them, in batches. Raises `ModelFormatError`."""
+        for place in self.places:
+            if place.name.endswith(".parquet"):
+                with open_words_file(place) as file:
+                    yield from file.arrays()
+            else:
+                yield from _lines_of(place)
+
+    def totals(self) -> WordTotals:
+        """What the counts tell. Reads all files; raises `ModelFormatError`."""
+        import numpy as np
+
+        num_bytes = words = 0
+        for arrays in self.arrays():
+            sizes = np.diff(arrays.offsets)
+            num_bytes += int(np.dot(sizes.astype(object), arrays.counts.astype(object)))
+            words += int(arrays.counts.astype(object).sum())
+        return WordTotals(documents=None, num_bytes=num_bytes, words=words)
+
+
+def _lines_of(place: Place) -> Iterator[WordArrays]:
+    batch: list[tuple[bytes, int]] = []
+    try:
+        with place.open() as file:
+            number = 0
+            while line := file.readline(_LONGEST_LINE):
+                number += 1
+                if number == 1 and line.rstrip(b"\r\n") == _TITLES:
+                    continue
+                batch.append(_word_of(line, place=place, number=number))
+                if len(batch) == _LINES:
+                    yield WordArrays.of(batch)
+                    batch.clear()
+    except OSError as error:
+        raise ModelFormatError(str(place), "lines of words", error.strerror or str(error)) from None
+    if batch:
+        yield WordArrays.of(batch)
+
+
+def _word_of(line: bytes, *, place: Place, number: int) -> tuple[bytes, int]:
+    word, tab, count = line.removesuffix(b"\n").removesuffix(b"\r").rpartition(b"\t")
+    count = count.lstrip(b"0")
+    is_count = count.isdigit() and len(count) <= _MAX_DIGITS and int(count) <= _MAX_COUNT
+    if not tab or not word or not is_count:
+        shown = ascii(line[:40].decode(errors="replace"))
+        raise ModelFormatError(f"{place}, line {number}", "a word, a tab and a count", shown, hint=_HINT)
+    return word, int(count)

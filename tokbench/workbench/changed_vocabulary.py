@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.opening.request import Opened
-    from tokbench.surgery.id_map import IdMap
-    from tokbench.surgery.initial_rows import InitialRows
+    from tokbench.surgery.id_map import IdMap, InitialRows
 
 MOST_PARTS = 1024
 _PROVED_CHARACTERS = 1 << 13

@@ -16,8 +16,7 @@ from tokbench.counting.run import PartTotals, count_all, count_share, index_of, 
 from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.errors import ConfigError, StoreError
 from tokbench.files.storage.folder_lock import locked
-from tokbench.files.storage.nesting import within
-from tokbench.files.storage.open import place_of
+from tokbench.files.storage.open import place_of, within
 from tokbench.registry import get_backend
 from tokbench.words.folder import INDEX_NAME, WordsFolder
 from tokbench.words.opening import open_words
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import Engine
     from tokbench.files.storage.place import Place
     from tokbench.words.folder import WordsIndex
-    from tokbench.words.tables import WordsTable
+    from tokbench.words.opening import WordsTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.files.atomic_folder import write_folder
 from tokbench.metrics.bootstrap import Interval
-from tokbench.surgery.initial_rows import InitialRows
+from tokbench.surgery.id_map import InitialRows
 from tokbench.surgery.losing_texts import losing_texts
 from tokbench.surgery.model_files import config_patch, model_files
 from tokbench.surgery.output_folder import check_place

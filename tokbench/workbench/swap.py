@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
 from tokbench.errors import ConfigError
-from tokbench.surgery.id_map import NONE, IdMap
-from tokbench.surgery.initial_rows import InitialRows
+from tokbench.surgery.id_map import NONE, IdMap, InitialRows
 from tokbench.surgery.output_folder import check_place
 from tokbench.surgery.pruning import pruning_of
 from tokbench.workbench.changed_vocabulary import samples, write_changed

@@ -9,10 +9,10 @@ from support.toys import Toy
 from tokbench.bench import benchmark, entrants, measurements
 from tokbench.bench.entrants import Subject, subjects_of
 from tokbench.bench.equality import Expected
+from tokbench.bench.measurements import Sample, sample_of
 from tokbench.bench.peers import PEERS, Peer, peers_named
 from tokbench.bench.results import MEASURES, PARTS, Bench
 from tokbench.bench.runner import Runner, runner_of
-from tokbench.bench.sample import Sample, sample_of
 from tokbench.corpus import Document
 from tokbench.errors import ConfigError, CorpusError
 

@@ -11,8 +11,8 @@ from support import model_folders
 from support.texts import texts
 
 import tokbench
+from tokbench.core.chunking import UNITS, unit_ends
 from tokbench.core.graphemes import clusters
-from tokbench.core.text_units import UNITS, unit_ends
 from tokbench.errors import ConfigError, TextError
 
 if TYPE_CHECKING:

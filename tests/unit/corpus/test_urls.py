@@ -11,7 +11,7 @@ import pytest
 
 from tokbench.corpus import open_corpus
 from tokbench.errors import BackendUnavailableError, CorpusError
-from tokbench.files.storage import retries
+from tokbench.files.storage import remote
 from tokbench.files.storage.open import place_of
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def test_a_store_that_does_not_answer_is_told(
     place: Any = place_of(f"memory://{tmp_path.name}/a.txt")
     place.write(b"text")
     corpus = open_corpus(str(place))
-    monkeypatch.setattr(retries.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(remote.time, "sleep", lambda seconds: None)
 
     def broken(*_: object, **__: object) -> None:
         raise ConnectionError("nobody answers")

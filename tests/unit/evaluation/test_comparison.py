@@ -22,8 +22,7 @@ from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.holdout import Holdout
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.metrics.fairness import gini
-from tokbench.render.comparison.exports import comparison_forms
-from tokbench.render.comparison.terminal import render_comparison
+from tokbench.render.comparison.output import comparison_forms, render_comparison
 from tokbench.render.figures import shown
 from tokbench.render.terminal import bar
 

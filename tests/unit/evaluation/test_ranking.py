@@ -28,9 +28,8 @@ from tokbench.evaluation.units import UnitKeys, aligned_unit
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.fairness import gini
-from tokbench.render.comparison.exports import comparison_forms
+from tokbench.render.comparison.output import comparison_forms, render_comparison
 from tokbench.render.comparison.tables import summary_table
-from tokbench.render.comparison.terminal import render_comparison
 from tokbench.render.html.tables import figures_table
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from support.toys import Toy
 from tokbench.core.progress import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.evaluation.corpus_scan import CorpusScan
-from tokbench.evaluation.report_json import report_document
-from tokbench.evaluation.robustness import robustness_of
+from tokbench.evaluation.report import report_document, robustness_of
 from tokbench.evaluation.vocabulary_usage import kind_of, vocabulary_usage_of
 from tokbench.files.bundled import corpora_directory
 from tokbench.metrics.catalogue import METRICS
@@ -26,8 +25,7 @@ from tokbench.metrics.cost import Model
 from tokbench.metrics.vocabulary import vocabulary_from
 from tokbench.registry import get_backend
 from tokbench.render.html.report import html_report
-from tokbench.render.report.exports import reports_forms
-from tokbench.render.report.terminal import render_report
+from tokbench.render.report.output import render_report, reports_forms
 from tokbench.workbench.report import report
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from support.places import SHARED
 
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.lint.findings import Severity
-from tokbench.lint.llama_cpp_hash import converter_hash, names_of_hash
-from tokbench.lint.llama_cpp_names import HASHES
+from tokbench.lint.llama_cpp_names import HASHES, converter_hash, names_of_hash
 from tokbench.lint.near_patterns import near_pattern
 from tokbench.opening.patterns import pattern_names
 

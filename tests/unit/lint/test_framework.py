@@ -11,9 +11,8 @@ from support.lint import byte_level, target_of
 
 from tokbench.errors import ConfigError
 from tokbench.lint import catalogue
-from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named
-from tokbench.lint.findings import Found, Severity, reached
+from tokbench.lint.findings import Found, Severity, findings_on_tokens, reached
 from tokbench.lint.rules import DoesNotApplyError, Rule
 from tokbench.workbench.lint import LintResult, lint_target
 

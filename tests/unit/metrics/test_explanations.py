@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.explanations import UNITS, explained
-from tokbench.render.metric_help import metric_help_forms, render_metric_help
+from tokbench.render.listings import metric_help_forms, render_metric_help
 
 
 def test_every_metric_is_explained_once() -> None:

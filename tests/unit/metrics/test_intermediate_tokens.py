@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from tokbench.backends.bpe import reference
-from tokbench.metrics.intermediate_tokens import intermediate_tokens
+from tokbench.metrics.vocabulary import intermediate_tokens
 
 
 def ids_under(pretokens: Counter[bytes], merges: list[reference.Merge]) -> Counter[int]:

@@ -11,8 +11,7 @@ from support.texts import texts
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.play import surroundings
-from tokbench.play.blocks import LONGEST_BLOCK
-from tokbench.play.columns import Column, OpenTokenizer, encode_columns
+from tokbench.play.columns import LONGEST_BLOCK, Column, OpenTokenizer, encode_columns
 from tokbench.play.surroundings import explain_token
 from tokbench.play.token_rows import Place, TokenLayout
 

@@ -15,9 +15,9 @@ from textual.events import Paste
 
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.play import app as app_module
-from tokbench.play import text_part
+from tokbench.play import text_rows
 from tokbench.play.columns import encode_columns
-from tokbench.play.text_part import LONG, part_round
+from tokbench.play.text_rows import LONG, part_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,9 +138,9 @@ def test_a_part_is_round_the_cursor_and_where_it_says(
 ) -> None:
     cursor = min(place, len(text))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(text_part, "LONG", 0)
+        patched.setattr(text_rows, "LONG", 0)
         for name, size in zip(("_BEFORE", "_BEHIND", "_REACH"), sizes, strict=True):
-            patched.setattr(text_part, name, size)
+            patched.setattr(text_rows, name, size)
         part = part_round(text, cursor)
     assert part.holds(cursor)
     assert text[part.character :].startswith(part.text)

@@ -23,7 +23,7 @@ from support.toys import Toy
 from tokbench.backends.baseline.byte import ByteTokenizer
 from tokbench.errors import BackendUnavailableError, ConfigError
 from tokbench.metrics.catalogue import METRICS
-from tokbench.render.charts import drawing
+from tokbench.render.charts import layout
 from tokbench.render.charts.comparison import (
     MOST_GROUPS,
     compression_chart,
@@ -33,8 +33,7 @@ from tokbench.render.charts.comparison import (
     rank_frequencies,
     token_lengths,
 )
-from tokbench.render.charts.drawing import check_plot_file, drawn, png, svg
-from tokbench.render.charts.layout import Frame
+from tokbench.render.charts.layout import Frame, check_plot_file, drawn, png, svg
 from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, DASHES, LIGHT, PAGE, SHAPES, Theme
 
@@ -253,7 +252,7 @@ def test_a_files_name_decides_on_the_format(comparison: Comparison) -> None:
 
 
 def test_a_missing_library_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "find_spec", lambda name: None)
+    monkeypatch.setattr(layout, "find_spec", lambda name: None)
     for call in (lambda: svg({}), lambda: png({}), lambda: check_plot_file(Path("a.svg"))):
         with pytest.raises(BackendUnavailableError) as refused:
             call()

@@ -11,7 +11,7 @@ from support.huggingface import added
 from support.lint import byte_level
 
 from tokbench.errors import ConfigError, SurgeryError
-from tokbench.surgery.extended_document import extended_document
+from tokbench.surgery.documents import extended_document
 
 
 def document(**changes: Any) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from support.huggingface import added
 from support.lint import byte_level, target_of
 
 from tokbench.surgery import resize_embeddings
-from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.initial_rows import InitialRows
+from tokbench.surgery.id_map import IdMap, InitialRows
 from tokbench.surgery.model_files import config_patch, model_files
 from tokbench.surgery.resize_embeddings import main, resized
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.initial_rows import InitialRows
+from tokbench.surgery.id_map import IdMap, InitialRows
 from tokbench.surgery.model_files import model_files
 from tokbench.surgery.resize_embeddings import main
 

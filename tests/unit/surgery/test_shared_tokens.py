@@ -10,7 +10,7 @@ from support.lint import byte_level, target_of
 from support.model_folders import put
 
 import tokbench
-from tokbench.surgery.initial_rows import InitialRows
+from tokbench.surgery.id_map import InitialRows
 from tokbench.surgery.shared_tokens import OldTokens, shared_tokens
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.pruned_model import pruned_model
-from tokbench.surgery.word_proofs import check_words
+from tokbench.surgery.models import pruned_model
+from tokbench.surgery.proofs import check_words
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer

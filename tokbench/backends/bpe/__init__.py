@@ -95,8 +95,8 @@ class BpeBackend:
 
     def smaller(self, tokenizer: Tokenizer, vocab_size: int) -> BpeTokenizer | None:
         """The tokenizer of a smaller size that a trained one begins with; see `NestsVocabularies`."""
-        from tokbench.backends.bpe.smaller_vocabularies import smaller
         from tokbench.backends.bpe.tokenizer import BpeTokenizer
+        from tokbench.backends.bpe.training import smaller
 
         return smaller(tokenizer, vocab_size) if isinstance(tokenizer, BpeTokenizer) else None
 

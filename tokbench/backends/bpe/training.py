@@ -22,6 +22,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tokbench.backends.bpe.config import config_as_saved
 from tokbench.backends.bpe.counting import PretokenCounting, threads_of
 from tokbench.backends.bpe.kernel import current_kernel
@@ -38,7 +40,6 @@ from tokbench.errors import ConfigError, TrainingError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from tokbench.backends.bpe.config import BpeConfig
@@ -203,3 +204,34 @@ def _no_more_pairs(config: BpeConfig) -> str:
     length = f" and makes a token of at most {longest} byte{'s'[: longest > 1]}" if longest else ""
     words = " and may be a superword" if config.superwords is not None else ""
     return f"no pair is left that occurs {config.min_frequency} times or more{length}{words}"
+
+
+def smaller(tokenizer: BpeTokenizer, vocab_size: int) -> BpeTokenizer | None:
+    """What a training to a smaller size gives: the first merges, and the special tokens behind them.
+
+    Args:
+        tokenizer: one that was trained here.
+        vocab_size: its size, special tokens included.
+
+    Returns:
+        None where the merges are not known, and for a size below the base vocabulary (with superwords, below
+        that at which they begin) or above the tokenizer's.
+    """
+    num_merges = vocab_size - NUM_BYTES - len(tokenizer.info.special_tokens)
+    if tokenizer.merges is None or not 0 <= num_merges <= len(tokenizer.merges):
+        return None
+    if NUM_BYTES + num_merges < tokenizer.config.get("superwords", 0):
+        return None  # a training to that size learns no superwords, and splits by words
+    kernel, pattern = current_kernel(), tokenizer.pattern
+    merges = tokenizer.merges[:num_merges]
+    pairs = np.array([(merge.left, merge.right) for merge in merges], dtype=np.uint32).reshape(-1, 2)
+    first_special = NUM_BYTES + num_merges
+    return BpeTokenizer(
+        name=f"bpe-{vocab_size}",
+        pattern=pattern,
+        encoder=kernel.encoder_from_merges(pairs, pattern.kernel_name),
+        kernel=kernel,
+        special_tokens={text: first_special + i for i, text in enumerate(tokenizer.info.special_tokens)},
+        merges=merges,
+        config=tokenizer.config,
+    )

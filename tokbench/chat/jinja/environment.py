@@ -11,25 +11,112 @@ import types
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import nodes
+from jinja2.compiler import CodeGenerator
 from jinja2.exceptions import SecurityError, TemplateError
-from jinja2.ext import loopcontrols
+from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
 from jinja2.utils import Namespace
 
-from tokbench.chat.jinja.code_generation import TracedCodeGenerator
 from tokbench.chat.jinja.filters import FILTERS
 from tokbench.chat.jinja.formatting import Formatter
-from tokbench.chat.jinja.generation import GenerationExtension
 from tokbench.chat.jinja.limits import EXPONENT, LimitError, check_length
 from tokbench.chat.jinja.markup import MarkupFormatter, escape, markup, markup_join
-from tokbench.chat.jinja.numbers import TracedFloat, TracedInt
 from tokbench.chat.jinja.traced import Traced, computed, concat, fill, own
-from tokbench.chat.jinja.values import Values
+from tokbench.chat.jinja.values import TracedFloat, TracedInt, Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jinja2 import Undefined
+    from jinja2.compiler import Frame
+    from jinja2.parser import Parser
+
+_TRACED = ("str", "str_join", "markup_join", "escape", "Markup")
+"""Names of the compiled code that stand for functions of the environment with the same names."""
+
+
+class TracedCodeGenerator(CodeGenerator):
+    """Compiles templates whose literals are the template's own text.
+
+    Every literal becomes a constant of the compiled module, made once; what turns values into text or joins texts is
+    replaced by functions of the environment that keep origins. Nothing is computed while compiling, so that a
+    template cannot make gigabytes there.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._constants: dict[str, str] = {}
+
+    def _constant(self, text: str) -> str:
+        return self._constants.setdefault(text, f"own_{len(self._constants)}")
+
+    def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:  # noqa: N802
+        """Compile all, then the constants, which the functions read when they run."""
+        super().visit_Template(node, frame)
+        for text, name in self._constants.items():
+            self.writeline(f"{name} = environment.own({text!r})")
+
+    def write_commons(self) -> None:
+        """Begin a function."""
+        super().write_commons()
+        for name in _TRACED:
+            self.writeline(f"{name} = environment.traced_functions[{name!r}]")
+
+    def visit_Const(self, node: nodes.Const, frame: Frame) -> None:  # noqa: N802
+        """A literal."""
+        if isinstance(node.value, str):
+            self.write(self._constant(node.value))
+        else:
+            super().visit_Const(node, frame)
+
+    def visit_TemplateData(self, node: nodes.TemplateData, frame: Frame) -> None:  # noqa: ARG002, N802
+        """Text outside of tags."""
+        self.write(f"(Markup if context.eval_ctx.autoescape else identity)({self._constant(node.data)})")
+
+    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802
+        """An item; its name goes nowhere, so an ordinary string, which is faster."""
+        if isinstance(node.arg, nodes.Const):
+            self.write("environment.getitem(")
+            self.visit(node.node, frame)
+            self.write(f", {node.arg.value!r})")
+        else:
+            super().visit_Getitem(node, frame)
+
+    def _output_child_to_const(self, node: nodes.Expr, frame: Frame, finalize: Any) -> str:  # noqa: ARG002
+        if frame.eval_ctx.volatile or frame.eval_ctx.autoescape:
+            raise nodes.Impossible
+        if isinstance(node, nodes.TemplateData):
+            return node.data
+        if isinstance(node, nodes.Const):
+            return str(node.value)
+        raise nodes.Impossible
+
+    def _output_const_repr(self, group: Iterable[Any]) -> str:
+        return self._constant("".join(group))
+
+
+class GenerationExtension(Extension):
+    """Notes which characters of the text are in such blocks, as `transformers` does.
+
+    A block begins behind what the template has written to its output when the block is reached. What a macro or a
+    `{% set %}` block has gathered until then is not yet written and does not count, there as here.
+    """
+
+    tags = {"generation"}  # noqa: RUF012 - so Jinja declares it
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """Read a block."""
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        self.environment.has_generation = True  # type: ignore[attr-defined]
+        return nodes.CallBlock(self.call_method("_generated"), [], [], body).set_lineno(line)
+
+    def _generated(self, caller: Callable[[], str]) -> str:
+        environment: Any = self.environment
+        text = caller()
+        environment.generated.append((environment.written, environment.written + len(text)))
+        return text
 
 
 class TracedEnvironment(ImmutableSandboxedEnvironment):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.convert.conversion import Product, Source, undescribed
+from tokbench.convert.conversion import Product, Source, kind_of, undescribed
 from tokbench.convert.post_processing import lost, post_processing_of
 from tokbench.convert.proof import Peer
-from tokbench.convert.source_kinds import kind_of
 from tokbench.convert.targets.sentencepiece import proto_of
 from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError

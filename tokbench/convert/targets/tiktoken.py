@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tokbench.convert.conversion import Product, Source, undescribed
+from tokbench.convert.conversion import Product, Source, kind_of, undescribed
 from tokbench.convert.post_processing import lost
 from tokbench.convert.proof import Peer
-from tokbench.convert.source_kinds import kind_of
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
 from tokbench.formats.byte_level_bpe import ranks_of

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokbench.convert.conversion import Product, Source, undescribed
+from tokbench.convert.conversion import Product, Source, kind_of, undescribed
 from tokbench.convert.post_processing import kept, lost, post_processing_of
 from tokbench.convert.proof import Peer
 from tokbench.convert.proof_inputs import InputCall
-from tokbench.convert.source_kinds import kind_of
 from tokbench.convert.targets.tokenizers import undecoded_ids
 from tokbench.core.descriptions import HuggingFaceModel, PostProcessing
 from tokbench.core.tokens import ModelInput

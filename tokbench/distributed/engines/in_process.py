@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
 from tokbench.distributed.outcomes import Ledger, run_task
-from tokbench.distributed.tasks import TaskContext
+from tokbench.distributed.tasks import ClosedOnExit, TaskContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

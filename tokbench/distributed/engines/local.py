@@ -13,8 +13,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.python_processes import module_environment
-from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
 from tokbench.distributed.outcomes import Ledger
+from tokbench.distributed.tasks import ClosedOnExit
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tokbench import __version__
 from tokbench.core.python_processes import module_environment
-from tokbench.distributed.engines.closed_on_exit import ClosedOnExit
 from tokbench.distributed.outcomes import Ledger, run_task
-from tokbench.distributed.tasks import TaskContext
+from tokbench.distributed.tasks import ClosedOnExit, TaskContext
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:

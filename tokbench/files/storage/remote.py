@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import random
 import secrets
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tokbench.errors import StoreError
 from tokbench.files.storage.place import Stored
-from tokbench.files.storage.retries import retried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,26 @@ _TAGS = ("ETag", "etag", "generation")
 _VERSIONS = (*_TAGS, "mtime", "LastModified", "last_modified", "updated", "created")
 _SHOW_HALF_FILES = {"hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "arrow_hdfs", "nfs"}
 """Stores in which a file can be seen while it is written, and renamed afterwards."""
+
+ATTEMPTS = 4
+_FIRST_WAIT = 0.5
+_PERMANENT = (
+    FileNotFoundError,
+    PermissionError,
+    IsADirectoryError,
+    NotADirectoryError,
+    FileExistsError,
+    NotImplementedError,
+    ImportError,
+    ValueError,
+    TypeError,
+)
+_NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}
+_PERMANENT_NAMES = {*_NO_CREDENTIALS, "ProfileNotFound", "FileExpired"}
+"""Of classes that libraries have, whose modules may not be there to import."""
+_LONGEST_REASON = 300
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,3 +222,50 @@ def _stored(place: RemotePlace, info: dict[str, Any]) -> Stored:
 
 def _is_hidden(below: str) -> bool:
     return any(part.startswith(".") for part in below.split("/"))
+
+
+def retried(what: Callable[[], _T], *, place: str) -> _T:
+    """What a call returns, tried four times within about four seconds.
+
+    Libraries of stores raise what they like; all but what surely stays wrong is tried again.
+
+    Args:
+        what: to be called.
+        place: what the error names.
+
+    Raises:
+        OSError: of the kind that tells what is wrong, with a reason in `strerror` and the place in `filename`.
+
+    >>> retried(lambda: 1, place="s3://bucket/a")
+    1
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            if attempt:
+                time.sleep(_FIRST_WAIT * 2 ** (attempt - 1) * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+            return what()
+        except Exception as raised:
+            error = _unreached(raised) or raised
+            if isinstance(error, _PERMANENT) or type(error).__name__ in _PERMANENT_NAMES:
+                raise _told(error, place) from raised
+            last = error
+    raise _told(last, place, more=f", tried {ATTEMPTS} times") from last
+
+
+def _unreached(error: Exception) -> OSError | None:
+    """Why a store was not reached, of which fsspec says for the web that there is no such file."""
+    cause = error.__cause__ if isinstance(error, FileNotFoundError) else None
+    return cause if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError) else None
+
+
+def _told(error: Exception, place: str, *, more: str = "") -> OSError:
+    for kind, code, reason in (
+        (FileNotFoundError, errno.ENOENT, "there is no such file"),
+        (PermissionError, errno.EACCES, "access is denied"),
+    ):
+        if isinstance(error, kind):
+            return kind(code, reason, place)
+    if type(error).__name__ in _NO_CREDENTIALS:
+        return PermissionError(errno.EACCES, "no credentials were found", place)
+    lines = (str(error) or type(error).__name__).splitlines()
+    return OSError(errno.EIO, lines[0][:_LONGEST_REASON] + more, place)

@@ -9,23 +9,28 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.core.base import utf8
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
 from tokbench.explain.derivation import Derivation, Step
-from tokbench.explain.normalization import Aligned, changes_of
-from tokbench.explain.pretokens import Change, PreToken
+from tokbench.explain.pretokens import Aligned, Change, PreToken, changes_of
 from tokbench.explain.traces import LookupTrace
 from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.libraries.huggingface import tokenizer_json as reading
+from tokbench.libraries.huggingface.engines import library_errors
 from tokbench.libraries.huggingface.model_traces import ModelTracer
 from tokbench.libraries.huggingface.tokenizer_json import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import tokenizers
 
     from tokbench.explain.pretokens import Alternative
+    from tokbench.explain.records import MergeRecord
     from tokbench.explain.traces import Trace
+    from tokbench.libraries.huggingface.engines import Engines
 
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
@@ -238,3 +243,41 @@ class DocumentExplainer:
         if split not in self._traces:
             self._traces[split] = self.tracer.trace(split)
         return self._traces[split]
+
+
+class ExplainsDocument:
+    """The part of a tokenizer that explains its tokens; the other part sets these attributes.
+
+    Attributes:
+        _parsed: the `tokenizer.json` as it runs.
+        _engines: the copies of the library that run it.
+        _source: what error messages call the file.
+        _spelled: how each token is spelled in the file → its id.
+    """
+
+    _parsed: dict[str, Any]
+    _engines: Engines
+    _source: Path | str
+    _spelled: Mapping[str, int]
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        utf8(text)
+        with library_errors(self._source):
+            return self._explainer.derivation(text)
+
+    @property
+    def num_merges(self) -> int:
+        """How many merges there are; 0 where the model has none."""
+        return self._explainer.tracer.num_merges
+
+    def merge_record(self, rank: int) -> MergeRecord:
+        """A merge by its rank: what it joins."""
+        return self._explainer.tracer.record(rank)
+
+    @cached_property
+    def _explainer(self) -> DocumentExplainer:
+        document = reading.with_unspeakable_specials(self._parsed, self._engines.unspeakable)
+        return DocumentExplainer(
+            document, self._engines.plain, {id: text for text, id in self._spelled.items()}
+        )

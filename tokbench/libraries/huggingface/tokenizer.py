@@ -27,8 +27,8 @@ from tokbench.errors import ConfigError, ConversionError, SpecialTokenError, Tex
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.decoding import DecodesDocument
+from tokbench.libraries.huggingface.derivation import ExplainsDocument
 from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of
-from tokbench.libraries.huggingface.explaining import ExplainsDocument
 from tokbench.libraries.huggingface.offsets import byte_offsets, own_places, own_ranges, own_spans
 from tokbench.libraries.huggingface.pieces import laid_out
 from tokbench.store.saveable import SaveableTokenizer

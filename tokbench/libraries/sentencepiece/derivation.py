@@ -9,8 +9,7 @@ from tokbench.core.tokens import Span
 from tokbench.explain.bpe import RankedTokens, trace_merges
 from tokbench.explain.causes import ByDefinition, Fallback
 from tokbench.explain.derivation import Derivation, Step
-from tokbench.explain.normalization import Aligned, changes_of
-from tokbench.explain.pretokens import PreToken
+from tokbench.explain.pretokens import Aligned, PreToken, changes_of
 from tokbench.explain.symbols import Symbol
 from tokbench.explain.traces import Edge, LatticeTrace, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_parts

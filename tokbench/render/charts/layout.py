@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
+from tokbench.errors import BackendUnavailableError, ConfigError
 from tokbench.render.charts.theme import DASHES, LIGHT, SHAPES, Theme, config_of, taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 Spec = dict[str, Any]
 """A Vega-Lite specification."""
@@ -18,6 +22,9 @@ _SYMBOL = 28
 _LENGTH_OF_DASHES = 30
 _LONGEST_NAME = 220
 _ROW = 18
+
+SUFFIXES = (".svg", ".png")
+_PIXELS_PER_UNIT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +187,49 @@ def dots(
             },
         )
     return framed(frame, layers, title=title, subtitle=subtitle, height={"step": _ROW})
+
+
+def require_vl_convert(purpose: str) -> None:
+    """Raise `BackendUnavailableError` where charts cannot be drawn."""
+    if find_spec("vl_convert") is None:
+        raise BackendUnavailableError(
+            f"{purpose} needs the package vl-convert-python", hint="pip install 'tokbench[report]'"
+        )
+
+
+def check_plot_file(path: Path) -> None:
+    """Raise `ConfigError` for a file that no chart is written to, `BackendUnavailableError` where none is drawn."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(
+            f"{path}: a chart is written as SVG or PNG",
+            hint=f"name a file that ends in {' or '.join(SUFFIXES)}",
+        )
+    require_vl_convert("a chart")
+
+
+def drawn(spec: dict[str, Any], path: Path) -> bytes:
+    """A chart in the format that a file's name ends in; see `check_plot_file`."""
+    check_plot_file(path)
+    return png(spec) if path.suffix.lower() == ".png" else svg(spec).encode()
+
+
+def svg(spec: dict[str, Any]) -> str:
+    """A chart as an SVG element with its description as its name; nothing in it is loaded from anywhere.
+
+    Raises:
+        BackendUnavailableError: vl-convert-python is not installed.
+    """
+    require_vl_convert("a chart")
+    import vl_convert
+
+    drawing = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    name = escape(spec.get("description", ""))
+    return drawing.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)
+
+
+def png(spec: dict[str, Any]) -> bytes:
+    """A chart as a PNG of two pixels a unit. Raises as `svg`."""
+    require_vl_convert("a chart")
+    import vl_convert
+
+    return vl_convert.vegalite_to_png(spec, scale=_PIXELS_PER_UNIT, allowed_base_urls=[])

@@ -10,9 +10,9 @@ from rich.text import Text
 from tokbench.core.plurals import counted, is_or_are
 from tokbench.explain.sentences import percent
 from tokbench.render.explain.painter import Painter, symbol_text
-from tokbench.render.folding import Line, folded
 from tokbench.render.glyphs import visible
 from tokbench.render.palette import FAINT, palette_for
+from tokbench.render.terminal import Line, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.explain.records import MergeRecord
-    from tokbench.workbench.explain import MergesResult, WordResult
-    from tokbench.workbench.find_splits import SplitsResult
+    from tokbench.workbench.explain import MergesResult, SplitsResult, WordResult
 
 _BOLD = Style(bold=True)
 _COUNT = 11

@@ -11,9 +11,9 @@ from rich.text import Text
 from tokbench.core.plurals import counted
 from tokbench.render.explain.painter import LABEL, Painter, labelled, shortened
 from tokbench.render.explain.traces import step_frames
-from tokbench.render.folding import Line, folded
 from tokbench.render.glyphs import visible
 from tokbench.render.palette import FAINT, palette_for
+from tokbench.render.terminal import Line, folded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tokbench.core.tokens import TokenKind
-from tokbench.render.folding import Line
 from tokbench.render.glyphs import glyphs_of, text_of
 from tokbench.render.palette import FAINT
+from tokbench.render.terminal import Line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ from rich.text import Text
 from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
 from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.render.explain.painter import shortened, symbol_text
-from tokbench.render.folding import Line
 from tokbench.render.glyphs import glyphs_of, text_of
 from tokbench.render.palette import FAINT
+from tokbench.render.terminal import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

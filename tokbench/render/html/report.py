@@ -12,8 +12,7 @@ from tokbench import __version__
 from tokbench.core.tokens import TokenKind
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.render.charts import comparison as charts
-from tokbench.render.charts.drawing import require_vl_convert, svg
-from tokbench.render.charts.layout import Frame
+from tokbench.render.charts.layout import Frame, require_vl_convert, svg
 from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, LIGHT, PAGE
 from tokbench.render.comparison.tables import (

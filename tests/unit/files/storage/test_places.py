@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tokbench.errors import BackendUnavailableError, StoreError
-from tokbench.files.storage import retries
+from tokbench.files.storage import remote
 from tokbench.files.storage.open import is_url, place_of
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """A place in memory, whose store a test may break; nobody sleeps."""
     pytest.importorskip("fsspec")
-    monkeypatch.setattr(retries.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(remote.time, "sleep", lambda seconds: None)
     place = place_of(f"memory://{tmp_path.name}/a.txt")
     place.write(b"one")
     return place
@@ -251,7 +251,7 @@ def test_a_server_that_does_not_answer_is_not_a_missing_file(monkeypatch: pytest
         except OSError as error:
             raise FileNotFoundError("https://localhost:1/x") from error
 
-    monkeypatch.setattr(retries, "_FIRST_WAIT", 0.0)
+    monkeypatch.setattr(remote, "_FIRST_WAIT", 0.0)
     with pytest.raises(OSError, match="Connect call failed, tried 4 times") as told:
-        retries.retried(info, place="https://localhost:1/x")
+        remote.retried(info, place="https://localhost:1/x")
     assert not isinstance(told.value, FileNotFoundError)

@@ -6,13 +6,11 @@ training does not count every pair again for each merge. Tests run over both.
 
 from __future__ import annotations
 
-from tokbench.backends.bpe.fallback.continuation import continue_training
 from tokbench.backends.bpe.fallback.counting import PretokenCounter, WordList
-from tokbench.backends.bpe.fallback.decoding import Decoder
-from tokbench.backends.bpe.fallback.encoding import Encoder
+from tokbench.backends.bpe.fallback.encoding import Decoder, Encoder
 from tokbench.backends.bpe.fallback.parity import train_for_parity
 from tokbench.backends.bpe.fallback.splitting import split
-from tokbench.backends.bpe.fallback.training import train
+from tokbench.backends.bpe.fallback.training import continue_training, train
 from tokbench.backends.bpe.rank_file import read_ranks
 
 __all__ = [

@@ -1,19 +1,19 @@
-"""Open another tokenizer: beside the others, or in the place of one."""
+"""What asks for a file: to open another tokenizer, beside the others or in the place of one, and to save a text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from rich.text import Text
 from textual import on
 from textual.binding import Binding
 from textual.containers import Vertical
+from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tokbench.play.dialog import Dialog
 from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 200
 _GOES_ON = ("/", ":")
 """What a name ends with that is only the beginning of one: a folder, or a way to fetch."""
+
+Answer = TypeVar("Answer")
+
+
+class Dialog(ModalScreen[Answer]):
+    """Escape closes it without an answer."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close"),
+        Binding("ctrl+q", "app.quit", "Quit", priority=True, show=False),
+    ]
+
+    def action_close(self) -> None:
+        """Close it without an answer."""
+        self.dismiss(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +148,26 @@ class OpenDialog(Dialog[OpenRequested]):
             self.action_complete()
         elif name:
             self.dismiss(OpenRequested(name, in_place=in_place))
+
+
+class SaveDialog(Dialog[str]):
+    """Asks for a file.
+
+    Args:
+        file: the one that is offered.
+    """
+
+    def __init__(self, file: str) -> None:
+        super().__init__()
+        self._file = file
+
+    def compose(self) -> ComposeResult:
+        """A field."""
+        with Vertical(classes="dialog"):
+            yield Static(Text("Add the text to the cases of `tokbench check`", "bold"))
+            yield Input(self._file, compact=True)
+            yield Static(Text("Enter adds it as a line of JSON · Escape does not", "dim"))
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value)

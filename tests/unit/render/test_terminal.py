@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from tokbench.render.folding import Line, folded
+from tokbench.render.terminal import Line, folded
 
 
 def rows(text: str | Text, *, width: int, label: int = 0) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from tokbench.core.plurals import counted
 from tokbench.corpus import Problems
-from tokbench.render.amounts import amount, rate
+from tokbench.render.figures import amount, rate
 
 
 @pytest.mark.parametrize(("number", "shown"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens")])

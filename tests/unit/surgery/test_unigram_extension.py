@@ -14,7 +14,7 @@ from support.huggingface import added, document
 
 from tokbench.errors import SurgeryError
 from tokbench.surgery.growing_pieces import ScoredGrowing
-from tokbench.surgery.unused_pieces import unused_score
+from tokbench.surgery.unigram_extension import unused_score
 
 LETTERS = "ab["
 TEXTS = st.text(LETTERS, min_size=2, max_size=4)
