@@ -1,0 +1,282 @@
+"""Models of words on our kernel, a rule of the library at a time: each document is as small as shows it.
+
+The library itself says what is right; that the kernel runs the document is asked for, not assumed. Random documents are
+in test_word_documents.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tokenizers
+from support.byte_level_documents import sequence, split
+from support.huggingface import added, document, dump
+from support.native_documents import assert_alike
+
+import tokbench
+from tokbench.backends.bpe.kernel import has_native_kernel
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.opening import word_vocabulary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+WHITESPACE = {"type": "Whitespace"}
+
+
+def bpe(*pieces: str, merges: str = "", **fields: Any) -> dict[str, Any]:
+    """A BPE of pieces behind [UNK], with merges as `merges.txt` writes them, separated by commas."""
+    return {
+        "type": "BPE",
+        "vocab": {piece: id for id, piece in enumerate(["[UNK]", *pieces])},
+        "merges": [each.split(" ") for each in merges.split(",") if each],
+        "unk_token": "[UNK]",
+        **fields,
+    }
+
+
+def word_piece(*pieces: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "type": "WordPiece",
+        "vocab": {piece: id for id, piece in enumerate(["[UNK]", *pieces])},
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+        **fields,
+    }
+
+
+def word_level(*words: str) -> dict[str, Any]:
+    vocab = {word: id for id, word in enumerate(["[UNK]", *words])}
+    return {"type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]"}
+
+
+AFFIXED = ["a", "##a", "a</w>", "##a</w>", "b", "##b", "b</w>", "##b</w>"]
+PREFIX, SUFFIX = {"continuing_subword_prefix": "##"}, {"end_of_word_suffix": "</w>"}
+AFFIXES = {
+    "prefix": (
+        bpe(*AFFIXED, "##", "ab", "##ba", merges="a ##b,##b ##a", **PREFIX),
+        "a ab aba ba bab abab ##",
+    ),
+    "suffix": (
+        bpe(*AFFIXED, "</w>", "ab", "ab</w>", merges="a b,a b</w>", **SUFFIX),
+        "a ab aba bab abab </w>",
+    ),
+    "both": (
+        bpe(
+            *[*AFFIXED, "##", "</w>", "##</w>", "##ab", "##ab</w>"],
+            merges="##a ##b,##a ##b</w>",
+            **PREFIX,
+            **SUFFIX,
+        ),
+        "a aa aaa ab aab aabb abab ## </w>",
+    ),
+    "a letter that is known in other places alone": (
+        bpe("a", "##b", "c</w>", **PREFIX, **SUFFIX),
+        "ab abc ba cab c",
+    ),
+}
+WHOLE_WORDS = {
+    "a token that no merge makes": (bpe(*"abc", "ab", "abc", merges="a b"), "abc ab abcabc"),
+    "ignored merges": (
+        bpe(*"abc", "ab", "abc", "字字", merges="a b", ignore_merges=True),
+        "abc ab abcabc 字字 字",
+    ),
+    "ignored merges and a suffix": (
+        bpe(*AFFIXED, "ab", "aba</w>", "ab</w>", merges="a b", **SUFFIX, ignore_merges=True),
+        "ab aba aba</w> ab</w>",
+    ),
+    "a suffix that merges need": (bpe(*AFFIXED, "aa", "aa</w>", merges="a a", **SUFFIX), "aa aaa"),
+    "the earliest merge first": (bpe(*"abc", "bc", "ab", merges="b c,a b"), "abc abcabc ab"),
+    "more than 32 letters": (
+        bpe(*"abc", "bc", "ab", "abc", merges="b c,a b,ab c"),
+        f"{'abc' * 11} {'ab' * 16} {'bcab' * 99}",
+    ),
+}
+UNKNOWN_TEXT = "字 a字 字a 字字 a字字b字 字字字字a a é字\u0301 ab字ab"
+UNKNOWN = {
+    "unknown": (bpe(*"ab", "ab", merges="a b"), UNKNOWN_TEXT),
+    "joined": (bpe(*"ab", "ab", merges="a b", fuse_unk=True), UNKNOWN_TEXT),
+    "left out": (bpe(*"ab", "ab", merges="a b", unk_token=None), UNKNOWN_TEXT),
+    "left out though joined": (bpe(*"ab", "ab", merges="a b", unk_token=None, fuse_unk=True), UNKNOWN_TEXT),
+    "left out before a prefix": (bpe("a", "##b", unk_token=None, **PREFIX), "字b 字a a字b b"),
+    "as bytes": (bpe(*BYTES, *"ab", byte_fallback=True), UNKNOWN_TEXT),
+    "as bytes though joined": (bpe(*BYTES, *"ab", byte_fallback=True, fuse_unk=True), UNKNOWN_TEXT),
+    "as bytes without an unknown token": (bpe(*BYTES, "a", byte_fallback=True, unk_token=None), UNKNOWN_TEXT),
+    "an unknown token that is not the first": (bpe(*"ab", "?", unk_token="?", fuse_unk=True), UNKNOWN_TEXT),
+}
+LONGEST_MATCHES = {
+    "longest matches": (word_piece("a", "ab", "##b", "##bc", "c"), "abc abbc ab c ca a"),
+    "no prefix": (word_piece("a", "ab", "b", "bc", continuing_subword_prefix=""), "abc abbc ab c bb"),
+    "characters count, not bytes": (
+        word_piece("字", "##字", "字字字字", max_input_chars_per_word=3),
+        "字 字字字 字字字字",
+    ),
+    "no character at all": (word_piece("a", max_input_chars_per_word=0), "a b"),
+    "no limit": (word_piece("a", "##a", max_input_chars_per_word=(1 << 64) - 1), "a aaa"),
+    "an empty piece": (word_piece("", "a", "##"), "a aa ##"),
+    "words": (word_level("a", "ab", "the", "字"), "a ab aab the 字 字字"),
+    "words like a prefix": (word_level("a", "\uffff", "\uffffa", "\uffff\uffffa"), "a aa a\uffffa \uffffa"),
+}
+CASES = AFFIXES | WHOLE_WORDS | UNKNOWN | LONGEST_MATCHES
+
+
+def loaded(folder: Path, data: bytes) -> tuple[Any, Any]:
+    """A document on our kernel and on its library."""
+    path = folder / "tokenizer.json"
+    path.write_bytes(data)
+    return tokbench.load(path, engine="native"), tokbench.load(path, engine="library")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_model_does_with_words_what_its_library_does(tmp_path: Path, case: str) -> None:
+    model, text = CASES[case]
+    native, library = loaded(tmp_path, dump(document(model, pre_tokenizer={"type": "WhitespaceSplit"})))
+    assert_alike(native, library, [text, *text.split(" "), text + " "])
+
+
+SPLIT_TEXT = (
+    "ab a_b, c-d 12३3 x²½a\u0301 ।१ «a»$+^`|~ a\u200cb\u200da a\u2028b\x85c\x1cd 字字 ab ab,ab 1a1 _ __a"
+)
+SPLITTING = [
+    *({"type": kind} for kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")),
+    *({"type": "Digits", "individual_digits": individual} for individual in (True, False)),
+    *(
+        {"type": "Punctuation", "behavior": behavior}
+        for behavior in ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+    ),
+    {"type": "CharDelimiterSplit", "delimiter": "_"},
+    sequence(WHITESPACE, {"type": "Digits", "individual_digits": True}, {"type": "Punctuation"}),
+    *(split("a", "MergedWithNext", invert=invert) for invert in (True, False)),
+]
+
+
+@pytest.mark.parametrize("step", SPLITTING, ids=str)
+def test_words_end_where_the_library_cuts(tmp_path: Path, step: dict[str, Any]) -> None:
+    pieces = tokenizers.Tokenizer.from_buffer(dump(document(word_level(), pre_tokenizer=step))).pre_tokenizer
+    words = dict.fromkeys(piece for piece, _ in pieces.pre_tokenize_str(SPLIT_TEXT))
+    native, library = loaded(tmp_path, dump(document(word_level(*words), pre_tokenizer=step)))
+    assert_alike(native, library, [SPLIT_TEXT, SPLIT_TEXT * 9, f"ab{' ab' * 40}", "," * 9])
+    assert len(set(native.encode(SPLIT_TEXT))) > 3
+
+
+LOWERCASE = {"type": "Lowercase"}
+FOUND_TEXTS = [
+    "A<s>B",
+    "<S>a",
+    "ab<s>",
+    "É<s>É",
+    "<s>",
+    "Ab aB <X> <x> ab",
+    "Q q",
+    "<S><s><X>",
+    "a <s> b <s>É",
+]
+
+
+def with_added(*tokens: dict[str, Any], normalizer: dict[str, Any] | None) -> bytes:
+    model = word_piece("a", "b", "ab", "é", "##b", "##a", "<", ">", "s", "x", "q")
+    listed = [each | {"id": len(model["vocab"]) + place} for place, each in enumerate(tokens)]
+    return dump(
+        document(
+            model, pre_tokenizer=WHITESPACE, normalizer=normalizer, added_tokens=[added("[UNK]", 0), *listed]
+        )
+    )
+
+
+@pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}, LOWERCASE, {"type": "NFKD"}], ids=str)
+@pytest.mark.parametrize("special", [True, False])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_added_tokens_are_found_before_texts_are_normalised_or_behind(
+    tmp_path: Path, normalizer: dict[str, Any] | None, special: bool, normalized: bool
+) -> None:
+    flags = {"special": special, "normalized": normalized}
+    tokens = [added(text, 0, **flags) for text in ("<s>", "Q")]
+    native, library = loaded(tmp_path, with_added(*tokens, normalizer=normalizer))
+    assert_alike(native, library, [*FOUND_TEXTS, "A e\u0301 ﬁ<s>e\u0301"])
+    for text in FOUND_TEXTS:  # alone in a batch, too: others may decide how it is encoded
+        assert_alike(native, library, [text])
+
+
+def test_a_single_word_is_not_found_beside_letters_beyond_ascii(tmp_path: Path) -> None:
+    native, library = loaded(
+        tmp_path, with_added(added("ab", 0, special=False, single_word=True), normalizer=None)
+    )
+    assert_alike(native, library, ["ab", "éab", "ab字", "é ab字ab ab", "aab ab_ ab-ab"])
+
+
+def test_a_token_that_takes_white_space_takes_it_from_words(tmp_path: Path) -> None:
+    token = added("<x>", 0, special=False, lstrip=True, rstrip=True)
+    native, library = loaded(tmp_path, with_added(token, normalizer=None))
+    texts = ["ab <x> ab", "ab  <x>", f"ab{' ab <x> ab' * 60}", "a b <x>"]
+    assert_alike(native, library, texts)
+
+
+def test_a_token_between_letters_is_found_across_cuts(tmp_path: Path) -> None:
+    native, library = loaded(tmp_path, with_added(added("b a", 0, special=False), normalizer=None))
+    assert_alike(native, library, ["ab ab", "ab b a b a", f"b{' ab' * 90}", "a" + "b a" * 400])
+
+
+@pytest.mark.parametrize("single_word", [True, False])
+@pytest.mark.parametrize(
+    "model",
+    [
+        bpe(*"abc", "ab", "abc", merges="a b,ab c"),
+        bpe(*"abc", "ab", "abc", merges="a b,ab c", ignore_merges=True),
+        word_piece("ab", "a", "##b", "##c", "c"),
+    ],
+)
+def test_special_tokens_are_no_pieces_where_they_are_text(
+    tmp_path: Path, model: dict[str, Any], single_word: bool
+) -> None:
+    specials = [
+        added(text, model["vocab"][text], single_word=single_word)
+        for text in ("[UNK]", "ab", "c", "##c")
+        if text in model["vocab"]
+    ]
+    native, library = loaded(tmp_path, dump(document(model, pre_tokenizer=WHITESPACE, added_tokens=specials)))
+    assert_alike(native, library, ["ab c abc cab a b", "abab", "ab", "abc", "[UNK] a[UNK]"])
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (bpe(*BYTES, "##a", byte_fallback=True, **PREFIX), "byte fallback, and letters inside words"),
+        (bpe(*BYTES, "a</w>", byte_fallback=True, **SUFFIX), "byte fallback, and letters inside words"),
+        (bpe(*BYTES[1:], "a", byte_fallback=True), "without a token for the byte 00"),
+        (
+            bpe(*BYTES, "a", "<0x41>a", byte_fallback=True, merges="<0x41> a"),
+            "merges the tokens of bytes",
+        ),
+        (bpe("a", "a[UNK]", merges="a [UNK]"), "or the unknown token"),
+        (bpe("a", "b", "ab", merges="a b,a b"), "lists a merge twice"),
+        (bpe("a", "bcd", "ad", "abcd", merges="a bcd", **PREFIX), "does not begin with '##'"),
+        (word_piece("a", unk_token="?"), "unknown token '\\?' is not in its vocabulary"),
+    ],
+)
+def test_a_model_that_is_another_on_the_kernel_is_left_to_its_library(
+    tmp_path: Path, model: dict[str, Any], reason: str
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(dump(document(model, pre_tokenizer=WHITESPACE)))
+    with pytest.raises(ConfigError, match=reason):
+        tokbench.load(path, engine="native")
+
+
+@pytest.mark.parametrize("limit", ["_MOST_TOKENS", "_MOST_MERGES"])
+def test_models_beyond_the_kernels_tables_are_left_to_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(dump(document(bpe("a", "aa", merges="a a"), pre_tokenizer=WHITESPACE)))
+    size = {"_MOST_TOKENS": 3, "_MOST_MERGES": 1}[limit]
+    monkeypatch.setattr(word_vocabulary, limit, size + 1)
+    assert tokbench.load(path, engine="native").encode("aaa", special=SpecialPolicy.TEXT) == [2, 1]
+    monkeypatch.setattr(word_vocabulary, limit, size)
+    with pytest.raises(ConfigError, match="merges, or more"):
+        tokbench.load(path, engine="native")
