@@ -164,15 +164,11 @@ def _bpe(model: Mapping[str, Any], *, specials: Collection[str]) -> WordBpe:
 
 
 def _word_pieces(model: Mapping[str, Any], *, specials: Collection[str]) -> WordPieces:
-    most = model.get("max_input_chars_per_word")
-    prefix = model.get("continuing_subword_prefix")
-    if type(most) is not int or not isinstance(prefix, str):
-        raise NotNativeError("it does not say how long words are, or how pieces inside words begin")
     return WordPieces(
         pieces=_ordinary(model["vocab"], specials),
-        prefix=prefix,
+        prefix=model["continuing_subword_prefix"],
         unknown=_unknown(model),
-        most_characters=min(most, _MOST_CHARACTERS),
+        most_characters=model["max_input_chars_per_word"],
         of="longest matches",
     )
 
