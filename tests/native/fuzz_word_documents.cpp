@@ -1,0 +1,410 @@
+// Models of words give what their definitions give: BPE over characters with affixes, and WordPiece, of words that programs cut
+// in steps between added tokens, in texts that are brought to NFC or not, one and many, on threads, remembered or not.
+#include "batches.hpp"
+#include "bpe/prepared_family.hpp"
+#include "character_bpe/word_bpe.hpp"
+#include "naive.hpp"
+#include "wordpiece/plain_words.hpp"
+
+#include <optional>
+#include <set>
+
+using namespace tokbench;
+using fuzz::check_batch;
+using fuzz::Found;
+using fuzz::found_in;
+using fuzz::Input;
+using fuzz::Random;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// --- characters -------------------------------------------------------------------------------------
+
+Words characters_of(const std::string& text) {
+  Words characters;
+  for (const char byte : text) {
+    if (!is_continuation(static_cast<Byte>(byte)) || characters.empty()) characters.emplace_back();
+    characters.back() += byte;
+  }
+  return characters;
+}
+
+enum Set : std::uint32_t { White, Letters, Digits, Others, NotWhite, Space, LetterA, LetterB, kNumSets };
+
+bool is_in(std::uint32_t set, std::uint32_t c) {
+  const bool is_white = c == ' ' || (c >= '\t' && c <= '\r') || c == 0x85 || c == 0x3000;
+  const bool is_letter = (c < 0x80 && std::isalpha(static_cast<int>(c)) != 0) || (c >= 0xC0 && c < 0x3000), is_digit = c >= '0' && c <= '9';
+  const bool members[] = {is_white, is_letter, is_digit, !(is_white || is_letter || is_digit), !is_white, c == ' ', c == 'a', c == 'b'};
+  return members[set];
+}
+
+const CharacterSets& character_sets() {
+  static const CharacterSets made = [] {
+    std::vector<SetMask> masks(CharacterSets::kNumCodePoints);
+    for (std::uint32_t c = 0; c < masks.size(); ++c) {
+      for (std::uint32_t set = 0; set < kNumSets; ++set) masks[c] |= static_cast<SetMask>(is_in(set, c)) << set;
+    }
+    const std::array<SetMask, 256> of_bytes{};
+    return CharacterSets(masks, of_bytes);
+  }();
+  return made;
+}
+
+// --- steps ------------------------------------------------------------------------------------------
+
+constexpr std::uint32_t kAny = UINT32_MAX;
+
+struct Item {
+  std::uint32_t set, least, most;
+};
+using Expression = std::vector<std::vector<Item>>;  // what is tried, one after another
+
+const Expression kExpressions[] = {
+    {{{White, 1, 1}}},
+    {{{White, 1, kAny}}},
+    {{{Space, 1, 1}}},
+    {{{Digits, 1, 1}}},
+    {{{Digits, 1, 3}}},
+    {{{Digits, 1, kAny}}},
+    {{{Others, 1, 1}}},
+    {{{LetterA, 1, 1}}},
+    {{{LetterA, 1, 1}, {LetterB, 1, 1}}},
+    {{{Letters, 1, kAny}}, {{Others, 1, kAny}}},
+    {{{Letters, 1, kAny}}, {{Digits, 1, kAny}}, {{White, 1, 1}}},
+    {{{Space, 0, 1}, {Letters, 1, kAny}}, {{Space, 0, 1}, {Others, 1, kAny}}, {{White, 1, kAny}}},
+    {{{Letters, 0, kAny}, {LetterA, 1, 1}, {LetterB, 1, 1}}, {{NotWhite, 1, 2}, {White, 1, 1}}},
+};
+
+struct Step {
+  Expression expression;
+  SplitBehavior behavior;
+  bool is_inverted;
+};
+
+SplitProgram program_of(const Expression& expression) {
+  using Kind = SplitOperation::Kind;
+  std::size_t size = expression.size();  // one match, and a choice between any two
+  for (const auto& items : expression) size += items.size();
+  const auto match = static_cast<std::uint32_t>(size - 1);
+  std::vector<SplitOperation> operations;
+  SetMask first = 0;
+  for (std::size_t tried = 0; tried < expression.size(); ++tried) {
+    const auto& items = expression[tried];
+    const auto here = [&] { return static_cast<std::uint32_t>(operations.size()); };
+    if (tried + 1 < expression.size()) operations.push_back({Kind::Either, 0, 0, 0, here() + 1, here() + 1 + static_cast<std::uint32_t>(items.size())});
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const bool may_begin = std::all_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(i), [](const Item& item) { return item.least == 0; });
+      if (may_begin) first |= SetMask{1} << items[i].set;
+      operations.push_back({Kind::Characters, items[i].set, items[i].least, items[i].most, i + 1 < items.size() ? here() + 1 : match, 0});
+    }
+  }
+  operations.push_back({Kind::Match, 0, 0, 0, 0, 0});
+  return {std::move(operations), first, SplitUnit::Character};
+}
+
+SplitSteps steps_of(const std::vector<Step>& steps) {
+  std::vector<SplitStep> made;
+  for (const Step& step : steps) made.push_back(ProgramStep{program_of(step.expression), step.behavior, step.is_inverted});
+  return {character_sets(), std::move(made)};
+}
+
+// How many characters items match from `at` on: as many as can be of each, and fewer where what follows does not match else.
+std::optional<std::size_t> matched(std::span<const Item> items, const Words& text, std::size_t at) {
+  if (items.empty()) return 0;
+  const Item& item = items.front();
+  std::size_t count = 0;
+  while (count < item.most && at + count < text.size() && is_in(item.set, naive::code_points(naive::to_bytes(text[at + count]))[0])) ++count;
+  for (; count + 1 > item.least; --count) {
+    if (const auto rest = matched(items.subspan(1), text, at + count)) return count + *rest;
+    if (count == 0) break;
+  }
+  return std::nullopt;
+}
+
+struct Part {
+  std::string text;
+  bool is_match;
+};
+
+std::vector<Part> parts_of(const Step& step, const std::string& text) {
+  const Words characters = characters_of(text);
+  std::vector<Part> parts;
+  bool goes_on = false;  // what is matched nowhere
+  for (std::size_t at = 0; at < characters.size();) {
+    std::optional<std::size_t> size;
+    for (std::size_t tried = 0; tried < step.expression.size() && !size; ++tried) size = matched(step.expression[tried], characters, at);
+    if (size || !goes_on) parts.push_back({"", size.has_value() != step.is_inverted});
+    goes_on = !size;
+    for (std::size_t left = size.value_or(1); left > 0; --left) parts.back().text += characters[at++];
+  }
+  return parts;
+}
+
+Words split(const Step& step, const std::string& text) {
+  Words words;
+  bool was_match = false;
+  for (const Part& part : parts_of(step, text)) {
+    const bool joins = step.behavior == SplitBehavior::Contiguous           ? part.is_match == was_match
+                       : step.behavior == SplitBehavior::MergedWithPrevious ? part.is_match && !was_match
+                       : step.behavior == SplitBehavior::MergedWithNext     ? was_match && !part.is_match
+                                                                            : false;
+    const bool is_left_out = step.behavior == SplitBehavior::Removed && part.is_match;
+    if (joins && !words.empty()) {
+      words.back() += part.text;
+    } else if (!is_left_out) {
+      words.push_back(part.text);
+    }
+    was_match = part.is_match;
+  }
+  return words;
+}
+
+// --- models -----------------------------------------------------------------------------------------
+
+std::string slice_of(const Words& characters, std::size_t most, Random& random) {
+  std::string slice;
+  if (characters.empty()) return "a";
+  const std::size_t first = random.below(characters.size());
+  for (std::size_t i = first; i < std::min(first + random.between(1, most), characters.size()); ++i) slice += characters[i];
+  return slice;
+}
+
+struct Bpe {
+  using Family = WordBpeFamily;
+  Words tokens;
+  std::string prefix, suffix;
+  std::vector<CharacterPieces::ListedMerge> merges;
+  std::optional<Id> unknown;
+  bool joins_unknown, whole_words_first, has_bytes;
+
+  Bpe(const Words& characters, Random& random)
+      : joins_unknown(random.one_in(2)), whole_words_first(random.one_in(4)), has_bytes(random.one_in(4)) {
+    if (!has_bytes && random.one_in(2)) prefix = random.one_in(2) ? "##" : "a";
+    if (!has_bytes && random.one_in(2)) suffix = random.one_in(2) ? "</w>" : "b";
+    if (random.one_in(2)) unknown = 0;
+    std::set<std::string> made{"<unk>"};
+    const std::string starts[] = {"", prefix}, ends[] = {"", suffix};
+    for (std::size_t left = random.below(20); left > 0; --left) {
+      made.insert(starts[random.below(2)] + slice_of(characters, random.one_in(4) ? 5 : 1, random) + ends[random.below(2)]);
+    }
+    tokens.assign(made.begin(), made.end());
+    std::swap(tokens[0], *std::ranges::find(tokens, "<unk>"));
+    for (std::size_t left = random.below(20); left > 0 && tokens.size() > 1; --left) {
+      const auto drawn = [&] { return static_cast<Id>(random.between(1, tokens.size() - 1)); };
+      const CharacterPieces::ListedMerge merge{drawn(), drawn(), drawn()};
+      const bool is_new = std::ranges::none_of(merges, [&](const auto& each) { return each.left == merge.left && each.right == merge.right; });
+      if (is_new) merges.push_back(merge);
+    }
+  }
+
+  std::optional<std::array<Id, 256>> bytes() const {
+    if (!has_bytes) return std::nullopt;
+    std::array<Id, 256> ids;
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<Id>(100'000 + i);
+    return ids;
+  }
+
+  WordBpe model() const {
+    const std::vector<std::string_view> views(tokens.begin(), tokens.end());
+    return {views, merges, {prefix, suffix, unknown, joins_unknown, bytes(), whole_words_first}};
+  }
+
+  std::optional<Id> id_of(const std::string& text) const {
+    const auto found = std::ranges::find(tokens, text);
+    return found == tokens.end() ? std::nullopt : std::optional(static_cast<Id>(found - tokens.begin()));
+  }
+
+  // Letters, or characters without one; then the merge of the smallest rank, the leftmost of equal ones, again and again.
+  Found encode(const std::string& word) const {
+    if (const auto id = id_of(word); id && whole_words_first) return {*id};
+    struct Letter {
+      std::optional<Id> id;
+      std::string text;
+    };
+    std::vector<Letter> letters;
+    const Words characters = characters_of(word);
+    for (std::size_t i = 0; i < characters.size(); ++i) {
+      const std::string spelled = (i > 0 ? prefix : "") + characters[i] + (i + 1 == characters.size() ? suffix : "");
+      const auto id = id_of(spelled);
+      if (id || unknown || has_bytes) letters.push_back({id, characters[i]});
+    }
+    for (bool has_merged = true; has_merged;) {
+      has_merged = false;
+      for (std::size_t rank = 0; rank < merges.size() && !has_merged; ++rank) {
+        for (std::size_t i = 0; i + 1 < letters.size() && !has_merged; ++i) {
+          has_merged = letters[i].id == merges[rank].left && letters[i + 1].id == merges[rank].right;
+          if (!has_merged) continue;
+          letters[i] = {merges[rank].made, letters[i].text + letters[i + 1].text};
+          letters.erase(letters.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        }
+      }
+    }
+    Found found;
+    bool is_behind_unknown = false;
+    for (const Letter& letter : letters) {
+      if (letter.id) {
+        found.push_back(*letter.id);
+      } else if (has_bytes) {
+        for (const char byte : letter.text) found.push_back((*bytes())[static_cast<Byte>(byte)]);
+      } else if (!(joins_unknown && is_behind_unknown)) {
+        found.push_back(*unknown);
+      }
+      is_behind_unknown = !letter.id;
+    }
+    return found;
+  }
+};
+
+struct LongestPieces {
+  using Family = PlainWordPieceFamily;
+  Words tokens;
+  std::string prefix;
+  std::size_t most_characters;
+
+  LongestPieces(const Words& characters, Random& random)
+      : prefix(random.one_in(3) ? "" : random.one_in(2) ? "##" : "a"), most_characters(random.one_in(3) ? random.below(6) : 1000) {
+    std::set<std::string> made;
+    for (std::size_t left = random.below(40); left > 0; --left) {
+      made.insert((random.one_in(2) ? prefix : "") + slice_of(characters, random.one_in(2) ? 1 : 6, random));
+    }
+    tokens.assign(made.begin(), made.end());
+  }
+
+  Id id_at(std::size_t place) const { return static_cast<Id>(8 + 3 * place); }
+
+  Pieces model() const {
+    std::vector<Id> ids;
+    for (std::size_t i = 0; i < tokens.size(); ++i) ids.push_back(id_at(i));
+    const std::vector<std::string_view> views(tokens.begin(), tokens.end());
+    return {views, ids, {{}, prefix, 7, most_characters}};
+  }
+
+  // The longest piece, again and again.
+  Found encode(const std::string& word) const {
+    if (characters_of(word).size() > most_characters) return {7};
+    Found found;
+    for (std::size_t start = 0; start < word.size();) {
+      const std::string mark = start == 0 ? "" : prefix;
+      std::size_t size = word.size() - start;
+      while (size > 0 && std::ranges::find(tokens, mark + word.substr(start, size)) == tokens.end()) --size;
+      if (size == 0) return {7};
+      found.push_back(id_at(static_cast<std::size_t>(std::ranges::find(tokens, mark + word.substr(start, size)) - tokens.begin())));
+      start += size;
+    }
+    return found;
+  }
+};
+
+// --- documents --------------------------------------------------------------------------------------
+
+struct Document {
+  std::vector<Step> steps;
+  std::vector<AddedToken> found_first, found_behind;
+  bool makes_nfc;
+
+  Document(const Words& characters, Random& random) : makes_nfc(random.one_in(3)) {
+    for (std::size_t left = random.below(4); left > 0; --left) {
+      steps.push_back({kExpressions[random.below(std::size(kExpressions))], static_cast<SplitBehavior>(random.below(5)), random.one_in(4)});
+    }
+    std::set<std::string> texts;
+    for (std::size_t left = random.below(5); left > 0; --left) texts.insert(random.one_in(4) ? "<|a|>" : slice_of(characters, 4, random));
+    for (const std::string& text : texts) {
+      const AddedToken token{text, static_cast<Id>(200'000 + found_first.size() + found_behind.size()), false, false, false};
+      (random.one_in(2) ? found_first : found_behind).push_back(token);
+    }
+  }
+
+  Preparation preparation() const {
+    return {AddedTokens({}, found_behind), AddedTokens(found_first, found_behind), steps_of(steps), false, makes_nfc};
+  }
+};
+
+// Calls part(text) for what is between tokens, and token(id): the longest of those that begin first, again and again.
+template <class OnPart, class OnToken>
+void cut(const std::vector<AddedToken>& tokens, const std::string& text, const OnPart& part, const OnToken& found) {
+  std::string behind;
+  const auto end_part = [&] {
+    if (!behind.empty()) part(behind);
+    behind.clear();
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const AddedToken* longest = nullptr;
+    for (const AddedToken& token : tokens) {
+      if (text.compare(at, token.text.size(), token.text) == 0 && (longest == nullptr || token.text.size() > longest->text.size())) longest = &token;
+    }
+    if (longest == nullptr) {
+      behind += text[at++];
+      continue;
+    }
+    end_part();
+    found(longest->id);
+    at += longest->text.size();
+  }
+  end_part();
+}
+
+template <class Model>
+Found defined(const Document& document, const Model& model, const std::string& text, bool finds_first, bool is_normalized) {
+  Found found;
+  const auto add_token = [&](Id id) { found.push_back(id); };
+  const auto add_normal = [&](const std::string& part) {
+    cut(document.found_behind, part, [&](const std::string& between) {
+      Words words{between};
+      for (const Step& step : document.steps) {
+        Words next;
+        for (const std::string& word : words) {
+          for (const std::string& each : split(step, word)) next.push_back(each);
+        }
+        words = next;
+      }
+      for (const std::string& word : words) {
+        const Found ids = model.encode(word);
+        found.insert(found.end(), ids.begin(), ids.end());
+      }
+    }, add_token);
+  };
+  if (is_normalized) {
+    add_normal(text);
+    return found;
+  }
+  cut(finds_first ? document.found_first : std::vector<AddedToken>(), text, [&](const std::string& part) {
+    std::vector<Byte> room;
+    add_normal(document.makes_nfc ? naive::to_string(Nfc::by_definition(naive::to_bytes(part), room)) : part);
+  }, add_token);
+  return found;
+}
+
+template <class Model>
+void check_model(const Document& document, const Model& model, const std::vector<Byte>& block, Random& random) {
+  const Encoder<Prepared<typename Model::Family>> encoder(model.model(), Prepared<typename Model::Family>({}, document.preparation()));
+  const Bytes bytes = block;
+  const std::string text = naive::to_string(bytes);
+  for (const bool has_specials : {true, false, true}) {  // in the end out of the store
+    for (const bool is_normalized : {false, true}) {
+      CHECK(found_in(encoder.encode(bytes, {has_specials, is_normalized})) == defined(document, model, text, has_specials, is_normalized));
+    }
+  }
+  check_batch(encoder, block, Units::Utf8, random);
+  check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t kMostBytes = 400;
+  Input input(data, size);
+  Random random(input.word());
+  std::string text = naive::to_string(input.rest().first(std::min(input.rest().size(), kMostBytes)));
+  while (const auto bad = naive::first_invalid(naive::to_bytes(text))) text.erase(*bad, 1);
+  const std::vector<Byte> block(text.begin(), text.end());  // of its own size, for the sanitizer
+  const Words characters = characters_of(text);
+  const Document document(characters, random);
+  if (random.one_in(2)) {
+    check_model(document, Bpe(characters, random), block, random);
+  } else {
+    check_model(document, LongestPieces(characters, random), block, random);
+  }
+  return 0;
+}
