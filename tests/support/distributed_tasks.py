@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import CorpusError
-from tokbench.files.atomic_file import write_file
+from tokbench.files.atomic import write_file
 
 if TYPE_CHECKING:
     from tokbench.distributed.tasks import TaskContext

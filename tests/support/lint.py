@@ -9,8 +9,7 @@ from support.model_folders import put
 from tokbench.core.progress import no_progress
 from tokbench.corpus import open_corpus
 from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.lint.catalogue import rule_named
-from tokbench.lint.run import run_rules
+from tokbench.lint.catalogue import rule_named, run_rules
 from tokbench.lint.target import LintTarget
 from tokbench.opening.request import OpenRequest
 from tokbench.workbench.open import find_and_open

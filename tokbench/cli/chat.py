@@ -227,7 +227,7 @@ def _batches(
 
 
 def _write_files(results: list[ChatResult], *, html: Path | None, npz: Path | None) -> None:
-    from tokbench.files.atomic_file import write_file
+    from tokbench.files.atomic import write_file
 
     if npz is not None:
         import io

@@ -13,7 +13,7 @@ from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices,
 from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.files.atomic_file import write_file
+from tokbench.files.atomic import write_file
 from tokbench.files.untrusted import load_strict_json, read_named, unreadable
 from tokbench.render.check import as_junit
 from tokbench.render.console import make_console, print_json, showing_progress

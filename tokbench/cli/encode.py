@@ -27,7 +27,7 @@ from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.unique_names import distinct_infos
 from tokbench.errors import ConfigError
-from tokbench.files.atomic_file import write_file
+from tokbench.files.atomic import write_file
 from tokbench.render.console import ProgressChoice, print_json, showing_progress
 from tokbench.workbench.encode import encode_ids, encode_texts
 from tokbench.workbench.limit import beginnings, endings

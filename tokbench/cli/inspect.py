@@ -213,8 +213,14 @@ def _search(
 ) -> None:
     from tokbench.inspection.search import TokenQuery
     from tokbench.render.found_tokens import forms_of_tokens, render_tokens
-    from tokbench.workbench.search_vocabulary import count_tokens, open_vocabulary, search_vocabulary
-    from tokbench.workbench.vocabulary_file import check_name, vocabulary_rows, write_vocabulary
+    from tokbench.workbench.search_vocabulary import (
+        check_name,
+        count_tokens,
+        open_vocabulary,
+        search_vocabulary,
+        vocabulary_rows,
+        write_vocabulary,
+    )
 
     if vocab_out is not None:
         check_name(vocab_out)

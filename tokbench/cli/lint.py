@@ -15,7 +15,7 @@ from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError
-from tokbench.files.atomic_file import write_file
+from tokbench.files.atomic import write_file
 from tokbench.render.console import ColorChoice, ProgressChoice, make_console, print_json, showing_progress
 
 if TYPE_CHECKING:

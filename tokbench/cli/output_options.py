@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tokbench.errors import ConfigError
-from tokbench.files.atomic_file import write_file
+from tokbench.files.atomic import write_file
 from tokbench.render.charts.layout import check_plot_file, drawn
 from tokbench.render.console import ColorChoice, ProgressChoice, as_text, make_console
 

@@ -22,7 +22,7 @@ from tokbench.cli.tokenizer_options import (
 )
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
-from tokbench.files.atomic_file import write_file
+from tokbench.files.atomic import write_file
 from tokbench.render.console import make_console, print_json
 from tokbench.render.viz import Layout, ShownText
 from tokbench.workbench.viz import visualise

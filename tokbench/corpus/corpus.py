@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tokbench.core.documents import ByteSource, TextIdentity
 from tokbench.core.plurals import counted
 from tokbench.corpus.bytes import bounds_in, line_ends_counted, packed, read_blocks
-from tokbench.corpus.document import Bound, Document, bounded_blocks
+from tokbench.corpus.document import MOST_KEPT_BYTES, Bound, Document, DocumentMemory, bounded_blocks
 from tokbench.corpus.fingerprint import Fingerprint, Lines
 from tokbench.corpus.groups import (
     file_group,
@@ -21,7 +21,6 @@ from tokbench.corpus.groups import (
     no_group,
 )
 from tokbench.corpus.jsonl import jsonl_records
-from tokbench.corpus.memory import MOST_BYTES, DocumentMemory
 from tokbench.corpus.no_document import no_document
 from tokbench.corpus.parquet import parquet_records
 from tokbench.corpus.paths import unreadable
@@ -123,7 +122,7 @@ class Corpus:
         )
 
     @contextmanager
-    def in_memory(self, *, most_bytes: int = MOST_BYTES) -> Iterator[None]:
+    def in_memory(self, *, most_bytes: int = MOST_KEPT_BYTES) -> Iterator[None]:
         """Within the block, keep its documents after the first pass, so that `documents` does not read them again.
 
         Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -11,7 +12,7 @@ from tokbench.corpus.groups import check_group_by
 from tokbench.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 DocumentUnit = Literal["file", "lines", "paragraphs"]
 """What a document of a text file is."""
@@ -29,6 +30,12 @@ TOO_LONG = "\udfff"
 """What stands for a document that is to be left out: like one that is not UTF-8, it has no UTF-8 form."""
 
 _MOST_UTF8_BYTES = 4  # of a character
+
+MOST_KEPT_BYTES = 256 << 20
+"""Of memory that documents may take."""
+
+_DOCUMENT_BYTES = 256
+"""Of a document beside its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +180,33 @@ def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
         raise ConfigError(
             f"unknown {option} {value!r}", hint=meant(value, choices, otherwise=f"choose {{}} (--{option})")
         )
+
+
+class DocumentMemory:
+    """Keeps the documents of the first complete pass; larger corpora are read again each time."""
+
+    def __init__(self, *, most_bytes: int = MOST_KEPT_BYTES) -> None:
+        """Nothing is kept yet, and never more than `most_bytes` of memory."""
+        self._most_bytes = most_bytes
+        self._kept: list[Document] | None = None
+        self._has_room = True
+
+    def documents(self, read: Callable[[], Iterator[Document]]) -> Iterator[Document]:
+        """The documents that `read` gives, from memory where they are kept."""
+        if self._kept is not None:
+            return iter(self._kept)
+        return self._keeping(read()) if self._has_room else read()
+
+    def _keeping(self, documents: Iterator[Document]) -> Iterator[Document]:
+        kept: list[Document] = []
+        num_bytes = 0
+        for document in documents:
+            num_bytes += sys.getsizeof(document.text) + _DOCUMENT_BYTES
+            if num_bytes <= self._most_bytes:
+                kept.append(document)
+            elif self._has_room:
+                self._has_room = False
+                kept.clear()
+            yield document
+        if self._has_room:
+            self._kept = kept

@@ -11,7 +11,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.corpus import manifest
 from tokbench.corpus.paths import (
     WILDCARDS,
     expand,
@@ -21,8 +20,9 @@ from tokbench.corpus.paths import (
     status_of,
     unreadable,
 )
-from tokbench.errors import CorpusError
+from tokbench.errors import CorpusError, ModelFormatError
 from tokbench.files.storage.open import is_url, place_of, remote_place
+from tokbench.files.untrusted import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -39,6 +39,20 @@ _KINDS: dict[str, Kind] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "p
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 _KNOWN_SUFFIXES = frozenset({".txt", ".text", ".md", ".rst", ".csv", ".tsv", *_KINDS})
 """Never taken for binary in a folder: UTF-16 in one of these should be reported, not skipped."""
+
+_MANIFEST = "MANIFEST.toml"
+_MOST_MANIFEST_BYTES = 16 << 20
+_ABOUT_TEXTS = {
+    "COPYING",
+    "LANGUAGES",
+    "LICENCE",
+    "LICENSE",
+    "MANIFEST",
+    "NOTICE",
+    "README",
+    "SOURCE",
+    "SOURCES",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +126,7 @@ class LeftOut:
             "hidden": self.hidden,
             "binary": self.binary,
             "special": self.special,
-            f"not listed in {manifest.NAME}": self.unlisted,
+            f"not listed in {_MANIFEST}": self.unlisted,
             "about the translations (README, LICENSE, SOURCE, …)": self.about,
             "in the folder that is written": self.written,
         }
@@ -154,8 +168,8 @@ class _Finder:
         self._about: set[str] = set()
 
     @cached_property
-    def _listings(self) -> manifest.Listings:
-        return manifest.Listings()
+    def _listings(self) -> Listings:
+        return Listings()
 
     def found(self) -> tuple[tuple[CorpusFile, ...], LeftOut]:
         return tuple(sorted(self._files.values(), key=lambda file: file.name)), self._left_out()
@@ -239,7 +253,7 @@ class _Finder:
         file = _described(
             Path(url), printable(url), size=stored.size, below=below.parts, stream=False, url=url
         )
-        if not is_named and manifest.is_about_translations(file.path):
+        if not is_named and is_about_translations(file.path):
             self._about.add(url)
             return False
         if not is_named and self._looks_binary(file):
@@ -262,7 +276,7 @@ class _Finder:
             if self._listings.leave_out(path, root=root):
                 self._unlisted.add(str(path))
                 continue
-            if manifest.is_about_translations(path):
+            if is_about_translations(path):
                 self._about.add(str(path))
                 continue
             file = _describe(path, path.relative_to(root).parts, status)
@@ -323,3 +337,59 @@ def _literal_part(url: str) -> Path:
     """The folder of a URL that comes before its first wildcard."""
     parts = Path(url).parts
     return Path(*takewhile(WILDCARDS.isdisjoint, parts))
+
+
+def holds_translations(folder: str) -> bool:
+    """Whether the files of a folder of this name are translations of one another.
+
+    >>> holds_translations("parallel"), holds_translations("parallel_web"), holds_translations("parallels")
+    (True, True, False)
+    """
+    return folder == "parallel" or folder.startswith(("parallel_", "parallel-"))
+
+
+def is_about_translations(path: Path) -> bool:
+    """Whether a file in a folder of translations describes them, by its name without extensions.
+
+    >>> from pathlib import Path
+    >>> is_about_translations(Path("parallel/README.md")), is_about_translations(Path("docs/README.md"))
+    (True, False)
+    """
+    return path.name.partition(".")[0].upper() in _ABOUT_TEXTS and holds_translations(
+        path.absolute().parent.name
+    )
+
+
+class Listings:
+    """What the manifests of folders list, each read once.
+
+    A manifest is a table `[[file]]` with a `path` for each text, as the bundled texts have one. A file of that name
+    that says nothing of the kind is a text like any other. Beside translations, where each file is a language, names
+    that describe texts (`README.md`, `SOURCE.txt`) are no language either.
+    """
+
+    def __init__(self) -> None:
+        self._listed: dict[Path, frozenset[str] | None] = {}
+
+    def leave_out(self, path: Path, *, root: Path) -> bool:
+        """Whether the nearest manifest from a file's folder up to `root` does not list it; no manifest lists all."""
+        for folder in path.parents:
+            if folder not in self._listed:
+                self._listed[folder] = _listed_in(folder)
+            listed = self._listed[folder]
+            if listed is not None:
+                return path.relative_to(folder).as_posix() not in listed
+            if folder == root:
+                break
+        return False
+
+
+def _listed_in(folder: Path) -> frozenset[str] | None:
+    """The paths that a folder's manifest lists, None where there is none."""
+    import tomllib
+
+    try:
+        entries = tomllib.loads(read_regular(folder / _MANIFEST, limit=_MOST_MANIFEST_BYTES).decode())["file"]
+        return frozenset(str(entry["path"]) for entry in entries) or None
+    except (OSError, ModelFormatError, ValueError, LookupError, TypeError, RecursionError):
+        return None

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from tokbench.core.near_names import meant
-from tokbench.corpus.manifest import holds_translations
+from tokbench.corpus.files import holds_translations
 from tokbench.corpus.paths import printable
 from tokbench.errors import ConfigError
 

@@ -16,8 +16,7 @@ from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.costs import cost_of
-from tokbench.evaluation.counted_candidates import count_candidates
-from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
+from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer, count_candidates
 from tokbench.evaluation.fairness import fairness_of, reference_of
 from tokbench.evaluation.figures import Aggregate, figures_of, group_figures_of, relative_tokens_of
 from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.candidates import Candidate
     from tokbench.evaluation.corpus_scan import CorpusFacts
-    from tokbench.evaluation.counted_candidates import CountedCandidate, Counts
+    from tokbench.evaluation.evaluated_tokenizer import CountedCandidate, Counts
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.holdout import Holdout
     from tokbench.evaluation.mix import Mix

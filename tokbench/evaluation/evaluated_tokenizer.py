@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from tokbench.evaluation.alignment import AlignedLines
+from tokbench.evaluation.counting_pass import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tokbench.core.progress import Progress
     from tokbench.core.time_and_memory import Throughput
+    from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.candidates import Candidate
+    from tokbench.evaluation.corpus_scan import CorpusScan
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fairness import Fairness
@@ -120,3 +126,74 @@ def groups_in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric
     """Languages on aligned lines and then the other groups, each `in_order`."""
     aligned = set() if evaluated.fairness is None else set(groups) & set(evaluated.fairness.premiums)
     return [*in_order(evaluated, aligned, metric), *in_order(evaluated, set(groups) - aligned, metric)]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCandidate:
+    """A candidate with what was counted of it, of documents and, where lines are aligned, of each line."""
+
+    name: str
+    candidate: Candidate
+    evaluation: Evaluation
+    by_line: Evaluation | None
+
+
+class Counts(Protocol):
+    """Counts candidates, wherever the documents are."""
+
+    def __call__(
+        self, names: Sequence[str], candidates: Sequence[Candidate], *, means: bool, progress: Progress
+    ) -> list[CountedCandidate]:
+        """What was counted of each.
+
+        Args:
+            names: of the candidates, each once.
+            candidates: at least one.
+            means: whether means over documents are asked for.
+            progress: told how far it is.
+        """
+
+
+def count_candidates(
+    names: Sequence[str],
+    candidates: Sequence[Candidate],
+    scan: CorpusScan,
+    alignment: Alignment | str,
+    *,
+    means: bool,
+    threads: int | None,
+    progress: Progress,
+) -> list[CountedCandidate]:
+    """Count candidates here, one after another.
+
+    Args:
+        names: as of `Counts`, like the candidates.
+        candidates: at least one.
+        scan: the documents.
+        alignment: the groups that say the same, line by line, or why there are none.
+        means: whether means over documents are asked for.
+        threads: for encoding.
+        progress: told how far it is.
+    """
+    evaluations = [
+        evaluate(
+            one.tokenizer, scan, threads=threads, means=means, phase=f"evaluating {name}", progress=progress
+        )
+        for name, one in zip(names, candidates, strict=True)
+    ]
+    # Once more where lines are aligned: premiums and resamples are of lines without their ends.
+    by_line = [
+        None
+        if isinstance(alignment, str)
+        else evaluate(
+            one.tokenizer,
+            AlignedLines(scan, alignment),
+            threads=threads,
+            means=means,
+            whole_groups=alignment.languages,
+            phase=f"evaluating {name} by line",
+            progress=progress,
+        )
+        for name, one in zip(names, candidates, strict=True)
+    ]
+    return list(map(CountedCandidate, names, candidates, evaluations, by_line))

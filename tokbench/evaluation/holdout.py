@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress, watched
 from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
-from tokbench.corpus.memory import DocumentMemory
+from tokbench.corpus.document import DocumentMemory
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
 from tokbench.evaluation.holdout_choice import choose

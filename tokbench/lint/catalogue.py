@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tokbench.core.near_names import meant
+from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
+from tokbench.lint.rules import DoesNotApplyError, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from tokbench.core.progress import Progress
     from tokbench.lint.rules import Rule
+    from tokbench.lint.target import LintTarget
 
 _MODULES = (
     "reachability_rules",
@@ -95,3 +100,36 @@ def _no_such_rule(name: str) -> ConfigError:
     known = sorted({*all_rules(), *(rule.group for rule in all_rules().values())})
     hint = meant(name, known, otherwise="`tokbench lint --list` shows all")
     return ConfigError(f"there is no rule {name!r}", hint=hint)
+
+
+def run_rules(
+    target: LintTarget, rules: Sequence[Rule], *, progress: Progress = no_progress
+) -> Iterator[Outcome]:
+    """What becomes of each rule, in their order.
+
+    Args:
+        target: what is linted.
+        rules: those to run.
+        progress: told how many rules are done.
+
+    Raises:
+        CorpusError, TextError: the corpus cannot be read or encoded.
+    """
+    for number, rule in enumerate(rules):
+        progress("linting", number, len(rules), "rules")
+        yield _outcome(target, rule)
+    progress("linting", len(rules), len(rules), "rules")
+
+
+def _outcome(target: LintTarget, rule: Rule) -> Outcome:
+    if rule.needs_corpus and target.corpus is None:
+        return Outcome(rule, skipped="it needs a corpus")
+    if rule.needs_reference and target.reference is None:
+        return Outcome(rule, skipped="it needs --reference")
+    started = time.perf_counter()
+    try:
+        findings = tuple(map(rule.finding, rule.check(target)))
+        figures = rule.figures(target) if rule.figures is not None else {}
+    except DoesNotApplyError as error:
+        return Outcome(rule, skipped=str(error), seconds=time.perf_counter() - started)
+    return Outcome(rule, findings, figures=figures, seconds=time.perf_counter() - started)

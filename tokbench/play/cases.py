@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from tokbench.errors import StoreError
-from tokbench.files.atomic_file import write_file
+from tokbench.files.atomic import write_file
 
 if TYPE_CHECKING:
     from pathlib import Path

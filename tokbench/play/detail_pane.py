@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from tokbench.play.steps import frames_of
+from tokbench.play.surroundings import frames_of
 from tokbench.play.token_details import detail_lines
 from tokbench.render.palette import palette_for
 

@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError
+from tokbench.render.explain.painter import Painter
+from tokbench.render.explain.traces import step_frames
+from tokbench.render.terminal import folded_to
 from tokbench.workbench.explain import explain_text
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from tokbench.core.tokens import SpecialPolicy
     from tokbench.explain.causes import Cause
     from tokbench.explain.derivation import ExplainedStep
     from tokbench.play.columns import Column
+    from tokbench.render.palette import Palette
     from tokbench.workbench.explain import ExplainResult
 
 REACHES = (400, 4_000, 40_000)
@@ -93,3 +99,18 @@ def _whole(data: bytes, offset: int) -> int:
     while 0 < offset < len(data) and data[offset] & 0xC0 == 0x80:
         offset -= 1
     return offset
+
+
+def frames_of(explained: ExplainedToken, *, palette: Palette | None, width: int) -> list[list[Text]]:
+    """The frames of a pre-token: the pre-token, each step, then the cause of each boundary in it.
+
+    Args:
+        explained: a token of it.
+        palette: the colours; None for separators instead.
+        width: columns that no row exceeds.
+    """
+    painter = Painter(palette, width)
+    number = explained.result.explanation.steps.index(explained.step) + 1
+    frames = step_frames(explained.step, painter, number=number, again=number)
+    rows = ([row for line in frame for row in folded_to(line, width)] for frame in frames)
+    return [[row for row in frame if row.plain.strip()] for frame in rows]

@@ -52,7 +52,7 @@ def forms_of_tokens(result: SearchResult, rows: Sequence[Sequence[object]]) -> F
 
     Args:
         result: what was found.
-        rows: as `tokbench.workbench.vocabulary_file.vocabulary_rows` has them, for CSV.
+        rows: as `tokbench.workbench.search_vocabulary.vocabulary_rows` has them, for CSV.
     """
     return result_forms(
         json=result.to_json, csv=lambda: rows, parts=lambda: [tokens_table(result), *_sentences(result)]

@@ -9,9 +9,8 @@ from rich.text import Text
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.evaluation.superword_sweep import superword_sweep_document
 from tokbench.metrics.catalogue import METRICS
-from tokbench.render.costs import cost_columns, model_of
 from tokbench.render.exports import result_forms
-from tokbench.render.figures import figure_fields, shown_change
+from tokbench.render.figures import cost_columns, figure_fields, model_of, shown_change
 from tokbench.render.sweep import compression_by_group, curve_through, figure_column, intervals_of
 from tokbench.render.table import NONE, Cell, Column, Table, count_column, text_column
 from tokbench.render.terminal import print_lines, write_table

@@ -12,11 +12,12 @@ from tokbench.evaluation.recommendation import METHOD
 from tokbench.evaluation.sweep import SWEPT, sweep_document
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.comparison.tables import price_column, tokens_per_byte_column
-from tokbench.render.costs import cost_columns, model_of
 from tokbench.render.exports import result_forms
 from tokbench.render.figures import (
+    cost_columns,
     drawn_from,
     figure_fields,
+    model_of,
     named_gaps,
     names_of,
     shown,

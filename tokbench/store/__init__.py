@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.manifest import Manifest, SelfTestSample
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
-from tokbench.files.atomic_folder import write_folder
+from tokbench.files.atomic import write_folder
 from tokbench.store.manifest import (
     FORMAT_VERSION,
     MANIFEST_NAME,

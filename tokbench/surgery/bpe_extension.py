@@ -16,7 +16,7 @@ from tokbench.surgery.extended_tokenizer import extend_tokenizer
 from tokbench.surgery.extension_proofs import Coarser, check_texts
 from tokbench.surgery.growth import Vocabulary, grow, made_of, unchanged_words
 from tokbench.surgery.library_proofs import WITH_RANKS, prove_in_libraries
-from tokbench.surgery.output_folder import DOCUMENT_NAME
+from tokbench.surgery.model_files import DOCUMENT_NAME
 from tokbench.surgery.proofs import SegmentationProof, wrong
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tokbench.files.atomic_folder import write_folder
+from tokbench.files.atomic import write_folder
 from tokbench.opening.open import open_path
 from tokbench.opening.request import OpenRequest
 from tokbench.surgery.bpe_document import read_bpe
@@ -17,7 +17,7 @@ from tokbench.surgery.configuration import files_beside
 from tokbench.surgery.documents import dumped, pruned_document
 from tokbench.surgery.leaves import choose_leaves
 from tokbench.surgery.library_proofs import WITH_RANKS, prove_in_libraries
-from tokbench.surgery.output_folder import DOCUMENT_NAME, RANKS_NAME
+from tokbench.surgery.model_files import DOCUMENT_NAME, RANKS_NAME
 from tokbench.surgery.proofs import check_reachable, check_segmentations, check_tokens
 from tokbench.surgery.pruned_tokenizer import PrunedTokenizer, PruningProofs
 from tokbench.surgery.token_usage import TokenUsage, count_usage

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.files.atomic_folder import write_folder
+from tokbench.files.atomic import write_folder
 from tokbench.opening.open import open_path
 from tokbench.opening.request import OpenRequest
 from tokbench.surgery.configuration import files_beside
 from tokbench.surgery.documents import dumped
 from tokbench.surgery.id_map import IdMap, InitialRows
-from tokbench.surgery.output_folder import DOCUMENT_NAME, RANKS_NAME, WORD_LIST_NAME
+from tokbench.surgery.model_files import DOCUMENT_NAME, RANKS_NAME, WORD_LIST_NAME
 from tokbench.surgery.proofs import wrong
 from tokbench.surgery.shared_tokens import tokens_of
 

@@ -15,7 +15,7 @@ from tokbench.convert.targets import wordpiece as word_lists
 from tokbench.core.descriptions import DescribesItself
 from tokbench.errors import ConversionError, TokbenchError
 from tokbench.opening.recognition import Format
-from tokbench.surgery.output_folder import DOCUMENT_NAME, RANKS_NAME, WORD_LIST_NAME
+from tokbench.surgery.model_files import DOCUMENT_NAME, RANKS_NAME, WORD_LIST_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path

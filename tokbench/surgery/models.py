@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.formats.protobuf import fields, length_field, varint_field
-from tokbench.formats.sentencepiece.model import TRAINER_FIELDS, parse_model
+from tokbench.formats.sentencepiece.model import TRAINER_FIELDS, dump_model, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
-from tokbench.formats.sentencepiece.writing import dump_model
 from tokbench.surgery.id_map import IdMap
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def pruned_model(proto: bytes, id_map: IdMap) -> bytes:
         id_map: from its ids to the new ones, which keep their order.
 
     >>> from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
-    >>> from tokbench.formats.sentencepiece.writing import dump_model
+    >>> from tokbench.formats.sentencepiece.model import dump_model
     >>> from tokbench.surgery.id_map import IdMap
     >>> pieces = [ModelPiece("a", -1.0, PieceType.NORMAL), ModelPiece("<unk>", 0.0, PieceType.UNKNOWN)]
     >>> proto = dump_model(pieces, trainer={"vocab_size": 2, "unk_id": 1}, normalizer={})

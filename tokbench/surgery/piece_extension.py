@@ -13,8 +13,8 @@ from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.surgery.contents import Contents
 from tokbench.surgery.extended_tokenizer import extend_tokenizer
 from tokbench.surgery.library_proofs import prove_in_libraries, prove_model_in_libraries
+from tokbench.surgery.model_files import DOCUMENT_NAME, model_name
 from tokbench.surgery.models import extended_model
-from tokbench.surgery.output_folder import DOCUMENT_NAME, model_name
 from tokbench.surgery.piece_learning import UNKNOWN, PieceLearner
 from tokbench.surgery.proofs import wrong
 

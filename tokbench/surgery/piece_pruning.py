@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from tokbench.files.atomic_folder import write_folder
+from tokbench.files.atomic import write_folder
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.opening.open import open_path
 from tokbench.opening.request import OpenRequest
@@ -17,8 +17,8 @@ from tokbench.surgery.configuration import files_beside
 from tokbench.surgery.documents import dumped, pruned_document
 from tokbench.surgery.leaves import choose_leaves
 from tokbench.surgery.library_proofs import prove_in_libraries, prove_model_in_libraries
+from tokbench.surgery.model_files import DOCUMENT_NAME, WORD_LIST_NAME, model_name
 from tokbench.surgery.models import pruned_model
-from tokbench.surgery.output_folder import DOCUMENT_NAME, WORD_LIST_NAME, model_name
 from tokbench.surgery.piece_losses import choose_pieces
 from tokbench.surgery.proofs import check_tokens, check_words
 from tokbench.surgery.pruned_tokenizer import PrunedTokenizer, PruningProofs

@@ -23,8 +23,7 @@ from tokbench.core.post_processing import NOTHING
 from tokbench.core.progress import no_progress
 from tokbench.core.roles import check_role
 from tokbench.errors import ConfigError, ConversionError, StoreError, TokbenchError
-from tokbench.files.atomic_file import write_file
-from tokbench.files.atomic_folder import write_folder
+from tokbench.files.atomic import write_file, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

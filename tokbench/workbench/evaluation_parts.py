@@ -17,7 +17,7 @@ from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.evaluation.alignment import align
 from tokbench.evaluation.corpus_notes import all_problems, documents_in, joined_notes, num_checked, read_notes
-from tokbench.evaluation.counted_candidates import CountedCandidate
+from tokbench.evaluation.evaluated_tokenizer import CountedCandidate
 from tokbench.evaluation.provenance import knows_training_text
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
@@ -215,7 +215,7 @@ class PartedCorpus:
     def count(
         self, names: Sequence[str], candidates: Sequence[Candidate], *, means: bool, progress: Progress
     ) -> list[CountedCandidate]:
-        """As `tokbench.evaluation.counted_candidates.Counts`: count the parts, and add them up, many in a tree."""
+        """As `tokbench.evaluation.evaluated_tokenizer.Counts`: count the parts, and add them up, many in a tree."""
         self.count_parts(progress=progress)
         self._check_documents()
         languages = None if isinstance(self.alignment, str) else self.alignment.languages

@@ -14,7 +14,7 @@ from tokbench.core.special_tokens import check_special_tokens
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
 from tokbench.surgery.extending import extension_of
-from tokbench.surgery.output_folder import check_place
+from tokbench.surgery.model_files import check_place
 from tokbench.surgery.token_usage import count_usage
 from tokbench.workbench.changed_vocabulary import MOST_PARTS, Clock, samples, write_changed
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
 from tokbench.files.storage.open import place_of
-from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named
+from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named, run_rules
 from tokbench.lint.findings import Severity, counted_by_severity
 from tokbench.lint.reachability.analysis import analyse
-from tokbench.lint.run import run_rules
 from tokbench.lint.sarif import sarif_document
 from tokbench.lint.target import LintTarget
 from tokbench.workbench.open import find_and_open

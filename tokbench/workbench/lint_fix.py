@@ -11,10 +11,9 @@ from tokbench.convert.proof_texts import special_texts
 from tokbench.core.progress import no_progress
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError, ConversionError
-from tokbench.files.atomic_folder import write_folder
-from tokbench.lint.catalogue import chosen_rules
+from tokbench.files.atomic import write_folder
+from tokbench.lint.catalogue import chosen_rules, run_rules
 from tokbench.lint.fixing import check_same_ids, repaired_files, why_left
-from tokbench.lint.run import run_rules
 from tokbench.lint.target import LintTarget
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import recognise

@@ -12,12 +12,11 @@ from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
-from tokbench.files.atomic_folder import write_folder
+from tokbench.files.atomic import write_folder
 from tokbench.metrics.bootstrap import Interval
 from tokbench.surgery.id_map import InitialRows
 from tokbench.surgery.losing_texts import losing_texts
-from tokbench.surgery.model_files import config_patch, model_files
-from tokbench.surgery.output_folder import check_place
+from tokbench.surgery.model_files import check_place, config_patch, model_files
 from tokbench.surgery.shared_tokens import OldTokens, shared_tokens
 from tokbench.workbench.compare import alignment_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tokbench.chat.template import AUTO
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
-from tokbench.files.atomic_file import write_file
+from tokbench.files.atomic import write_file
 from tokbench.play_page.chat_check import check_chat
 from tokbench.play_page.chat_data import ChatData, NoChat, chat_data
 from tokbench.play_page.check import Check, check_page

@@ -14,7 +14,7 @@ from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.surgery.id_map import IdMap, InitialRows
-from tokbench.surgery.output_folder import check_place
+from tokbench.surgery.model_files import check_place
 from tokbench.surgery.pruning import pruning_of
 from tokbench.surgery.selection import of_scripts
 from tokbench.surgery.token_usage import TokenUsage

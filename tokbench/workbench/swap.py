@@ -10,7 +10,7 @@ from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
 from tokbench.errors import ConfigError
 from tokbench.surgery.id_map import NONE, IdMap, InitialRows
-from tokbench.surgery.output_folder import check_place
+from tokbench.surgery.model_files import check_place
 from tokbench.surgery.pruning import pruning_of
 from tokbench.workbench.changed_vocabulary import samples, write_changed
 from tokbench.workbench.extend import count_tokens, grow

@@ -15,8 +15,7 @@ from tokbench.corpus import Corpus, open_corpus
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation.holdout import Holdout, hold_out
 from tokbench.evaluation.recommendation import knee_of, recommend
-from tokbench.evaluation.sweep import SWEPT, nested_merges, sweep_sizes
-from tokbench.evaluation.sweep_point import SweepPoint, sweep_document
+from tokbench.evaluation.sweep import SWEPT, SweepPoint, nested_merges, sweep_document, sweep_sizes
 from tokbench.files.bundled import corpora_directory
 from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend

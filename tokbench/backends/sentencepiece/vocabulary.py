@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import TrainingError
+from tokbench.formats.sentencepiece.model import dump_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
-from tokbench.formats.sentencepiece.writing import dump_model
 from tokbench.libraries.sentencepiece.config import LONGEST_LINE, NUM_BYTES
 
 if TYPE_CHECKING:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.convert.config_proof import prove_config, proved_in_words
@@ -15,16 +18,17 @@ from tokbench.convert.post_processing import (
     unwritten,
 )
 from tokbench.convert.proof import Peer
+from tokbench.convert.proof_inputs import InputCall
 from tokbench.convert.roles import model_config
 from tokbench.convert.targets.tokenizers import restricted, scores_of, tokenizer_json_of
-from tokbench.convert.transformers_calls import input_calls, quiet
 from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel
+from tokbench.core.tokens import ModelInput, SpecialPolicy
 from tokbench.errors import BackendUnavailableError
 from tokbench.formats.tokenizer_config.fields import config_of
 from tokbench.formats.tokenizer_config.files import config_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from tokbench.core.descriptions import Description, PostProcessing
@@ -38,6 +42,9 @@ _TEXT_NOTE = (
     "the texts of special tokens are ordinary text to AutoTokenizer; give split_special_tokens=False where they "
     "are tokens, as in chats: apply_chat_template(messages, tokenizer_kwargs={'split_special_tokens': False})"
 )
+
+_ROWS = ("input_ids", "token_type_ids", "attention_mask")
+_STRATEGIES = {"LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"}
 
 
 def make(source: Source) -> Product:
@@ -157,3 +164,81 @@ def _require() -> Any:
             hint='pip install "tokbench[transformers]"',
         ) from None
     return transformers
+
+
+def input_calls(tokenizer: Any, *, done: PostProcessing, special_as_text: bool) -> Iterator[InputCall]:
+    """The calls that people write.
+
+    Args:
+        tokenizer: the folder as `AutoTokenizer` opens it.
+        done: what it has to do to the ids of a text.
+        special_as_text: whether the folder says that special tokens in a text are ordinary text.
+    """
+    policy = SpecialPolicy.TEXT if special_as_text else SpecialPolicy.ENCODE
+
+    def called(text: str, pair: str | None, **options: Any) -> ModelInput:
+        with quiet():
+            found = tokenizer(text, pair, return_token_type_ids=True, verbose=False, **options)
+        return ModelInput(*(tuple(found[name]) for name in _ROWS))
+
+    def encoded(text: str, pair: str | None) -> ModelInput:
+        return ModelInput(tuple(tokenizer.encode(text, pair, verbose=False)), (), ())
+
+    yield InputCall(name="tokenizer(text)", call=called, limits=False, special=policy, done=done)
+    yield InputCall(name="tokenizer.encode(text)", call=encoded, limits=False, special=policy, done=done)
+    yield InputCall(
+        name="tokenizer(text, add_special_tokens=False)",
+        call=partial(called, add_special_tokens=False),
+        template=False,
+        limits=False,
+        special=policy,
+        done=done,
+    )
+    if done.truncation is not None or done.padding is not None:
+        yield InputCall(
+            name="tokenizer.pad(tokenizer(text, truncation=True))",
+            call=partial(_limited, called, tokenizer, done),
+            special=policy,
+            done=done,
+        )
+
+
+def _limited(
+    called: Callable[..., ModelInput],
+    tokenizer: Any,
+    done: PostProcessing,
+    text: str,
+    pair: str | None,
+) -> ModelInput:
+    """What a model gets where the caller asks to cut and to fill up as the source does."""
+    options: dict[str, Any] = {}
+    if done.truncation is not None:
+        options = {"truncation": _STRATEGIES[done.truncation.strategy], "stride": done.truncation.stride}
+        if tokenizer.model_max_length != done.truncation.max_length:
+            options["max_length"] = done.truncation.max_length
+    found = called(text, pair, **options)
+    if done.padding is None:
+        return found
+    with quiet():
+        filled = tokenizer.pad(
+            dict(zip(_ROWS, map(list, found), strict=True)),
+            padding=True if done.padding.length is None else "max_length",
+            max_length=done.padding.length,
+            pad_to_multiple_of=done.padding.multiple,
+            verbose=False,
+        )
+    return ModelInput(*(tuple(filled[name]) for name in _ROWS))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without its advice that there is no PyTorch: tokenizers need none."""
+    before = os.environ.get("TRANSFORMERS_NO_ADVISORY_WARNINGS")
+    os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"]
+        else:
+            os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = before

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.formats.llama2c.vocabulary import Llama2cTokenizer, dump_llama2c
-from tokbench.formats.sentencepiece.model import SPACE, ModelType, parse_model
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, dump_model, parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
-from tokbench.formats.sentencepiece.writing import dump_model
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
 from tokbench.formats.ranked_merges import last_pair
-from tokbench.formats.sentencepiece.model import SPACE, ModelType
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, dump_model, role_ids
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
-from tokbench.formats.sentencepiece.writing import dump_model, role_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

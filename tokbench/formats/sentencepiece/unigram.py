@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.charsmap import rules_of
-from tokbench.formats.sentencepiece.model import SPACE, ModelType, parse_model
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, dump_model, parse_model, role_ids
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.sentencepiece.tokenizer_json import preparation_of
-from tokbench.formats.sentencepiece.writing import dump_model, role_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

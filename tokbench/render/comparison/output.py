@@ -20,9 +20,8 @@ from tokbench.render.comparison.tables import (
     premiums_table,
     summary_table,
 )
-from tokbench.render.costs import cost_columns, text_cost_columns
 from tokbench.render.exports import result_forms
-from tokbench.render.figures import LOSSY, figure_fields
+from tokbench.render.figures import LOSSY, cost_columns, figure_fields, text_cost_columns
 from tokbench.render.table import BEST
 from tokbench.render.terminal import print_lines, write_table
 

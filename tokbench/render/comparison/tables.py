@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from tokbench.evaluation.evaluated_tokenizer import best_of, groups_in_order
 from tokbench.evaluation.sentences import significant
 from tokbench.metrics.catalogue import metric_named
-from tokbench.render.costs import cost_columns, model_of
 from tokbench.render.figures import (
     LOSSY,
+    cost_columns,
     legend_of,
+    model_of,
     names_of,
     shown,
     shown_change,

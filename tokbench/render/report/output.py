@@ -8,9 +8,8 @@ from rich.text import Text
 
 from tokbench.evaluation.report import report_document
 from tokbench.render.comparison.output import CSV_COLUMNS, csv_rows, notes_of
-from tokbench.render.costs import model_of
 from tokbench.render.exports import result_forms
-from tokbench.render.figures import names_of
+from tokbench.render.figures import model_of, names_of
 from tokbench.render.glyphs import spelled, text_of
 from tokbench.render.report import tables
 from tokbench.render.terminal import print_lines, print_rows, write_condensed, write_grid, write_table

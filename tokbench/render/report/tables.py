@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 from tokbench.core.plurals import counted
 from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
-from tokbench.render.costs import group_cost_columns, model_totals
-from tokbench.render.figures import shown, shown_gini, shown_interval, shown_premium
+from tokbench.render.figures import (
+    group_cost_columns,
+    model_totals,
+    shown,
+    shown_gini,
+    shown_interval,
+    shown_premium,
+)
 from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.table import (
     NONE,

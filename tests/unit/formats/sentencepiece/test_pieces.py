@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.formats.protobuf import fields
+from tokbench.formats.sentencepiece.model import dump_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType, message, piece_of, usual_pieces
-from tokbench.formats.sentencepiece.writing import dump_model
 
 pieces = st.lists(
     st.builds(

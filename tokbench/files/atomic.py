@@ -1,14 +1,14 @@
-"""Write a folder of files atomically, whatever fails on the way.
+"""Write a file, or a folder of files, atomically, whatever fails on the way.
 
-The files are written into a hidden sibling, `.NAME.tmp-<random>`, and reach the disk before
-one rename puts the folder in its place. A process that is killed leaves the hidden sibling
-behind, and the place as it was before or as it is after.
+A folder is written into a hidden sibling, `.NAME.tmp-<random>`, and reaches the disk before one rename puts it in its
+place. A process that is killed leaves the hidden sibling behind, and the place as it was before or as it is after.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -181,3 +181,39 @@ def _store_error(error: OSError, directory: Path) -> StoreError:
     code = error.errno if error.errno is not None else 0
     reason, hint = _REASONS.get(code, (error.strerror or str(error), None))
     return StoreError(f"{directory} was not written: {reason}; nothing was changed", hint=hint)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file beside its place and move it there; a link is followed, what was there is replaced.
+
+    A pipe or a device is written to as it is.
+
+    Raises:
+        StoreError: it cannot be written; what was there stays.
+    """
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)
+            return
+    except OSError as error:
+        raise _not_written(path, error) from error
+    target = Path(os.path.realpath(path))
+    staging = target.with_name(f".{target.name[:40]}.tmp-{secrets.token_hex(6)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with staging.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        staging.replace(target)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    finally:
+        with suppress(OSError):
+            staging.unlink()
+
+
+def _not_written(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{path} was not written: {error.strerror or error}; nothing was changed", hint="name another file"
+    )

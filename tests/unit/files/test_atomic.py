@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tokbench.errors import StoreError
-from tokbench.files import atomic_folder
-from tokbench.files.atomic_folder import write_folder
+from tokbench.files import atomic
+from tokbench.files.atomic import write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def names(directory: Path) -> list[str]:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How two folders change places: by the system's one step, or by three renames."""
     if request.param == "renames":
-        monkeypatch.setattr(atomic_folder, "_renameat2_exchange", no_exchange)
+        monkeypatch.setattr(atomic, "_renameat2_exchange", no_exchange)
     return str(request.param)
 
 
@@ -55,9 +55,9 @@ class Fault:
         self.steps, self.at, self.error, self.after = 0, at, error, after
         for name in STEPS:
             monkeypatch.setattr(os, name, self.wrapped(getattr(os, name)))
-        exchange = atomic_folder._renameat2_exchange
+        exchange = atomic._renameat2_exchange
         if exchange is not no_exchange:
-            monkeypatch.setattr(atomic_folder, "_renameat2_exchange", self.wrapped(exchange))
+            monkeypatch.setattr(atomic, "_renameat2_exchange", self.wrapped(exchange))
 
     def wrapped(self, step: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -313,7 +313,7 @@ def test_writers_that_replace_leave_one_of_them_whole(tmp_path: Path, way: str) 
 KILLED_WRITER = """
 import os, signal, sys
 from pathlib import Path
-from tokbench.files import atomic_folder as folder
+from tokbench.files import atomic as folder
 
 at, steps = int(sys.argv[2]), 0
 
@@ -340,7 +340,7 @@ def test_a_killed_writer_leaves_old_or_new(tmp_path: Path) -> None:
         place = tmp_path / str(at) / "mine"
         write_folder(place, OLD, replace=False)
         command = [sys.executable, "-c", KILLED_WRITER, str(place), str(at)]
-        environment = os.environ | {"PYTHONPATH": str(Path(atomic_folder.__file__).parents[2])}
+        environment = os.environ | {"PYTHONPATH": str(Path(atomic.__file__).parents[2])}
         processes.append((place, subprocess.Popen(command, env=environment)))
     outcomes = [(process.wait(timeout=60), contents(place)) for place, process in processes]
     assert all(found in (OLD, NEW) for _, found in outcomes)
@@ -357,7 +357,7 @@ def test_a_write_that_the_system_cuts_off_changes_nothing(tmp_path: Path) -> Non
 import resource, sys
 from pathlib import Path
 from tokbench.errors import StoreError
-from tokbench.files.atomic_folder import write_folder
+from tokbench.files.atomic import write_folder
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
@@ -365,7 +365,7 @@ try:
 except StoreError as error:
     print(error)
 """
-    environment = os.environ | {"PYTHONPATH": str(Path(atomic_folder.__file__).parents[2])}
+    environment = os.environ | {"PYTHONPATH": str(Path(atomic.__file__).parents[2])}
     # -B: what Python compiles would be cut off, too.
     command = [sys.executable, "-B", "-c", script, str(place)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
