@@ -12,7 +12,7 @@ from tokbench.bench.peers import peers_named
 from tokbench.bench.results import PARTS
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.options import taking_groups
+from tokbench.cli.options import name_option, taking_groups
 from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.core.near_names import meant
@@ -25,11 +25,10 @@ def bench(
     *,
     tokenizer: Annotated[
         list[str] | None,
-        typer.Option(
+        name_option(
+            completion.tokenizers,
             "--tokenizer",
             "-t",
-            autocompletion=completion.tokenizers,
-            metavar="NAME",
             help="A tokenizer to time, by default `default`; repeatable. Ratios are relative to the first.",
         ),
     ] = None,

@@ -10,7 +10,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, as_before, tell_problems
 from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, tell_share
-from tokbench.cli.options import ThreadsOption, taking_groups
+from tokbench.cli.options import ThreadsOption, name_option, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.atomic import write_file
@@ -28,13 +28,7 @@ def check(
     *,
     tokenizer: Annotated[
         list[str],
-        typer.Option(
-            "--tokenizer",
-            "-t",
-            autocompletion=completion.tokenizers,
-            metavar="NAME",
-            help="A tokenizer to check; repeatable.",
-        ),
+        name_option(completion.tokenizers, "--tokenizer", "-t", help="A tokenizer to check; repeatable."),
     ],
     min: Annotated[
         list[str] | None,

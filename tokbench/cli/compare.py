@@ -18,7 +18,7 @@ from tokbench.cli.metric_options import (
     chosen_mix,
     tells_metrics,
 )
-from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
+from tokbench.cli.options import ThreadsOption, name_option, taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption, asked_for
 from tokbench.metrics.metric import Aggregation
 from tokbench.render.console import showing_progress
@@ -30,22 +30,17 @@ def compare(
     *,
     tokenizer: Annotated[
         list[str] | None,
-        typer.Option(
+        name_option(
+            completion.tokenizers,
             "--tokenizer",
             "-t",
-            autocompletion=completion.tokenizers,
-            metavar="NAME",
             help="A tokenizer to compare; repeatable. Without it, four are trained and evaluated on a held-out tenth "
             "of each group.",
         ),
     ] = None,
     backend: Annotated[
         list[str] | None,
-        typer.Option(
-            autocompletion=completion.backends,
-            metavar="NAME",
-            help="An algorithm to train instead of the four; repeatable.",
-        ),
+        name_option(completion.backends, help="An algorithm to train instead of the four; repeatable."),
     ] = None,
     vocab_size: Annotated[
         int | None,
@@ -56,9 +51,8 @@ def compare(
     metrics: MetricsOption = None,
     baseline: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.tokenizers,
-            metavar="NAME",
+        name_option(
+            completion.tokenizers,
             help="The tokenizer that the others are compared with; by default the first.",
         ),
     ] = None,

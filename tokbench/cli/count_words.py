@@ -10,7 +10,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.engine_options import PartChoices, WorkEngineOption
-from tokbench.cli.options import ThreadsOption, taking_groups
+from tokbench.cli.options import ThreadsOption, name_option, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.distributed.engines.in_process import InProcessEngine
@@ -43,18 +43,15 @@ def count(
     out: OutOption,
     backend: Annotated[
         str,
-        typer.Option(
-            autocompletion=completion.backends,
-            metavar="NAME",
+        name_option(
+            completion.backends,
             help="The algorithm that is going to be trained: bpe, wordpiece, unigram or sentencepiece.",
         ),
     ] = "bpe",
     pattern: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.patterns,
-            metavar="NAME",
-            help="The split pattern of bpe, as for `tokbench train`; by default gpt4.",
+        name_option(
+            completion.patterns, help="The split pattern of bpe, as for `tokbench train`; by default gpt4."
         ),
     ] = None,
     special_token: Annotated[

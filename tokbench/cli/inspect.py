@@ -18,7 +18,7 @@ from tokbench.cli.corpus_options import (
     chosen_corpus,
     tell_problems,
 )
-from tokbench.cli.options import taking_groups
+from tokbench.cli.options import name_option, taking_groups
 from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.role_options import RoleChoices
 from tokbench.cli.tokenizer_options import OpeningChoices
@@ -129,13 +129,7 @@ def inspect(
     ] = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option(
-            "-t",
-            "--tokenizer",
-            autocompletion=completion.tokenizers,
-            metavar="NAME",
-            help="The same as NAME.",
-        ),
+        name_option(completion.tokenizers, "-t", "--tokenizer", help="The same as NAME."),
     ] = None,
     opening: OpeningChoices,
     roles: RoleChoices,

@@ -11,7 +11,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.options import ThreadsOption, taking_groups
+from tokbench.cli.options import ThreadsOption, name_option, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError
@@ -57,9 +57,8 @@ def lint(
     opening: OpeningChoices,
     reference: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.tokenizers,
-            metavar="NAME",
+        name_option(
+            completion.tokenizers,
             help="The tokenizer that this one is based on: finds swapped ids and changed merges.",
         ),
     ] = None,

@@ -14,7 +14,7 @@ from tokbench.config import whole_number
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 ThreadsOption = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
@@ -107,6 +107,11 @@ def num_tokens(text: str) -> int:
 def tokens_option(*names: str, help: str, **options: Any) -> Any:
     """An option that takes a number of tokens, for the annotation of a parameter."""
     return typer.Option(*names, parser=num_tokens, metavar="N", help=help, **options)
+
+
+def name_option(complete: Callable[[str], Iterable[str]], *names: str, help: str, **options: Any) -> Any:
+    """An option that takes one of the names that a shell completes, for the annotation of a parameter."""
+    return typer.Option(*names, autocompletion=complete, metavar="NAME", help=help, **options)
 
 
 def parse_bytes(text: str, *, option: str) -> int:

@@ -21,7 +21,7 @@ from tokbench.cli.corpus_options import (
     tell_problems,
 )
 from tokbench.cli.engine_options import PartChoices, PartedOpeningChoices
-from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
+from tokbench.cli.options import ThreadsOption, name_option, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
@@ -282,12 +282,8 @@ def verify(
     ] = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option(
-            "-t",
-            "--tokenizer",
-            autocompletion=completion.tokenizers,
-            metavar="NAME",
-            help="Check that this tokenizer made the shards.",
+        name_option(
+            completion.tokenizers, "-t", "--tokenizer", help="Check that this tokenizer made the shards."
         ),
     ] = None,
     opening: OpeningChoices,

@@ -9,7 +9,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
 from tokbench.cli.metric_options import MixOption, ModelChoices, chosen_mix
-from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
+from tokbench.cli.options import ThreadsOption, name_option, taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
@@ -39,19 +39,13 @@ def sweep(
     ] = None,
     backend: Annotated[
         str,
-        typer.Option(
-            autocompletion=completion.backends,
-            metavar="NAME",
-            help="The algorithm: bpe is trained once, any other once for each size.",
+        name_option(
+            completion.backends, help="The algorithm: bpe is trained once, any other once for each size."
         ),
     ] = "bpe",
     pattern: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.patterns,
-            metavar="NAME",
-            help="The split pattern, as in `tokbench train`.",
-        ),
+        name_option(completion.patterns, help="The split pattern, as in `tokbench train`."),
     ] = None,
     option: Annotated[
         list[str] | None,

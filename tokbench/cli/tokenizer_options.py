@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
+from tokbench.cli.options import name_option
 from tokbench.core.sampling import Sampling
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
@@ -29,21 +30,19 @@ DEFAULT = "default"
 
 TokenizerOption = Annotated[
     str,
-    typer.Option(
+    name_option(
+        completion.tokenizers,
         "-t",
         "--tokenizer",
-        autocompletion=completion.tokenizers,
-        metavar="NAME",
         help="A path, a name below ./tokenizers, `default`, `tiktoken:NAME` or `hf:ORG/MODEL`.",
     ),
 ]
 TokenizersOption = Annotated[
     list[str] | None,
-    typer.Option(
+    name_option(
+        completion.tokenizers,
         "-t",
         "--tokenizer",
-        autocompletion=completion.tokenizers,
-        metavar="NAME",
         help="A tokenizer, by default `default`: a path, a name below ./tokenizers, `tiktoken:NAME` or "
         "`hf:ORG/MODEL`; repeatable.",
     ),
@@ -72,12 +71,11 @@ SpecialTokenOption = Annotated[
 ]
 SpecialPresetOption = Annotated[
     str | None,
-    typer.Option(
-        autocompletion=completion.special_presets,
-        metavar="NAME",
-        rich_help_panel=OPENING,
+    name_option(
+        completion.special_presets,
         help="Add a set of special tokens, with ids and roles, that the tokenizer's file does not define: gpt2, "
         "chatml, llama3, nanochat, mistral, gemma or bert.",
+        rich_help_panel=OPENING,
     ),
 ]
 EngineOption = Annotated[

@@ -10,7 +10,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.options import parse_bytes, taking_groups, tokens_option
+from tokbench.cli.options import name_option, parse_bytes, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.role_options import parsed_roles, read_template
 from tokbench.errors import ConfigError
@@ -100,10 +100,8 @@ def train(
     documents: DocumentChoices,
     backend: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.backends,
-            metavar="NAME",
-            help="The algorithm, by default bpe: `tokbench backends` lists them.",
+        name_option(
+            completion.backends, help="The algorithm, by default bpe: `tokbench backends` lists them."
         ),
     ] = None,
     vocab_size: Annotated[
@@ -114,9 +112,8 @@ def train(
     ] = None,
     pattern: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.patterns,
-            metavar="NAME",
+        name_option(
+            completion.patterns,
             help="The split pattern: gpt2, gpt4 (the default), gpt4o, llama3, qwen2, nanochat, rustbpe, code, "
             "superwords, none, or a regular expression.",
         ),
@@ -126,9 +123,8 @@ def train(
     ] = None,
     special_preset: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.special_presets,
-            metavar="NAME",
+        name_option(
+            completion.special_presets,
             help="Add a set of special tokens with their roles: gpt2, chatml, llama3, nanochat, mistral, gemma or "
             "bert; `tokbench backends` lists them.",
         ),
@@ -189,11 +185,7 @@ def train(
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
-            autocompletion=completion.presets,
-            metavar="NAME",
-            help="A preset's name or TOML file; other options take precedence.",
-        ),
+        name_option(completion.presets, help="A preset's name or TOML file; other options take precedence."),
     ] = None,
     parity: ParityChoices,
     counts: Annotated[

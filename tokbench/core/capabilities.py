@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tokbench.core.tokens import ModelInput, SpecialPolicy
 
@@ -168,3 +169,17 @@ class AdvisesTrainingSize(Protocol):
     @property
     def advised_bytes(self) -> int:
         """The most UTF-8 bytes to train on while somebody waits: about a minute's work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that `doctor` checked; `passed` is None for mere information."""
+
+    subject: str
+    found: str
+    passed: bool | None = None
+    hint: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {"subject": self.subject, "found": self.found, "passed": self.passed, "hint": self.hint}

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
-from tokbench.core.checks import Check
+from tokbench.core.capabilities import Check
 from tokbench.errors import TokbenchError
 from tokbench.files.bundled import bundled_files, configs_directory, corpora_directory
 from tokbench.opening.saved import default_directory

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.counting import PretokenCounting
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
-    from tokbench.core.checks import Check
+    from tokbench.core.capabilities import Check
     from tokbench.core.counted_words import CountedWords
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.manifest import Manifest

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern, split, split_offsets
-from tokbench.core.checks import Check
+from tokbench.core.capabilities import Check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
