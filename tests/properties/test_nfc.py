@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.texts import characters_in_use
 
 from tokbench.core.canonical_parts import canonical_parts
+from tokbench.core.nfc import nfc
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 _bpe = pytest.importorskip("tokbench.native._bpe")
@@ -28,7 +29,7 @@ LONG = st.builds("".join, st.lists(st.one_of(TEXTS, st.sampled_from(["x" * 61, "
 
 
 def assert_normal(text: str) -> None:
-    expected = unicodedata.normalize("NFC", text)
+    expected = nfc(text)
     assert _bpe.nfc(text) == expected
     assert _bpe.nfc_by_definition(text) == expected
 
@@ -80,7 +81,7 @@ def test_what_is_in_nfc_is_the_same_string() -> None:
         "한국어",
         "日本語" * 40,
     ):
-        normal = unicodedata.normalize("NFC", text)
+        normal = nfc(text)
         assert _bpe.nfc(normal) is normal
     with pytest.raises(UnicodeEncodeError):
         _bpe.nfc("\ud800")
@@ -99,5 +100,5 @@ def test_a_covered_text_is_normalised_alike_by_tokenizers_and_its_nfc_is_covered
     covered = asked - agreement.disputed_among(asked)
     assert {"\u103a", "\u1039", "\u0f39", "é", "ক", "\u09be", "\u1161"} <= covered
     text = "\n".join(f"a{each}\u0323\u0301 \u0f74{each}b" for each in sorted(covered))
-    assert theirs.normalize_str(text) == unicodedata.normalize("NFC", text) == _bpe.nfc(text)
+    assert theirs.normalize_str(text) == nfc(text) == _bpe.nfc(text)
     assert agreement.covers(_bpe.nfc(text))

@@ -6,6 +6,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from tokbench.core.nfc import is_later, nfc
 from tokbench.core.tokens import Span
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ def changed_runs(text: str) -> Iterator[tuple[str, str, Span]]:
     position = 0
     for run in _runs(text):
         stop = position + len(run.encode())
-        if not unicodedata.is_normalized("NFC", run):
-            yield run, unicodedata.normalize("NFC", run), Span(position, stop)
+        if (normal := nfc(run)) != run:
+            yield run, normal, Span(position, stop)
         position = stop
 
 
@@ -41,10 +42,11 @@ class NfcAlignment:
         position = normal_position = 0
         for run in _runs(text):
             size = len(run.encode())
-            normal_size = len(unicodedata.normalize("NFC", run).encode())
-            if not unicodedata.is_normalized("NFC", run):
-                normal = Span(normal_position, normal_position + normal_size)
-                self._changed.append((normal, Span(position, position + size)))
+            normal = nfc(run)
+            normal_size = len(normal.encode())
+            if normal != run:
+                found = Span(normal_position, normal_position + normal_size)
+                self._changed.append((found, Span(position, position + size)))
             position += size
             normal_position += normal_size
         self._normal_starts = [normal.start for normal, _ in self._changed]
@@ -86,9 +88,8 @@ def _runs(text: str) -> Iterator[str]:
 
 def _is_starter(character: str) -> bool:
     """Whether marks stay behind it. A few of class 0 (U+0F73) decompose into marks, which others pass."""
-    return unicodedata.combining(unicodedata.normalize("NFD", character)[0]) == 0
+    return is_later(character) or unicodedata.combining(unicodedata.normalize("NFD", character)[0]) == 0
 
 
 def _composes(run: str, starter: str) -> bool:
-    joined = unicodedata.normalize("NFC", run + starter)
-    return joined != unicodedata.normalize("NFC", run) + unicodedata.normalize("NFC", starter)
+    return nfc(run + starter) != nfc(run) + nfc(starter)

@@ -9,12 +9,12 @@ what they mean to tiktoken.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.core.near_names import near_names
+from tokbench.core.nfc import nfc
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class SplitPattern:
         >>> SplitPattern("none", None, normalization="nfc").normalized("e\u0301")
         'é'
         """
-        return text if self.normalization is None else unicodedata.normalize("NFC", text)
+        return text if self.normalization is None else nfc(text)
 
 
 def resolve_pattern(pattern: str) -> SplitPattern:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from tokbench.core.nfc import nfc
 from tokbench.core.quoting import quoted
 from tokbench.inspection.vocabulary_tokens import text_of_bytes
 from tokbench.lint.reachability.models import BpeModel, model_of
@@ -202,7 +202,7 @@ class Analysis:
         """Characters that normalised texts have, in groups that the pattern does not tell apart."""
         lost: Collection[str] = ()
         if self.target.bpe is not None and self.target.bpe.normalization == "nfc":
-            lost = {each for each in characters if unicodedata.normalize("NFC", each) != each}
+            lost = {each for each in characters if nfc(each) != each}
         elif self.steps is not None:
             lost = self.steps.lost_characters(characters)
         kept = "".join(each for each in characters if each not in lost) if lost else characters
@@ -257,7 +257,7 @@ class Analysis:
             if text is None:
                 continue
             if bpe is not None and bpe.normalization == "nfc":
-                if unicodedata.normalize("NFC", text) != text:
+                if nfc(text) != text:
                     self.unreachable[id] = _changed(id, text)
             elif self.steps is not None:
                 self._disprove_by_steps(id, text, self.steps)
@@ -285,9 +285,7 @@ class Analysis:
 
 
 def _changed(id: int, text: str) -> Unreachable:
-    return Unreachable(
-        id, Cause.NORMALIZER, f"normalised to NFC it is {quoted(unicodedata.normalize('NFC', text))}"
-    )
+    return Unreachable(id, Cause.NORMALIZER, f"normalised to NFC it is {quoted(nfc(text))}")
 
 
 def _in_parts(texts: Iterable[str]) -> Iterator[list[str]]:

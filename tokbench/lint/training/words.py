@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from tokbench.core.nfc import nfc
 from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.formats.sentencepiece.pieces import PieceType
@@ -167,7 +167,7 @@ def _matches(bpe: ByteLevelBpe, texts: Iterable[str]) -> Iterator[str]:
 
     pattern = None if bpe.pattern is None else regex.compile(without_set_operations(bpe.pattern))
     for text in texts:
-        prepared = text if bpe.normalization is None else unicodedata.normalize("NFC", text)
+        prepared = text if bpe.normalization is None else nfc(text)
         if pattern is None:
             yield prepared
         else:

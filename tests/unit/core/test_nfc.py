@@ -1,0 +1,46 @@
+"""NFC is that of Unicode 14 on any Python."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from support.texts import all_characters
+
+from tokbench.core.nfc import is_later, nfc
+
+LATER = "".join(filter(is_later, all_characters()))
+MARKS = "\u0301\u0323\u0307\u0338\u09be"
+
+
+def test_marks_pass_no_mark_that_came_later() -> None:
+    assert nfc("a\u0323\u0301\U0001e08f\u0301\u0323") == "ạ\u0301\U0001e08f\u0323\u0301"
+
+
+def test_what_came_later_composes_with_nothing() -> None:
+    for parts in ("\U000105d2\u0307", "\U00011382\U000113c9", "\U0001611e\U0001611e", "\U00016d67\U00016d67"):
+        assert nfc(parts) == parts
+
+
+@pytest.mark.parametrize("version", ["14.0.0", "15.1.0"])
+@given(text=st.text(st.sampled_from("ae가ᄀ字" + MARKS + LATER)))
+@example(text="")
+def test_it_is_that_of_unicode_14(version: str, text: str) -> None:
+    """What is later is a starter alone: it takes the place of one that every Unicode leaves alone, and comes back."""
+    stand_ins = text.translate(dict.fromkeys(map(ord, LATER), "\U0001f642"))
+    with pytest.MonkeyPatch.context() as patch:
+        if unicodedata.unidata_version == "14.0.0":  # any other would not do without what "15.1.0" does
+            patch.setattr(unicodedata, "unidata_version", version)
+        made = nfc(text)
+    places = iter([each for each in text if is_later(each)])
+    expected = unicodedata.normalize("NFC", stand_ins)
+    assert made == "".join(next(places) if each == "\U0001f642" else each for each in expected)
+
+
+def test_what_is_later_is_no_character_of_unicode_14() -> None:
+    if unicodedata.unidata_version != "14.0.0":
+        pytest.skip("this Python has another Unicode")
+    assert len(LATER) > 100
+    assert {unicodedata.category(each) for each in LATER} == {"Cn"}

@@ -1,0 +1,47 @@
+"""NFC by one version of Unicode, so that text has the same ids whatever Python normalises it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+_LATER = (
+    "\u05c8-\u05c9\u0897\u1acf-\u1af0\U000105c9\U000105d2\U000105da\U000105e4\U00010d69-\U00010d6d"
+    "\U00010ecb-\U00010ecf\U00010ef0-\U00010efb\U00010efd-\U00010eff\U00011382-\U00011385\U0001138b\U0001138e"
+    "\U00011390-\U00011391\U000113b8\U000113bb\U000113c2\U000113c5\U000113c7-\U000113c9\U000113ce-\U000113d0"
+    "\U00011f41-\U00011f42\U0001611e-\U00016129\U0001612f\U00016d63\U00016d67-\U00016d6a"
+    "\U0001d127-\U0001d128\U0001d250-\U0001d252\U0001d25b-\U0001d25c\U0001d25f\U0001d280-\U0001d281\U0001e08f"
+    "\U0001e4ec-\U0001e4ef\U0001e5ee-\U0001e5ef\U0001e6e3\U0001e6e6\U0001e6ee-\U0001e6ef\U0001e6f5"
+)
+"""What Unicode 15 to 18 brought of marks that have a class, and of characters that compose with others."""
+
+
+def nfc(text: str) -> str:
+    r"""The text in NFC by Unicode 14, as the kernel's tables have it; characters that came later stay as they are.
+
+    To Unicode 14 they are starters that compose with nothing, so that what stands before such a character and what
+    stands behind it are normalised each on its own.
+
+    >>> nfc("e\u0301"), nfc("a\u0301\U0001e08f\u0323") == "á\U0001e08f\u0323"
+    ('é', True)
+    """
+    if text.isascii():
+        return text
+    if unicodedata.unidata_version == "14.0.0":
+        return unicodedata.normalize("NFC", text)
+    return "".join(unicodedata.normalize("NFC", part) for part in _later_characters().split(text))
+
+
+def is_later(character: str) -> bool:
+    r"""Whether a character that NFC may move or compose came after Unicode 14.
+
+    >>> is_later("\U0001e08f"), is_later("\u0301")
+    (True, False)
+    """
+    return _later_characters().fullmatch(character) is not None
+
+
+@cache
+def _later_characters() -> re.Pattern[str]:
+    return re.compile(f"([{_LATER}])")
