@@ -80,7 +80,7 @@ def tokenizer() -> Tokenizer:
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports after some kilobytes, as after some megabytes of a large text."""
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 4096)
-    monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 4096)
+    monkeypatch.setattr(gzip, "READ_BUFFER_SIZE", 1024, raising=False)  # a name from Python 3.12 on
     monkeypatch.setattr("tokbench.libraries.sentencepiece.training._BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.core.training._BATCH_CHARACTERS", 4096)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0.0)
