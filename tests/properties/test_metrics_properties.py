@@ -27,8 +27,8 @@ from tokbench.metrics.distribution import (
     utilization,
 )
 from tokbench.metrics.fairness import gini, premiums
+from tokbench.metrics.metric import pooled
 from tokbench.metrics.robustness import edit_distance
-from tokbench.metrics.tally import pooled
 from tokbench.metrics.vocabulary import intermediate_tokens
 
 if TYPE_CHECKING:

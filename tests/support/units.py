@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.evaluation.units import UnitKeys
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 from tokbench.metrics.unit_counts import UnitCounts, joined
 
 if TYPE_CHECKING:

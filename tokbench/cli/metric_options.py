@@ -9,8 +9,8 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.options import tokens_option
+from tokbench.evaluation.costs import Model
 from tokbench.metrics.catalogue import METRICS, metrics_named
-from tokbench.metrics.cost import Model
 
 if TYPE_CHECKING:
     from tokbench.cli.output_options import OutputChoices

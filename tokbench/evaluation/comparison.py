@@ -15,15 +15,20 @@ from tokbench.core.unique_names import unique_names
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS
 from tokbench.evaluation.corpus_scan import CorpusScan
-from tokbench.evaluation.costs import cost_of
+from tokbench.evaluation.costs import Model, cost_of
 from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer, count_candidates
 from tokbench.evaluation.fairness import fairness_of, reference_of
-from tokbench.evaluation.figures import Aggregate, figures_of, group_figures_of, relative_tokens_of
+from tokbench.evaluation.figures import (
+    Aggregate,
+    counted_parts,
+    figures_of,
+    group_figures_of,
+    listed,
+    relative_tokens_of,
+)
 from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
 from tokbench.evaluation.provenance import Provenance, knows_training_text, provenance_of
-from tokbench.evaluation.sentences import counted_parts, listed
 from tokbench.evaluation.summary import group_interval_gaps, interval_gap, summary_of
-from tokbench.metrics.cost import Model
 from tokbench.metrics.metric import ratio
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.mix import Mix
     from tokbench.metrics.bootstrap import Interval
-    from tokbench.metrics.metric import Metric
-    from tokbench.metrics.tally import Tally
+    from tokbench.metrics.metric import Metric, Tally
 
 SCHEMA = "tokbench.compare/1"
 

@@ -23,7 +23,7 @@ from tokbench.evaluation.token_frequencies import GroupFrequencies, SetFrequenci
 from tokbench.evaluation.units import UnitKeys
 from tokbench.metrics.character_classes import character_classes
 from tokbench.metrics.kernel import current_kernel
-from tokbench.metrics.tally import DOCUMENT_COUNTS, Tally, pooled
+from tokbench.metrics.metric import DOCUMENT_COUNTS, Tally, pooled
 from tokbench.metrics.unit_counts import MOST_UNITS, NUM_MEAN_COLUMNS, UnitSums, mean_columns
 from tokbench.metrics.vocabulary import vocabulary_of
 

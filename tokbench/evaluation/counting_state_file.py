@@ -18,7 +18,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.evaluation.counting_pass import CountingState
 from tokbench.evaluation.counting_workers import GroupState
 from tokbench.evaluation.fidelity import Failure
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 from tokbench.metrics.unit_counts import NUM_MEAN_COLUMNS, UnitCounts
 
 if TYPE_CHECKING:

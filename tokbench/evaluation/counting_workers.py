@@ -19,7 +19,7 @@ from tokbench.evaluation.fidelity import all_kept, fidelity_of
 from tokbench.evaluation.losses import CAUSES, error_count
 from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER
 from tokbench.metrics.kernel import current_kernel
-from tokbench.metrics.tally import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, position_of
+from tokbench.metrics.metric import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, position_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

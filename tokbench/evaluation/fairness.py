@@ -11,7 +11,7 @@ from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
 from tokbench.metrics.bootstrap import Resampled, resamples
 from tokbench.metrics.fairness import gini, premiums
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 from tokbench.metrics.unit_counts import joined
 
 if TYPE_CHECKING:

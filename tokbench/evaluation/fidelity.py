@@ -11,7 +11,7 @@ import numpy as np
 
 from tokbench.errors import TokbenchError
 from tokbench.evaluation.losses import CAUSES, error_count, losses_of
-from tokbench.metrics.tally import FIDELITY
+from tokbench.metrics.metric import FIDELITY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,9 +11,9 @@ from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
 from tokbench.corpus.document import DocumentMemory
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
+from tokbench.evaluation.figures import listed, percent
 from tokbench.evaluation.holdout_choice import choose
 from tokbench.evaluation.holdout_plan import CUT, Plan, same_number
-from tokbench.evaluation.sentences import listed, percent
 from tokbench.evaluation.units import record_unit
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.errors import ConfigError
-from tokbench.evaluation.figures import Figure, difference_interval
-from tokbench.evaluation.sentences import listed, significant
+from tokbench.evaluation.figures import Figure, difference_interval, listed, significant
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 from tokbench.metrics.unit_counts import divided, joined
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench import __version__
 from tokbench.core.capabilities import KnowsTrainingText
 from tokbench.corpus.fingerprint import line_overlap, overlap
-from tokbench.evaluation.sentences import percent
+from tokbench.evaluation.figures import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

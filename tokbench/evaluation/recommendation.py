@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokbench.evaluation.sentences import percent
-from tokbench.metrics.cost import flops_per_byte, layers_of
+from tokbench.evaluation.costs import flops_per_byte, layers_of
+from tokbench.evaluation.figures import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.evaluation.costs import Model
     from tokbench.evaluation.sweep_point import SweepPoint
-    from tokbench.metrics.cost import Model
 
 KNEE = 0.05
 """The knee is where doubling the vocabulary stops adding so much to the bytes per token."""

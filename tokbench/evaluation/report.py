@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.corpus_scan import CorpusFacts
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
-    from tokbench.metrics.metric import Metric
-    from tokbench.metrics.tally import Tally
+    from tokbench.metrics.metric import Metric, Tally
 
 _USED_SHOWN = 20
 

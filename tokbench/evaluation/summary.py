@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.evaluation.evaluated_tokenizer import differ
-from tokbench.evaluation.figures import difference, difference_interval
+from tokbench.evaluation.figures import difference, difference_interval, listed, percent
 from tokbench.evaluation.losses import CAUSES, error_count
-from tokbench.evaluation.sentences import listed, percent
 from tokbench.metrics.bootstrap import FEWEST_UNITS
 from tokbench.metrics.catalogue import METRICS
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Aggregate
     from tokbench.evaluation.losses import Cause
-    from tokbench.metrics.metric import Metric
-    from tokbench.metrics.tally import Tally
+    from tokbench.metrics.metric import Metric, Tally
 
 _HEADLINE = "bytes_per_token"
 _MOSTLY = 0.5

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.comparison_json import figure_document
-from tokbench.evaluation.costs import cost_document
+from tokbench.evaluation.costs import Model, cost_document
 from tokbench.evaluation.sweep import PointEvaluator
 from tokbench.evaluation.sweep_point import SweptText
-from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:

@@ -11,16 +11,14 @@ from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import AlignedLines
 from tokbench.evaluation.comparison_json import figure_document, mix_document
-from tokbench.evaluation.costs import cost_document, cost_of
+from tokbench.evaluation.costs import Model, cost_document, cost_of
 from tokbench.evaluation.counting_pass import evaluate
-from tokbench.evaluation.figures import Aggregate, figures_of, group_figures_of
+from tokbench.evaluation.figures import Aggregate, counted_parts, figures_of, group_figures_of
 from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
 from tokbench.evaluation.recommendation import METHOD, knee_of, recommend
-from tokbench.evaluation.sentences import counted_parts
 from tokbench.evaluation.summary import group_interval_gaps, interval_gap
 from tokbench.evaluation.sweep_point import SweepPoint, SweptText
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.cost import Model
 from tokbench.metrics.metric import ratio
 from tokbench.registry import get_backend
 

@@ -11,10 +11,9 @@ from tokbench.metrics.metric import ratio
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokbench.evaluation.costs import Cost
+    from tokbench.evaluation.costs import Cost, Model
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.mix import Mixed
-    from tokbench.metrics.cost import Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

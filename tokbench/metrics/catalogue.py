@@ -15,7 +15,7 @@ from tokbench.metrics.metric import Metric, ratio
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tokbench.metrics.tally import Tally
+    from tokbench.metrics.metric import Tally
     from tokbench.metrics.vocabulary import Vocabulary
 
 

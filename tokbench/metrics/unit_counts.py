@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

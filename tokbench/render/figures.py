@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
+from tokbench.evaluation.figures import significant
 from tokbench.evaluation.recommendation import described
-from tokbench.evaluation.sentences import significant
 from tokbench.metrics.bootstrap import FEWEST_UNITS
 from tokbench.render.glyphs import visible
 from tokbench.render.table import NONE, Column, known_columns, value_column
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tokbench.evaluation.comparison import Comparison
-    from tokbench.evaluation.costs import Cost, TextCost
+    from tokbench.evaluation.costs import Cost, Model, TextCost
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.figures import Figure
     from tokbench.metrics.bootstrap import Interval
-    from tokbench.metrics.cost import Model
     from tokbench.metrics.metric import Metric
 
 LOSSY = "?"

@@ -9,7 +9,7 @@ from tokbench.core.unique_names import unique_names
 from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.baseline import RegressionPolicy, other_text_error
-from tokbench.evaluation.sentences import listed
+from tokbench.evaluation.figures import listed
 from tokbench.evaluation.thresholds import Checked, check_comparison
 from tokbench.workbench.compare import compare
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.costs import Model
     from tokbench.evaluation.mix import Mix
-    from tokbench.metrics.cost import Model
     from tokbench.metrics.metric import Aggregation
     from tokbench.workbench.evaluation_parts import EvaluationWork
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
-    from tokbench.metrics.cost import Model
+    from tokbench.evaluation.costs import Model
     from tokbench.opening.request import Opened, OpenRequest
     from tokbench.surgery.losing_texts import LosingText
     from tokbench.surgery.shared_tokens import SharedTokens

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
+    from tokbench.evaluation.costs import Model
     from tokbench.evaluation.report import Report
-    from tokbench.metrics.cost import Model
     from tokbench.workbench.evaluation_parts import EvaluationWork
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.costs import Model
     from tokbench.evaluation.superword_sweep import SuperwordSweep
     from tokbench.evaluation.sweep import Sweep
-    from tokbench.metrics.cost import Model
 
 
 _LARGEST_SIZE = 1 << 24

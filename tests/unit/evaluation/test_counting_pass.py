@@ -24,7 +24,7 @@ from tokbench.evaluation.fidelity import Failure, failure_of, indentation_lost
 from tokbench.metrics import reference
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.counts import COUNTS
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

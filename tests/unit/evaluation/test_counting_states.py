@@ -20,7 +20,7 @@ from tokbench.evaluation import token_frequencies
 from tokbench.evaluation.counting_pass import Counting, CountingState, Evaluation, evaluate
 from tokbench.evaluation.counting_state_file import dump_states, read_facts, read_states
 from tokbench.evaluation.counting_workers import GroupState
-from tokbench.metrics.tally import Tally
+from tokbench.metrics.metric import Tally
 from tokbench.metrics.unit_counts import MOST_UNITS, UnitCounts
 
 if TYPE_CHECKING:

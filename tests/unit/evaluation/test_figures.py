@@ -17,7 +17,7 @@ from tokbench.evaluation.figures import AGGREGATIONS, Aggregate, Aggregation, gr
 from tokbench.evaluation.units import UnitKeys
 from tokbench.metrics.bootstrap import RESAMPLES, resamples
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 from tokbench.metrics.unit_counts import is_by_document, joined
 
 if TYPE_CHECKING:

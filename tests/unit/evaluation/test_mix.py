@@ -16,13 +16,13 @@ from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.comparison_json import comparison_document
+from tokbench.evaluation.costs import Model
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import AGGREGATIONS, Aggregate
 from tokbench.evaluation.mix import Mix, Part, mix_among, mixed, parse_mix
 from tokbench.metrics.bootstrap import FEWEST_UNITS, resamples
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.cost import Model
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 from tokbench.render.comparison.output import comparison_forms
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from support.toys import Toy
 from tokbench.core.progress import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.evaluation.corpus_scan import CorpusScan
+from tokbench.evaluation.costs import Model
 from tokbench.evaluation.report import report_document, robustness_of
 from tokbench.evaluation.vocabulary_usage import kind_of, vocabulary_usage_of
 from tokbench.files.bundled import corpora_directory
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.cost import Model
 from tokbench.metrics.vocabulary import vocabulary_from
 from tokbench.registry import get_backend
 from tokbench.render.html.report import html_report

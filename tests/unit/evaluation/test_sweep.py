@@ -13,11 +13,11 @@ import pytest
 from tokbench.core.progress import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.errors import ConfigError, TrainingError
+from tokbench.evaluation.costs import Model
 from tokbench.evaluation.holdout import Holdout, hold_out
 from tokbench.evaluation.recommendation import knee_of, recommend
 from tokbench.evaluation.sweep import SWEPT, SweepPoint, nested_merges, sweep_document, sweep_sizes
 from tokbench.files.bundled import corpora_directory
-from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend
 from tokbench.render.sweep import sweep_forms
 from tokbench.workbench.compare import compare

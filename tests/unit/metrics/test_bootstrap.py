@@ -10,7 +10,7 @@ from support.units import column, each, ratios, units_of
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import difference, difference_interval
 from tokbench.metrics.bootstrap import RESAMPLES, Interval, Resampled, interval_of, resamples
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 
 
 def resampled(estimate: float, *values: float) -> Resampled:

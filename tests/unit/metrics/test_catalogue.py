@@ -11,10 +11,10 @@ import pytest
 from support.toys import Toy, documents_of
 
 from tokbench.errors import ConfigError
+from tokbench.evaluation import costs
+from tokbench.evaluation.costs import Model
 from tokbench.evaluation.counting_pass import evaluate
-from tokbench.metrics import cost
 from tokbench.metrics.catalogue import METRICS, metric_named, metrics_named
-from tokbench.metrics.cost import Model
 from tokbench.metrics.counts import COUNTS
 from tokbench.metrics.distribution import (
     average_rank,
@@ -25,9 +25,8 @@ from tokbench.metrics.distribution import (
     utilization,
 )
 from tokbench.metrics.fairness import gini, premiums
-from tokbench.metrics.metric import ratio
+from tokbench.metrics.metric import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, pooled, position_of, ratio
 from tokbench.metrics.robustness import edit_distance, rewritings, with_typos
-from tokbench.metrics.tally import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, pooled, position_of
 from tokbench.metrics.vocabulary import vocabulary_from, vocabulary_of
 
 if TYPE_CHECKING:
@@ -272,35 +271,35 @@ def test_a_vocabulary_is_that_of_its_tokenizer() -> None:
 
 def test_costs_by_hand() -> None:
     model = Model(dim=10, layers=3, kv_heads=2, head_dim=5, context=100, bytes_per_parameter=4, price=2)
-    assert cost.embedding_bytes(7, model, tied=True) == 7 * 10 * 4
-    assert cost.embedding_bytes(7, model, tied=False) == 7 * 10 * 4 * 2
-    assert cost.kv_cache_bytes(9, model) == 2 * 3 * 2 * 5 * 9 * 4
-    assert cost.context_chars(30, 10, model) == 300
-    assert cost.kv_cache_bytes_per_thousand_chars(30, 10, model) == pytest.approx(
+    assert costs.embedding_bytes(7, model, tied=True) == 7 * 10 * 4
+    assert costs.embedding_bytes(7, model, tied=False) == 7 * 10 * 4 * 2
+    assert costs.kv_cache_bytes(9, model) == 2 * 3 * 2 * 5 * 9 * 4
+    assert costs.context_chars(30, 10, model) == 300
+    assert costs.kv_cache_bytes_per_thousand_chars(30, 10, model) == pytest.approx(
         2 * 3 * 2 * 5 * 4 * 1000 / 3
     )
-    assert cost.price_per_million_chars(30, 10, model) == pytest.approx(2 / 3)
+    assert costs.price_per_million_chars(30, 10, model) == pytest.approx(2 / 3)
 
 
 def test_what_a_byte_takes_to_compute_by_hand() -> None:
     """12 · 3 · 10² parameters of layers, 7 · 10 of the output; 4 · 3 · 10 · 100 to attend; 2 bytes a token."""
     model = Model(dim=10, layers=3, context=100)
-    assert cost.flops_per_byte(7, 2.0, model) == (2 * (12 * 3 * 100 + 70) + 12000) / 2
-    assert cost.flops_per_byte(7, 2.0, Model(dim=10, layers=3)) == (2 * (12 * 3 * 100 + 70)) / 2
-    assert cost.flops_per_byte(7, 2.0, Model(dim=640)) == cost.flops_per_byte(
+    assert costs.flops_per_byte(7, 2.0, model) == (2 * (12 * 3 * 100 + 70) + 12000) / 2
+    assert costs.flops_per_byte(7, 2.0, Model(dim=10, layers=3)) == (2 * (12 * 3 * 100 + 70)) / 2
+    assert costs.flops_per_byte(7, 2.0, Model(dim=640)) == costs.flops_per_byte(
         7, 2.0, Model(dim=640, layers=10)
     )
-    assert cost.flops_per_byte(7, 2.0, Model(layers=3)) is None
-    assert cost.flops_per_byte(7, 0.0, model) is None
+    assert costs.flops_per_byte(7, 2.0, Model(layers=3)) is None
+    assert costs.flops_per_byte(7, 0.0, model) is None
 
 
 def test_a_model_of_which_nothing_is_known_costs_nothing_that_is_known() -> None:
     unknown = Model()
-    assert cost.embedding_bytes(7, unknown, tied=True) is None
-    assert cost.kv_cache_bytes(9, unknown) is None
-    assert cost.context_chars(30, 10, unknown) is None
-    assert cost.price_per_million_chars(30, 10, unknown) is None
-    assert cost.context_chars(0, 0, Model(context=9)) is None
+    assert costs.embedding_bytes(7, unknown, tied=True) is None
+    assert costs.kv_cache_bytes(9, unknown) is None
+    assert costs.context_chars(30, 10, unknown) is None
+    assert costs.price_per_million_chars(30, 10, unknown) is None
+    assert costs.context_chars(0, 0, Model(context=9)) is None
 
 
 def test_rewritings_by_hand() -> None:

@@ -9,7 +9,7 @@ from support.texts import all_characters
 
 from tokbench.metrics.character_classes import CharacterClass, character_classes
 from tokbench.metrics.counts import COUNTS, MEANINGS, OPERATORS
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.metric import DOCUMENT_COUNTS
 
 
 def of_classes(kind: CharacterClass) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.evaluation.evaluated_tokenizer import best_of, groups_in_order
-from tokbench.evaluation.sentences import significant
+from tokbench.evaluation.figures import significant
 from tokbench.metrics.catalogue import metric_named
 from tokbench.render.figures import (
     LOSSY,
