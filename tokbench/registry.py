@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import BackendUnavailableError, UnknownBackendError
 
 if TYPE_CHECKING:

@@ -111,7 +111,7 @@ def peer_of(subject: Subject, tokenizer: Tokenizer, peer: Peer, folder: Path) ->
 
 def subjects_of(names: Sequence[str], **options: Any) -> list[Subject]:
     """Subjects by the names of `-t`, each called differently."""
-    from tokbench.core.unique_names import unique_names
+    from tokbench.core.wording import unique_names
 
     return [
         Subject(name, {"path": given, **options})

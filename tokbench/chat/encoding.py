@@ -15,8 +15,8 @@ import numpy as np
 from tokbench.chat.rendered import Origin
 from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.guarded import GuardedTexts, encode_guarded
-from tokbench.core.plurals import counted
 from tokbench.core.token_arrays import character_offsets, continuation_bytes, offsets_of
+from tokbench.core.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tokbench.chat.encoding import encode_chats
 from tokbench.chat.rendered import Rendered
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, TemplateError
 
 if TYPE_CHECKING:

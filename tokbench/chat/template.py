@@ -16,8 +16,8 @@ from tokbench.chat.shortening import shortened
 from tokbench.chat.special_names import template_tokens
 from tokbench.chat.turns import with_turns
 from tokbench.core.guarded import control_tokens
-from tokbench.core.near_names import meant
 from tokbench.core.roles import roles_of
+from tokbench.core.wording import meant
 from tokbench.errors import ModelFormatError, TemplateError
 from tokbench.files.untrusted import decode_text, read_named
 from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, config_of

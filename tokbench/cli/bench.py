@@ -15,7 +15,7 @@ from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import name_option, taking_groups
 from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
 

@@ -175,7 +175,7 @@ def _is_between(value: Any, known: Any) -> bool:
 def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
     """What is wrong with the value of a parameter, in our words; None for a type that has no words here."""
     if choices := _choices(annotation):
-        from tokbench.core.near_names import meant  # here, as only mistakes need it
+        from tokbench.core.wording import meant  # here, as only mistakes need it
 
         nearest = meant(value, choices, otherwise="")
         return f"{value!r} is not one of {', '.join(choices)}" + (f"; {nearest}" if nearest else "")

@@ -25,11 +25,10 @@ from tokbench.core.batches import post_processing_of
 from tokbench.core.post_processing import template_size
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.core.unique_names import distinct_infos
 from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
 from tokbench.render.console import ProgressChoice, print_json, showing_progress
-from tokbench.workbench.encode import encode_ids, encode_texts
+from tokbench.workbench.encode import distinct_infos, encode_ids, encode_texts
 from tokbench.workbench.limit import beginnings, endings
 from tokbench.workbench.model_inputs import input_records, npz_of, padded_ids, paired
 

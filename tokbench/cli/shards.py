@@ -25,8 +25,8 @@ from tokbench.cli.options import ThreadsOption, name_option, taking_groups, toke
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
-from tokbench.core.plurals import counted
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 from tokbench.files.storage.open import is_url
 from tokbench.render.console import make_console, print_json, showing_progress

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:

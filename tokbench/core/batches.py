@@ -7,11 +7,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.capabilities import KnowsPostProcessing
-from tokbench.core.plurals import counted
 from tokbench.core.post_processing import NOTHING, parts_of, template_size
 from tokbench.core.roles import role_ids_of, roles_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.truncation import TruncationPlan, check_number, check_side, input_windows
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, TextError
 
 if TYPE_CHECKING:

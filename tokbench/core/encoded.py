@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tokbench.core.plurals import counted
 from tokbench.core.progress import Progress, no_progress
 from tokbench.core.tokens import Segmentation, SpecialPolicy
+from tokbench.core.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

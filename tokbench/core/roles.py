@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.argument_types import whole_ids
 from tokbench.core.capabilities import Decoding, TellsDecoding
-from tokbench.core.plurals import counted
 from tokbench.core.roles import check_role, role_ids_of
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, DecodeError, UnknownIdError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from tokbench.core.notebook import ShownInNotebooks
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 
 _SHOWN = 8
 

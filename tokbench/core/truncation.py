@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import meant
-from tokbench.core.plurals import counted
 from tokbench.core.post_processing import longest_first
+from tokbench.core.wording import counted, meant
 from tokbench.errors import ConfigError, TextError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.documents import ByteSource, TextIdentity
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.corpus.bytes import bounds_in, line_ends_counted, packed, read_blocks
 from tokbench.corpus.document import MOST_KEPT_BYTES, Bound, Document, DocumentMemory, bounded_blocks
 from tokbench.corpus.fingerprint import Fingerprint, Lines

@@ -6,8 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from tokbench.core.near_names import meant
-from tokbench.core.plurals import shortened
+from tokbench.core.wording import meant, shortened
 from tokbench.corpus.groups import check_group_by
 from tokbench.errors import ConfigError, CorpusError
 

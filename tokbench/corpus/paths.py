@@ -8,7 +8,7 @@ import stat
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import near_names
+from tokbench.core.wording import near_names
 from tokbench.errors import CorpusError
 from tokbench.files.storage.open import is_url
 

@@ -8,7 +8,7 @@ from collections import Counter
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:

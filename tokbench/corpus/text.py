@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted, is_or_are, was_or_were
+from tokbench.core.wording import counted, is_or_are, was_or_were
 from tokbench.corpus.bytes import HEAD_BYTES
 from tokbench.corpus.document import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
 from tokbench.errors import CorpusError

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.distributed.tasks import MAX_RESULT_BYTES, Finished, TaskContext
 from tokbench.errors import DistributedError, TokbenchError
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.distributed.corpus_plan import read_plan
 from tokbench.errors import ConfigError, StoreError
 

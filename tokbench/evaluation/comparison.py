@@ -6,12 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from tokbench.core.capabilities import KnowsLoadingTime
-from tokbench.core.near_names import meant
 from tokbench.core.notebook import ShownInNotebooks
-from tokbench.core.plurals import counted
 from tokbench.core.progress import no_progress
 from tokbench.core.time_and_memory import throughput_of
-from tokbench.core.unique_names import unique_names
+from tokbench.core.wording import counted, meant, unique_names
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS
 from tokbench.evaluation.corpus_scan import CorpusScan

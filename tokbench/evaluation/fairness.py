@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 from tokbench.metrics.bootstrap import Resampled, resamples
 from tokbench.metrics.fairness import gini, premiums

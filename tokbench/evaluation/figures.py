@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.metric import DOCUMENT_COUNTS, Aggregation, ratio

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.core.notebook import ShownInNotebooks
-from tokbench.core.plurals import counted
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
+from tokbench.core.wording import counted
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.costs import cost_document
 from tokbench.evaluation.sweep import nested_merges

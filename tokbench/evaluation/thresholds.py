@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 from tokbench.metrics.catalogue import METRICS, metric_named
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.plurals import counted
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import counted, quoted
 from tokbench.explain.causes import (
     BesideAddedToken,
     ByDefinition,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
-from tokbench.core.quoting import quoted
 from tokbench.core.tokens import TokenKind
+from tokbench.core.wording import counted, quoted
 from tokbench.explain.sentences import cause_in_words, listed, rank_of, tokens_in_words
 from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokbench.core.quoting import quoted
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import quoted
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 from tokbench.lint.added_tokens import added_tokens, changes_around, overlaps
 from tokbench.lint.findings import Found, Severity

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import SentencePieceModel
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.models import WordPieceModel, model_of

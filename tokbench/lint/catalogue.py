@@ -7,8 +7,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import meant
 from tokbench.core.progress import no_progress
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 from tokbench.lint.rules import DoesNotApplyError, Outcome
 

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.errors import TokbenchError
 from tokbench.inspection.settings import differing_parts
 from tokbench.lint.agreement import disagreement

@@ -6,8 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.plurals import counted
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import counted, quoted
 from tokbench.errors import ConfigError, ModelFormatError, TokbenchError
 from tokbench.lint.class_pipeline import (
     BYTE_LEVEL,

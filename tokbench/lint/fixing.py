@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.post_processing import input_of
-from tokbench.core.quoting import quoted
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import quoted
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.files.untrusted import read_regular
 from tokbench.formats.tokenizer_config.fields import token_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.lint.findings import Found, Severity, findings_on_tokens
 from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.reachability.verdicts import Cause

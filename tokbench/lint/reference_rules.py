@@ -6,8 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import counted, quoted
 from tokbench.inspection.differences import compare_merges, compare_tokens
 from tokbench.inspection.settings import differing_settings
 from tokbench.inspection.vocabulary_tokens import VocabularyTokens

@@ -8,10 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.capabilities import SupportsTemplate
-from tokbench.core.plurals import counted
 from tokbench.core.post_processing import input_of
-from tokbench.core.quoting import quoted
 from tokbench.core.roles import TURN_ENDS
+from tokbench.core.wording import counted, quoted
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_id, token_id
 from tokbench.lint.findings import Found, Severity

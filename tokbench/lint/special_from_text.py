@@ -6,7 +6,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.errors import TokbenchError
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_json import to_byte_level

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import Rule
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokbench.core.quoting import quoted
 from tokbench.core.tokens import TokenKind
+from tokbench.core.wording import quoted
 from tokbench.errors import StoreError
 from tokbench.inspection.contents import TokenizerContents
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.chat import shapes
 from tokbench.chat.rendered import Rendered
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import Rule
 from tokbench.lint.template_probe import failures, probes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.lint.findings import Severity
 from tokbench.lint.hidden_characters import (
     BIDI,

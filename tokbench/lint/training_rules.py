@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.plurals import counted
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import counted, quoted
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
 from tokbench.lint.training.replay import replay

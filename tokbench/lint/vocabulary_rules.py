@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.plurals import counted
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import counted, quoted
 from tokbench.inspection.vocabulary_tokens import text_of_bytes
 from tokbench.lint.findings import Found, Severity, findings_on_tokens
 from tokbench.lint.reachability.models import model_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokbench.core.quoting import quoted
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import quoted
 from tokbench.lint.class_pipeline import WORD_END_BPE, kind_of_class
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule

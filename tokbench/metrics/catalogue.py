@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import near_names
+from tokbench.core.wording import near_names
 from tokbench.errors import ConfigError
 from tokbench.metrics.distribution import average_rank, renyi_efficiency, shannon_efficiency, utilization
 from tokbench.metrics.metric import Metric, ratio

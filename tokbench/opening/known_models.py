@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import near_names
+from tokbench.core.wording import near_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import near_names
+from tokbench.core.wording import near_names
 from tokbench.errors import BackendUnavailableError, StoreError
 from tokbench.opening.config_files import NAMES, TEMPLATES
 from tokbench.opening.recognition import Format, Source, recognise

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.ids import check_largest_id, ids_held
-from tokbench.core.plurals import counted, is_or_are
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.token_table import TokenTable
+from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ConfigError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
 from tokbench.opening.added_tokens import beside_ranks

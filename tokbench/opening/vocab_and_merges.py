@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import decode_text
 from tokbench.opening.files import parse_json, read_file

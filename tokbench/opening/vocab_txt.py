@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.plurals import counted, is_or_are
+from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import decode_text
 from tokbench.formats.tokenizer_json import byte_level_document, split_step

@@ -13,7 +13,7 @@ from textual.containers import Horizontal
 from textual.widgets import Footer
 
 from tokbench.chat.template import AUTO
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.errors import TokbenchError
 from tokbench.play.background import Background
 from tokbench.play.cases import add_case

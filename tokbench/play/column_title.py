@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

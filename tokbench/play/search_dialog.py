@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.play.background import Background
 from tokbench.play.dialogs import Dialog
 from tokbench.play.vocabulary_search import found_line, search_tokens, token_tree

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 from rich.text import Text
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 from tokbench.explain.sentences import cause_in_words
 from tokbench.inspection.search import TokenQuery

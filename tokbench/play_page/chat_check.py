@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.chat.encoding import NO_MESSAGE
 from tokbench.chat.rendered import Rendered
 from tokbench.convert.proof_texts import generated_texts
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.play_page.chat_data import ChatData, NoChat
 from tokbench.play_page.chat_form import LETTERS, Domain
 from tokbench.play_page.chat_inference import Talk

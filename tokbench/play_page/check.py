@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tokbench.convert.proof_texts import corpus_texts, generated_texts
 from tokbench.convert.shrinking import shrink
-from tokbench.core.quoting import quoted
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import quoted
 from tokbench.errors import PageError
 from tokbench.play_page.engine import PageEncoder
 

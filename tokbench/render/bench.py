@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
 from tokbench.render.table import BEST, NONE, Cell, Column, Table, text_cell

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.metrics.catalogue import metrics_named
 from tokbench.render.comparison.output import render_comparison
 from tokbench.render.glyphs import spelled, text_of, visible

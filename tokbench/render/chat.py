@@ -8,8 +8,8 @@ from rich.color import Color
 from rich.style import Style
 from rich.text import Text
 
-from tokbench.core.plurals import counted
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
+from tokbench.core.wording import counted
 from tokbench.render.glyphs import visible
 from tokbench.render.palette import FAINT, palette_for
 from tokbench.render.terminal import print_rows

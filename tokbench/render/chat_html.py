@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.render.chat import LEARNED, REFUSED, notes_of, shown_pieces
 from tokbench.render.glyphs import visible
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.evaluation.figures import significant
 from tokbench.evaluation.recommendation import described
 from tokbench.metrics.bootstrap import FEWEST_UNITS

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.core.plurals import counted
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import counted, quoted
 from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.table import NONE, Cell, Column, Table, count_cell, table_of_rows

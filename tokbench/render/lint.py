@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.render.glyphs import visible
 from tokbench.render.terminal import grid, print_rows, print_table, unbroken
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.metrics.explanations import Explained, explained
 from tokbench.render.exports import result_forms
 from tokbench.render.figures import amount

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.evaluation.summary import losses
 from tokbench.metrics.catalogue import metrics_named
 from tokbench.render.comparison.tables import legend_lines, summary_table

@@ -7,8 +7,8 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
 from tokbench.core.tokens import Segmentation
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 from tokbench.evaluation.comparison import Comparison
 from tokbench.evaluation.report import Report

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from tokbench.core.plurals import counted, is_or_are
+from tokbench.core.wording import counted, is_or_are
 from tokbench.render.glyphs import glyphs_of, spelled, visible
 from tokbench.render.palette import FAINT, palette_for
 from tokbench.render.token_view import MIN_WIDTH, Line, Row, token_lines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.table import NONE, Cell, Column, Table, count_cell, table_of_rows, text_cell, text_column

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
 from tokbench.files.storage.open import is_url, place_of
 from tokbench.files.untrusted import open_regular, read_regular

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.errors import SurgeryError
 from tokbench.surgery.proofs import SegmentationProof, wrong
 from tokbench.surgery.shared_tokens import tokens_of

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.surgery.proofs import wrong
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.errors import SurgeryError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.core.progress import no_progress
-from tokbench.core.unique_names import unique_names
+from tokbench.core.wording import unique_names
 from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.baseline import RegressionPolicy, other_text_error

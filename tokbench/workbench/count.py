@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.capabilities import SupportsCounts
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.core.unique_names import distinct_infos
-from tokbench.workbench.encode import naming_place
+from tokbench.workbench.encode import distinct_infos, naming_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.sampling import sample_ids, sample_segmentation
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import unique_names
 from tokbench.errors import SpecialTokenError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.sampling import Sampling
@@ -95,3 +96,10 @@ def segment(
     if sampling is None:
         return tokenizer.segment(text, special=special)
     return sample_segmentation(tokenizer, text, sampling, special=special)
+
+
+def distinct_infos(tokenizers: Sequence[Tokenizer]) -> list[TokenizerInfo]:
+    """What tokenizers are, each under a name of its own."""
+    infos = [tokenizer.info for tokenizer in tokenizers]
+    names = unique_names([info.name for info in infos])
+    return [replace(info, name=name) for info, name in zip(infos, names, strict=True)]

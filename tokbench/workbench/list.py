@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.opening.saved import DEFAULT_NAME, default_directory
 from tokbench.workbench.open import TOKENIZERS
 from tokbench.workbench.train import DEFAULT_BACKEND

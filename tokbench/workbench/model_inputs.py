@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.batches import InputRow, PaddingPlan, pad_ids, pad_rows, rows_of
-from tokbench.core.plurals import counted
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import counted
 from tokbench.errors import TextError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.capabilities import KnowsLoadingTime, MakesReady
-from tokbench.core.near_names import near_names
 from tokbench.core.progress import no_progress
+from tokbench.core.wording import near_names
 from tokbench.errors import ConfigError, StoreError
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.saved import DEFAULT_NAME, default_directory, default_tokenizer

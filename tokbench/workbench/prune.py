@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.plurals import counted
 from tokbench.core.progress import no_progress
+from tokbench.core.wording import counted
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
 from tokbench.evaluation.candidates import Candidate

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core import graphemes
 from tokbench.core.notebook import ShownInNotebooks
-from tokbench.core.plurals import counted
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.core.unique_names import distinct_infos
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
-from tokbench.workbench.encode import segment
+from tokbench.workbench.encode import distinct_infos, segment
 from tokbench.workbench.explain_json import steps_fields
 
 if TYPE_CHECKING:

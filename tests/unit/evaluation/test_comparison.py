@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 from support.toys import Toy, documents_of, parallel_documents
 
-from tokbench.core.unique_names import unique_names
+from tokbench.core.wording import unique_names
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment, align, lines_of
 from tokbench.evaluation.candidates import Candidate, train_candidates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.corpus import Problems
 from tokbench.render.figures import amount, rate
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokbench.core.near_names import near_names
 from tokbench.core.nfc import nfc
+from tokbench.core.wording import near_names
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:

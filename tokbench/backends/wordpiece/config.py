@@ -7,8 +7,8 @@ import unicodedata
 from dataclasses import dataclass, field
 
 from tokbench.backends.wordpiece.document import BertRules
-from tokbench.core.near_names import meant
 from tokbench.core.special_tokens import check_special_tokens
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 
 OBJECTIVES = ("frequency", "likelihood")

@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:

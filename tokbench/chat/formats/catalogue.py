@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:

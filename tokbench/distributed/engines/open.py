@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, get_args
 
-from tokbench.core.near_names import meant
+from tokbench.core.wording import meant
 from tokbench.errors import BackendUnavailableError, ConfigError
 
 if TYPE_CHECKING:

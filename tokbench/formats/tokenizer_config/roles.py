@@ -6,8 +6,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import near_names
 from tokbench.core.roles import ROLES, check_given_roles, known_turn_end
+from tokbench.core.wording import near_names
 from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, TokenizerConfig, token_id
 

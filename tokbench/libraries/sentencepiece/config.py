@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.config import PassesOn
-from tokbench.core.near_names import meant
 from tokbench.core.special_tokens import check_special_tokens
+from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, SPACE, TRAINER_FIELDS, ModelType
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tokbench.core.base import utf8
-from tokbench.core.plurals import counted, was_or_were
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import counted, was_or_were
 from tokbench.errors import TrainingError
 from tokbench.libraries.sentencepiece.config import LONGEST_LINE
 

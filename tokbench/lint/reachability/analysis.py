@@ -6,7 +6,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from tokbench.core.nfc import nfc
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.inspection.vocabulary_tokens import text_of_bytes
 from tokbench.lint.reachability.models import BpeModel, model_of
 from tokbench.lint.reachability.neighbours import Neighbours

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import SentencePieceModel
-from tokbench.core.quoting import quoted
+from tokbench.core.wording import quoted
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.lint.reachability.merging import blame, rules_from_merges, rules_from_ranks

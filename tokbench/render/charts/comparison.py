@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.distribution import length_histogram

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 from rich.text import Text
 
-from tokbench.core.plurals import counted, is_or_are
+from tokbench.core.wording import counted, is_or_are
 from tokbench.explain.sentences import percent
 from tokbench.render.explain.painter import Painter, symbol_text
 from tokbench.render.glyphs import visible

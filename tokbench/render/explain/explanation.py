@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 from rich.text import Text
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.render.explain.painter import LABEL, Painter, labelled, shortened
 from tokbench.render.explain.traces import step_frames
 from tokbench.render.glyphs import visible

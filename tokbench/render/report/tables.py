@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
+from tokbench.core.wording import counted
 from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
 from tokbench.render.figures import (

@@ -12,9 +12,9 @@ from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.parity.reference import GLOBAL
 from tokbench.backends.bpe.parity.texts import count_languages, open_development
 from tokbench.backends.bpe.training import merged
-from tokbench.core.plurals import counted
 from tokbench.core.training import identity_of, refuse_one_text
 from tokbench.core.word_input import check_counted, merger_room
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
