@@ -112,7 +112,7 @@ def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str,
     """An option written as `key=value`, the value read by the option's type.
 
     Whole numbers may be written as `whole_number` reads them (32_000, 32k); a list is written with commas, or by
-    giving the option several times; "none" is no value where the option may have none. What the
+    giving the option several times; "none" is not a value where the option may have none. What the
     backend does not know and its library might goes to the library as it is (`PassesOn`).
 
     Args:
@@ -164,7 +164,7 @@ def parse_options(config_type: type[Any], texts: Iterable[str], *, where: str) -
 
 
 def whole_number(text: str) -> int:
-    """A whole number as people write it: plain, with "_" between digits, or with "k" or "M" behind it.
+    """A whole number as people write it: plain, with "_" between digits, or with "k" or "M" after it.
 
     Raises:
         ValueError: it is none, or has more than eighteen digits.

@@ -6,14 +6,14 @@ line prints both and exits with the class's code, and no other place prints erro
     TokbenchError
     ├── ConfigError               an option, preset or pattern that cannot be used     exit 2
     ├── CorpusError               a text that is missing, empty, unreadable, not UTF-8
-    ├── TextError                 what is no text, or a string that has no UTF-8 form
+    ├── TextError                 what is not text, or a string that has no UTF-8 form
     ├── UnknownBackendError       no backend of that name                              exit 2
     ├── BackendUnavailableError   a backend whose library is not installed
     ├── TrainingError             a training that cannot succeed
     ├── StoreError                a folder that cannot be written or found
     ├── SpecialTokenError         a special token's text where it is not allowed
     ├── UnknownIdError            an id outside the vocabulary
-    ├── DecodeError               what are no ids, or ids whose bytes are not UTF-8, decoded strictly
+    ├── DecodeError               what are not ids, or ids whose bytes are not UTF-8, decoded strictly
     ├── TemplateError             a conversation that a chat template does not render
     ├── PageError                 a tokenizer that a page would not encode by exactly
     ├── ModelFormatError          a file that is not what it claims to be
@@ -113,7 +113,7 @@ class DecodeError(TokbenchError):
 
 
 class TemplateError(TokbenchError):
-    """A chat template that refuses a conversation, is no template, fails, or exceeds its limits."""
+    """A chat template that refuses a conversation, is not a template, fails, or exceeds its limits."""
 
 
 class ModelFormatError(TokbenchError):

@@ -2,7 +2,7 @@
 
 A module of tokbench counts where a function of it runs while the command does, on any thread of this process. What runs
 because something is imported (the bodies of modules and classes, decorators) does not count, nor do methods that
-`dataclass` writes. The figure goes to stderr behind what the command prints, with the modules and their calls.
+`dataclass` writes. The figure goes to stderr after what the command prints, with the modules and their calls.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ For each text, whose lines are documents, each step is done by one process, and 
 engine: the words of the text ("words": the bytes of the folder, and the merges that are learned from it), its ids as
 shards ("shards": all ids in order, and for as many parts the bytes of the folder), and what is counted of two
 tokenizers ("figures": all that `tokbench compare --json` prints). It prints a line for each run, with its seconds, and
-fails behind the last if one differed.
+fails after the last if one differed.
 
 The tokenizers have 32,768 and 8,192 entries, learned from the first ten megabytes of the text.
 """

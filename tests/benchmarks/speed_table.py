@@ -55,7 +55,7 @@ def speed_table(
         columns: what was timed; a row that lacks one has a dash.
         rows: name → seconds by column, for each round.
         megabytes: the size of the text.
-        digits: behind the decimal point.
+        digits: after the decimal point.
     """
     lines = [title, "", f"| | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     for name, rounds in rows.items():

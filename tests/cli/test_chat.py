@@ -276,7 +276,7 @@ def test_conversations_become_shards(run: Callable[..., Any], chat: Callable[...
     )
     done.good()
     assert "chatml, learns assistant, in rows of 48 ids" in done.stdout
-    assert "2 texts of control tokens in the content stayed text" in done.stderr
+    assert "2 texts of control tokens in the content encoded as ordinary text" in done.stderr
     assert run("shards", "verify", "out", "-t", "mine").code == 0
     rows, masks = tokbench.open_shards("out").rows(0)
     assert rows.shape == masks.shape

@@ -187,7 +187,7 @@ def test_stdin_is_read_where_nothing_is_named(run, trained, command):
 
 
 def test_an_option_that_takes_one_value_is_given_once(run, trained):
-    message = "'-t' / '--tokenizer': it is given more than once, and takes one value"
+    message = "'-t' / '--tokenizer': it takes one value, but is given more than once"
     run("decode", "-t", trained, "-t", "default", "72").refused(2, message)
     assert run("count", "--json", "--json", "text").good().json["total"]["characters"] == 4
 

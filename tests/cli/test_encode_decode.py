@@ -277,7 +277,7 @@ def test_half_a_character(run):
     assert run("decode", *ids).good().stdout == "a\ufffdb"
     assert run("decode", *ids, "--errors", "replace").good().stdout == "a\ufffdb"
     strict = run("decode", *ids, "--errors", "strict")
-    strict.refused(1, "do not make whole characters", "byte 1 (0xC3)", "--errors replace")
+    strict.refused(1, "do not decode to whole characters", "byte 1 (0xC3)", "--errors replace")
     run("decode", *ids, "--errors", "strict", "--json").refused(1, "byte 1 (0xC3)")
     assert run("decode", "97", "195", "164", "--errors", "strict").good().stdout == "aä"
 

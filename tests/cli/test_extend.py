@@ -64,7 +64,7 @@ def test_words_and_special_tokens_need_no_text(
 ) -> None:
     (tmp_path / "words.txt").write_bytes(b"\xef\xbb\xbfthee\r\n there\r\n\r\n")
     done = run("extend", tokenizer, "--words", "words.txt", "--special", "<tool>", "--out", "new").good()
-    assert any(line.startswith("to       265 ids: 5 of words, 1 special") for line in done.lines)
+    assert any(line.startswith("to       265 ids: 5 words, 1 special") for line in done.lines)
     new = tokbench.load(tmp_path / "new")
     assert len(new.encode("thee there")) == 2
     assert new.info.special_tokens == {"<eos>": 258, "<tool>": 264}
@@ -90,9 +90,9 @@ def test_a_word_that_other_merges_spell_already_is_told(run: Callable[..., Done]
     document = byte_level(("b", "c"), ("a", "b"), ("ab", "c"))
     (tmp_path / "tokenizer.json").write_text(json.dumps(document))
     (tmp_path / "words.txt").write_text("abc\n")
-    said = "hint:  'abc' stays 2 tokens: a token of it is there already"
+    said = "hint:  'abc' stays 2 tokens: it is a token already"
     run("extend", "tokenizer.json", "--words", "words.txt", "--out", "new").refused(
-        2, "no token would come", said
+        2, "no token would be added", said
     )
     (tmp_path / "words.txt").write_text("abc\nbb\n")
     done = run("extend", "tokenizer.json", "--words", "words.txt", "--out", "new").good()
@@ -109,16 +109,19 @@ def test_too_little_text_is_told(run: Callable[..., Done], tokenizer: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "nothing says which tokens are to come"),
-        (["--tokens", "5"], "tokens are learned from text, and none is named"),
-        (["text.txt", "--special", "<a>"], "nothing is learned from the text that is named"),
+        ([], "no tokens are asked for"),
+        (["--tokens", "5"], "there is no text to learn tokens from"),
+        (["text.txt", "--special", "<a>"], "text is named, but nothing is learned from it"),
         (["text.txt", "--tokens", "5", "--size", "300"], "--tokens and --size both say"),
         (["text.txt", "--size", "259"], "--size 259 leaves no id"),
         (["--special", "<eos>"], "'<eos>' is a token already"),
-        (["--words", "two.txt"], "the word 'two words' is no pre-token: it is split into 'two', ' words'"),
-        (["--words", "empty.txt"], "empty.txt holds no word"),
+        (
+            ["--words", "two.txt"],
+            "the word 'two words' is not one pre-token: it is split into 'two', ' words'",
+        ),
+        (["--words", "empty.txt"], "empty.txt has no words"),
         (["--words", "latin.txt"], "latin.txt is not UTF-8, at byte 1"),
-        (["--words", "known.txt"], "no token would come\nhint:  each word is one token already"),
+        (["--words", "known.txt"], "no token would be added\nhint:  each word is a token already"),
         (["text.txt", "--tokens", "5", "--min-frequency", "9000"], "hint:  0 of 5 tokens: no pair is left"),
     ],
 )
@@ -155,7 +158,7 @@ def test_baselines_are_refused(run: Callable[..., Done], tmp_path: Path) -> None
 def test_an_added_token_has_the_id_in_use_whatever_the_file_states(
     run: Callable[..., Done], tmp_path: Path
 ) -> None:
-    """The library and tokbench open it at 258, behind the vocabulary, as a file that was cut by hand has it."""
+    """The library and tokbench open it at 258, after the vocabulary, as a file that was cut by hand has it."""
     path = tmp_path / "tokenizer.json"
     tokens = [added("<eos>", 300), added("<fim>", 301, special=False)]
     path.write_text(json.dumps(byte_level(("t", "h"), (" ", "th"), added_tokens=tokens)))
@@ -181,4 +184,4 @@ def test_parts_of_characters_are_learned_where_the_file_splits_bytes(
     assert [piece["bytes"] for piece in done.json["last_learned"]] == ["2066", "2066c3"]
     (tmp_path / "words.txt").write_text("für\n")
     done = run("extend", path, "--words", "words.txt", "--out", "other")
-    done.refused(2, r"the word 'für' is no pre-token: it is split into 'f\xc3', '\xbc', 'r'")
+    done.refused(2, r"the word 'für' is not one pre-token: it is split into 'f\xc3', '\xbc', 'r'")

@@ -1,4 +1,4 @@
-"""`tokbench extend --budget`: frequent tokens come, rare ones go, the size stays."""
+"""`tokbench extend --budget`: frequent tokens replace rare ones, the size stays."""
 
 from __future__ import annotations
 
@@ -104,23 +104,23 @@ def test_a_special_token_takes_the_place_of_a_rare_one(
 
 
 @pytest.mark.slow
-def test_it_says_what_came_and_went(run: Callable[..., Done], trained: Path) -> None:
+def test_it_says_what_was_added_and_removed(run: Callable[..., Done], trained: Path) -> None:
     printed = run("extend", trained, "new.txt", "--budget", "40", "--out", "new").good().stdout
     assert "270 ids: " in printed
-    assert " came, " in printed
+    assert " added, " in printed
     assert "of 40 tokens: others are rarer on this text" in " ".join(printed.split())
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--budget", "5"], "tokens are swapped by what text uses"),
+        (["--budget", "5"], "--budget needs text to count tokens on"),
         (["new.txt", "--budget", "5", "--tokens", "5"], "--budget keeps the size"),
         (["new.txt", "--budget", "5", "--size", "500"], "--budget keeps the size"),
         (["new.txt", "--budget", "5", "--words", "new.txt"], "--budget keeps the size"),
         pytest.param(
             ["old.txt", "--budget", "5", "--min-frequency", "999"],
-            "no token would come",
+            "no token would be added",
             marks=pytest.mark.slow,
         ),
     ],

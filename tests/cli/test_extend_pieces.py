@@ -218,7 +218,7 @@ def test_a_piece_inside_words_has_the_prefix(run: Callable[..., Done], tmp_path:
 
 
 def test_a_piece_that_would_make_words_unknown_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
-    """abx is "a", "##bx"; behind a new "ab" there would be no "##x", until abx is a piece itself."""
+    """abx is "a", "##bx"; after a new "ab" there would be no "##x", until abx is a piece itself."""
     (tmp_path / "vocab.txt").write_text("[UNK]\na\n##b\n##bx\n")
     (tmp_path / "text.txt").write_text("abx abx ab\n" * 5)
     (tmp_path / "words.txt").write_text("ab\n")
@@ -240,7 +240,7 @@ def test_a_piece_that_would_make_words_unknown_is_refused(run: Callable[..., Don
 
 
 def test_what_is_there_already_is_not_made_again(run: Callable[..., Done], tmp_path: Path) -> None:
-    """A piece that is not used, a control symbol and a byte are no text, and stay what they are."""
+    """A piece that is not used, a control symbol and a byte are not text, and stay what they are."""
     pieces = [
         unknown(),
         ModelPiece("ab", -1.0, PieceType.UNUSED),
@@ -262,7 +262,7 @@ def test_what_is_there_already_is_not_made_again(run: Callable[..., Done], tmp_p
 
 
 def test_what_else_a_model_holds_stays(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
-    """A field of a newer library, behind the options, is kept; a self-test is not, as its ids may change."""
+    """A field of a newer library, after the options, is kept; a self-test is not, as its ids may change."""
     from tokbench.formats.protobuf import fields, length_field
 
     test = length_field(1, length_field(1, b"the") + length_field(2, "▁the".encode()))
@@ -291,7 +291,10 @@ def test_a_budget_keeps_the_size(run: Callable[..., Done], text: Path, tmp_path:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [("New York", "'New York' is no word: it is split into ' New', ' York'"), ("x" * 20 + " ", "is no word")],
+    [
+        ("New York", "'New York' is not one word: it is split into ' New', ' York'"),
+        ("x" * 20 + " ", "is not one word"),
+    ],
 )
 def test_words_that_are_cut_are_refused(
     run: Callable[..., Done], tmp_path: Path, words: str, said: str

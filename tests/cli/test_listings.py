@@ -208,7 +208,7 @@ def test_the_doctor_finds_something_wrong(process):
     assert done.code == 3
     assert done.lines[-1] == "some checks failed"
     assert "✗ backend bpe" in " ".join(done.stdout.split())
-    assert "it may be auto, native or python" in done.stdout
+    assert "it must be auto, native or python" in done.stdout
     data = process("doctor", "--json", env=env)
     assert (data.code, data.json["passed"]) == (3, False)
 

@@ -162,7 +162,7 @@ def test_of_a_long_text_its_end_is_held(monkeypatch: pytest.MonkeyPatch) -> None
         (("--pad-to", "99999999999", *PAD), ("at most",)),
         (("--pad-to", "1", *PAD), ("more than the 1 to pad to", "--truncate 1")),
         (("--overflow",), ("--truncate N",)),
-        (("--truncate", "5", "--stride", "2"), ("--overflow makes them",)),
+        (("--truncate", "5", "--stride", "2"), ("--overflow makes the windows",)),
         (("--truncate", "2", "--overflow", "--stride", "2"), ("the largest stride is 1",)),
         (("--pair",), ("has no second text",)),
         (("--as-text",), ("add --truncate N",)),

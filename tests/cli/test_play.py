@@ -56,7 +56,7 @@ def test_a_tokenizer_without_an_encoder_is_refused_and_nothing_written(run, tmp_
     pytest.importorskip("py_mini_racer", reason="pip install mini-racer")
     run("train", "--backend", "char", "--vocab-size", "300", "--name", "letters").good()
     done = run("play", "--html", "page.html", "-t", "letters")
-    done.refused(1, "no encoder of the page runs 'letters'", "in the terminal runs every tokenizer")
+    done.refused(1, "the page cannot run 'letters'", "in the terminal runs every tokenizer")
     assert not (tmp_path / "page.html").exists()
 
 

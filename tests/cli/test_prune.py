@@ -60,7 +60,7 @@ def test_the_rarest_leaves_go_and_the_ids_close_up(
 @pytest.mark.slow
 def test_scripts_go_without_a_corpus(run: Callable[..., Done], tokenizer: Path, tmp_path: Path) -> None:
     done = run("prune", tokenizer, "--script", "cyrillic", "--out", "new").good()
-    assert any(line.startswith("to       262 ids: 3 went") for line in done.lines)
+    assert any(line.startswith("to       262 ids: 3 removed") for line in done.lines)
     assert any("bytes/token" in line for line in done.lines)
     inspected = run("inspect", "new", "--json").good().json
     assert inspected["vocab_size"] == 262
@@ -97,19 +97,22 @@ def test_ranks_are_written_and_proved_with_tiktoken(
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ([], ["nothing says which tokens are to go"]),
-        (["--size", "260"], ["nothing says on which text", "--corpus"]),
+        ([], ["no tokens to remove are chosen"]),
+        (["--size", "260"], ["rare in a text, and none is named", "--corpus"]),
         (["--size", "20", "--corpus", "text.txt"], ["alone are 257 tokens, more than 20"]),
-        (["--size", "300", "--corpus", "text.txt"], ["no token would go"]),
-        (["--script", "Klingon"], ["no script 'Klingon'", "hint:  names are those of Unicode, as Latin"]),
+        (["--size", "300", "--corpus", "text.txt"], ["no token would be removed"]),
+        (
+            ["--script", "Klingon"],
+            ["no script 'Klingon'", "hint:  names are those of Unicode, such as Latin"],
+        ),
         (["--script", "Cyrilic"], ["no script 'Cyrilic'", "did you mean 'Cyrillic'?"]),
         (["--list", "missing"], ["the list missing cannot be read: No such file"]),
         (["--list", "binary"], ["the list cannot be read: binary: expected UTF-8, found 0xFF at byte 0"]),
-        (["--list", "text.txt"], ["text.txt, line 1", "is no id"]),
+        (["--list", "text.txt"], ["text.txt, line 1", "is not an id"]),
         (["--list", "ids"], ["there is no ordinary token 264"]),
         (
             ["--list", "bytes"],
-            ["no token would go", "the 2 tokens that were selected cannot go: bytes, single"],
+            ["no token would be removed", "the 2 tokens that were selected cannot go: bytes, single"],
         ),
     ],
 )

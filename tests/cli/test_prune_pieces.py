@@ -81,7 +81,7 @@ def test_more_than_was_asked_for_is_told(run: Callable[..., Done], tmp_path: Pat
     (tmp_path / "some.txt").write_text("ab ax ab")
     done = run("prune", "vocab.txt", "--corpus", "some.txt", "--size", "3", "--out", "new").good()
     assert any("4 tokens stay, more than the 3 asked for" in line for line in done.lines)
-    assert any("1 character of its pieces, as ##x, are no pieces" in line for line in done.lines)
+    assert any("1 character of its pieces, as ##x, are not pieces" in line for line in done.lines)
     assert any("note: vocab.txt is left out: the library" in line for line in done.lines)
 
 

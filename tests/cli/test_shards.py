@@ -49,7 +49,7 @@ def ids_of(folder):
 def test_files_become_shards(write, run, trained, special_ids, tmp_path):
     done = write("--append-eos").good()
     assert done.lines[0] == f"documents   5, {sum(len(line.encode()) for line in LINES)} bytes"
-    assert f"{EOS} behind each document" in done.lines[1]
+    assert f"{EOS} after each document" in done.lines[1]
     assert done.lines[2] == "shards      1 of uint16, .npy"
     assert done.lines[-1] == "written to  shards"
     tokenizer = tokbench.load(trained)
@@ -302,7 +302,7 @@ def test_verify_says_what_is_wrong(write, run, trained, tmp_path):
     write().good()
     done = run("shards", "verify", "shards", "-t", "default")
     assert (done.code, done.lines[0]) == (
-        3, "wrong: the tokenizer 'default' is not the one that made the shards: its tokens are others"
+        3, "wrong: the tokenizer 'default' is not the one that made the shards: its tokens differ"
     )  # fmt: skip
     path = tmp_path / "shards" / "shard-00000.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")

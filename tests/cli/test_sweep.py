@@ -130,7 +130,7 @@ def test_every_form_says_what_the_terminal_says(run, files):
         printed = run(*arguments, *form).good().stdout.replace(r"\ldots{}", "…").replace(r"$\pm$", "±")
         text = " ".join(printed.replace("\\", "").split())
         assert f"{english['value']:.3f} ±" in text or f"{low:.3f}…{high:.3f}" in text, form
-        assert "no interval of c, cpp, css and 11 more" in text
+        assert "no interval for c, cpp, css and 11 more" in text
         for part in (data["reason"], data["method"], "coverage", "UNK", "embedding", "MFLOP/byte", "at 600"):
             assert part in text
 

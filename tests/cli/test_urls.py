@@ -120,7 +120,7 @@ def test_shards_elsewhere(
     ("url", "message"),
     [
         ("memory://nothing", "memory://nothing does not exist"),
-        ("nonsense://x", "nonsense:// is not a kind of URL that can be read"),
+        ("nonsense://x", "nonsense:// URLs are not supported"),
     ],
 )
 def test_what_cannot_be_read(run: Callable[..., Done], url: str, message: str) -> None:

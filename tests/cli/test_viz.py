@@ -56,7 +56,7 @@ def test_several_tokenizers_side_by_side(run, trained, letters, monkeypatch):
     assert max(map(len, done.lines)) <= 200
     monkeypatch.setenv("COLUMNS", "80")
     done = run("viz", "-t", trained, "-t", letters, "--layout", "side-by-side", "the fox").good()
-    assert "shown stacked: side by side takes 83 columns, here are 80" in done.lines
+    assert "shown stacked: side by side takes 83 columns, and there are 80" in done.lines
 
 
 def test_a_title_for_each_of_several_texts(run, letters, tmp_path):

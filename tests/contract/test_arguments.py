@@ -1,4 +1,4 @@
-"""The contract of wrong arguments: what is no text and what are no ids is an error of ours, from every tokenizer."""
+"""The contract of wrong arguments: what is not text and what are not ids is an error of ours, from every tokenizer."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ def test_every_adapter_refuses_what_are_no_ids(adapter: Tokenizer) -> None:
 def refuse_what_is_no_text(tokenizer: Any) -> None:
     for given in (3, None, b"text", ["text"], 1.5):
         for call in (tokenizer.encode, tokenizer.segment, tokenizer):
-            assert_refused(TextError, "a text is a str, and this is", call, given)
+            assert_refused(TextError, "a text must be a str, not", call, given)
         if isinstance(tokenizer, SupportsTemplate):
-            assert_refused(TextError, "a text is a str", tokenizer.with_template, given)
-            assert_refused(TextError, "a text is a str", tokenizer.model_input, "text", given or 3)
+            assert_refused(TextError, "a text must be a str", tokenizer.with_template, given)
+            assert_refused(TextError, "a text must be a str", tokenizer.model_input, "text", given or 3)
     batches = [tokenizer.encode_batch, lambda texts: encode_spans(tokenizer, texts)]
     if isinstance(tokenizer, SupportsCounts):
         batches.append(tokenizer.count_batch)
     for call in batches:
         for given in ("text", b"text", 3, None):
-            assert_refused(TextError, "a list of texts is needed, and this is", call, given)
+            assert_refused(TextError, "a list of texts is needed, not", call, given)
         for given in ([3], ["text", None], ["text" * 20_000, b"text"], ("a", ["b"])):
-            assert_refused(TextError, "a text is a str, and this is", call, given)
+            assert_refused(TextError, "a text must be a str, not", call, given)
     expected = tokenizer.encode_batch(["text", "a"])
     found = tokenizer.encode_batch(text for text in ["text", "a"])
     assert found.ids.tolist() == expected.ids.tolist()
@@ -116,19 +116,19 @@ def refuse_what_is_no_text(tokenizer: Any) -> None:
 def refuse_what_are_no_ids(tokenizer: Any) -> None:
     for call in (tokenizer.decode, tokenizer.decode_bytes):
         for given in ("72", "", b"72", None, 72, 1.5, {72: 1}):
-            assert_refused(DecodeError, "a list of ids is needed, and this is", call, given)
+            assert_refused(DecodeError, "a list of ids is needed, not", call, given)
         for given in (["a"], [None], [1.5], [72.0], [[72]], (72, "a"), [72] * 2000 + ["a"], [np.float64(72)]):
-            assert_refused(DecodeError, "ids are whole numbers, and the id at position", call, given)
-        assert_refused(DecodeError, "ids are whole numbers", call, np.array([1.5]))
+            assert_refused(DecodeError, "ids must be whole numbers, but the id at position", call, given)
+        assert_refused(DecodeError, "ids must be whole numbers", call, np.array([1.5]))
         assert call(iter([72])) == call([72]) == call((72,)) == call(np.array([72]))
         assert call([]) == call(np.array([]))
     for given in ("a", None, 1.5, [72]):
-        assert_refused(DecodeError, "an id is a whole number, and this is", tokenizer.token_bytes, given)
+        assert_refused(DecodeError, "an id must be a whole number, not", tokenizer.token_bytes, given)
         if hasattr(tokenizer, "score"):
-            assert_refused(DecodeError, "an id is a whole number", tokenizer.score, given)
+            assert_refused(DecodeError, "an id must be a whole number", tokenizer.score, given)
     for given in ("the", None, 3):
-        assert_refused(TextError, "a piece is bytes, and this is", tokenizer.token_id, given)
-    assert_refused(StoreError, "a folder is named by a path, and this is int", tokenizer.save, 3)
+        assert_refused(TextError, "a piece must be bytes, not", tokenizer.token_id, given)
+    assert_refused(StoreError, "a folder must be given as a path, not int", tokenizer.save, 3)
     with pytest.raises(UnknownIdError):
         tokenizer.decode([10**6])
 

@@ -273,7 +273,7 @@ def test_half_a_character_is_replaced_or_an_error(tokenizer: Tokenizer) -> None:
         tokenizer.decode([*tokenizer.encode("a"), half], errors="strict")
 
 
-# What is no text
+# What is not text
 
 
 @pytest.mark.parametrize("special", SpecialPolicy)

@@ -28,7 +28,7 @@ _CAPTURE = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def captures(folder: Path) -> list[str]:
-    """What stands on the screen, without the spaces behind it."""
+    """What stands on the screen, without the spaces after it."""
     from support.play_sessions import screen_of, session, settled
 
     from tokbench.core.progress import no_progress

@@ -63,7 +63,7 @@ void print_input(int signal_number) {
 }
 
 void run(const std::vector<Byte>& bytes) {
-  // A block of exactly this size, so that a sanitizer sees the first byte that is read behind it.
+  // A block of exactly this size, so that a sanitizer sees the first byte that is read after it.
   const auto block = std::make_unique<Byte[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), block.get());
   g_input = {block.get(), bytes.size()};

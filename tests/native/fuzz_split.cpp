@@ -30,7 +30,7 @@ Ends ends_when_cut(Pattern pattern, Bytes text, const Ends& cuts) {
   return joined;
 }
 
-// Blocks of 64 bytes begin where a text does: each text is tried behind others of all lengths.
+// Blocks of 64 bytes begin where a text does: each text is tried after others of all lengths.
 void check_tiers(Pattern pattern, Bytes text, const Ends& ends) {
   for (const SimdTier tier : {SimdTier::Swar, SimdTier::Avx2, SimdTier::Avx512}) {
     if (!has_tier(tier)) continue;
@@ -78,7 +78,7 @@ void check_safe_cuts(Pattern pattern, Bytes text, const Ends& ends) {
   }
 }
 
-// The first safe cut behind each place: looked for in bytes and in code points, it is the same.
+// The first safe cut after each place: looked for in bytes and in code points, it is the same.
 template <class Unit>
 void check_cuts_of(const std::vector<Unit>& units, Units kind, const std::vector<std::size_t>& offsets, Bytes text) {
   for (std::size_t from = 1; from < units.size(); ++from) {

@@ -1,4 +1,4 @@
-// The trainer learns what the textbook learns, from bytes and behind other merges, whatever the seed of its tables, its
+// The trainer learns what the textbook learns, from bytes and after other merges, whatever the seed of its tables, its
 // threads, the width of its symbols and the steps of its postings; without steps there is room for fewer words.
 #include "bpe/continuation.hpp"
 #include "bpe/parity_trainer.hpp"

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kParts = PretokenCounts::kParts;
 
-// A word ends behind each space. Documents arrive whole here, so nothing is cut.
+// A word ends after each space. Documents arrive whole here, so nothing is cut.
 struct AtSpaces {
   std::size_t last_safe_cut(Bytes, std::size_t) const { return 0; }
 
@@ -38,7 +38,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Words are sorted by their first eight bytes, zeros behind the end, and then by all: some are to differ behind those alone.
+// Words are sorted by their first eight bytes, zeros after the end, and then by all: some are to differ after those alone.
 std::vector<std::string> with_equal_heads(std::vector<std::string> words, Random& random) {
   const std::string head(random.between(6, 9), random.one_in(2) ? 'a' : '\0');
   for (std::string& word : words) {
@@ -50,7 +50,7 @@ std::vector<std::string> with_equal_heads(std::vector<std::string> words, Random
 using Words = std::vector<std::pair<std::string, std::int64_t>>;
 using SpaceCounter = Counter<AtSpaces>;
 
-// Behind bytes and before others that belong to no word, as in a slice of larger arrays.
+// After bytes and before others that belong to no word, as in a slice of larger arrays.
 WordArrays arrays_of(const Words& words, Random& random) {
   WordArrays arrays;
   arrays.data.assign(random.below(5), 0xFF);

@@ -281,7 +281,7 @@ def test_what_rounding_does_not_explain_is_a_difference_all_the_same(
 @pytest.mark.parametrize(
     ("name", "target", "found"),
     [
-        ("unigram", "tokbin", "tokbin adds up no scores in another precision"),
+        ("unigram", "tokbin", "tokbin does not add up scores in another precision"),
         ("sentencepiece", "tokenizers", "is not a Unigram model: no scores are rounded"),
         ("bpe", "transformers", "is not a Unigram model: no scores are rounded"),
     ],

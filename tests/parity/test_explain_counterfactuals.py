@@ -169,7 +169,7 @@ def test_without_the_named_pieces_sentencepiece_merges_across_the_boundary() -> 
         named = {rule.made.data.decode() for rule in boundary.cause.by}
         if (
             boundary.offset == 0
-        ):  # behind the space that is put before a text, where a token begins in any case
+        ):  # after the space that is put before a text, where a token begins in any case
             continue
         assert boundary.offset not in edges(sentencepiece("bpe", without=named), word)
 

@@ -180,7 +180,7 @@ def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:
 
 
 def test_white_space_is_stripped_before_tokens_of_it_are_looked_for(tmp_path: Path) -> None:
-    """As in ModernBERT, whose runs of spaces are found in the normalised text, behind its mask."""
+    """As in ModernBERT, whose runs of spaces are found in the normalised text, after its mask."""
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     first = len(made["model"]["vocab"])
     tokens = [

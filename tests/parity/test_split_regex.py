@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 SPLITTING = [name for name in PATTERN_NAMES if name != "none"]
 CONTEXTS = ["a{}a", " {} ", "1{}'S", "A{}\n"]
-"""Before and behind letters, spaces, a digit, a contraction, a line end."""
+"""Before and after letters, spaces, a digit, a contraction, a line end."""
 
 
 def first_difference(
@@ -214,7 +214,7 @@ def test_real_texts(native: Kernel, shared: Path, name: str) -> None:
     assert first_difference(native, name, texts) is None
 
 
-# Bytes that are no UTF-8: text never holds them, but the kernel takes bytes
+# Bytes that are not UTF-8: text never holds them, but the kernel takes bytes
 
 INVALID = [
     *[bytes([lead]) for lead in range(0x80, 0x100)],  # continuations and leads alone

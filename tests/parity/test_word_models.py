@@ -30,7 +30,7 @@ WHITESPACE = {"type": "Whitespace"}
 
 
 def bpe(*pieces: str, merges: str = "", **fields: Any) -> dict[str, Any]:
-    """A BPE of pieces behind [UNK], with merges as `merges.txt` writes them, separated by commas."""
+    """A BPE of pieces after [UNK], with merges as `merges.txt` writes them, separated by commas."""
     return {
         "type": "BPE",
         "vocab": {piece: id for id, piece in enumerate(["[UNK]", *pieces])},

@@ -37,7 +37,7 @@ def continued(
     excluded: bytes = b"",
     seed: int = 0,
 ) -> tuple[list[Merge], int]:
-    """What a kernel learns behind merges from words that its encoder cuts by them."""
+    """What a kernel learns after merges from words that its encoder cuts by them."""
     encoder = kernel.encoder_from_merges(pairs_of(inherited), None)
     cut = [encoder.encode(word) for word in counts]
     pairs, times, num_tokens = kernel.continue_training(

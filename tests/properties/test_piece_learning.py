@@ -102,7 +102,7 @@ def test_scores_stay_within_those_that_there_are() -> None:
 
 
 def test_a_piece_by_which_a_word_becomes_unknown_is_refused() -> None:
-    """Behind "ab" no piece is "##x"."""
+    """After "ab" no piece is "##x"."""
     pieces = MatchedGrowing(["a", "##b", "##bx"], prefix="##")
     learner = PieceLearner(pieces, {"abx": 1, "ab": 5}, min_frequency=1, text_of=pieces.text_of)
     assert learner.learn(2) == ["abx"]

@@ -93,7 +93,7 @@ def feed(counter: PretokenCounter, blocks: Iterable[bytes], *, documents: str = 
 
 
 def lines(text: str) -> list[str]:
-    """Lines without their ends, blank ones left out; a carriage return belongs to the line feed behind it."""
+    """Lines without their ends, blank ones left out; a carriage return belongs to the line feed after it."""
     return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
 
 

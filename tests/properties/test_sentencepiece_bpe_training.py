@@ -97,7 +97,7 @@ def test_a_hand_worked_example() -> None:
     """▁abab ×2 and ▁ab: ab 5 times, then ▁ab 3, and ab ab is gone but for ▁ab ab, 2."""
     segments = Counter({"▁abab": 2, "▁ab": 1})
     assert reference.learn(segments, PieceRules(), num_pieces=3) == ["ab", "▁ab", "▁abab"]
-    # Behind them what occurs no more, by length: ▁a, "ab" and "a" before its "b" was merged, "b" and "a".
+    # After them what occurs no more, by length: ▁a, "ab" and "a" before its "b" was merged, "b" and "a".
     assert reference.learn(segments, PieceRules(), num_pieces=9)[3:] == ["ba", "▁a", "aba", "abab"]
 
 

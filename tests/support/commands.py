@@ -25,4 +25,4 @@ def _commands(group: Group, before: tuple[str, ...]) -> Iterator[tuple[str, Comm
 
 
 COMMANDS: dict[str, Command] = dict(_commands(typer.main.get_group(app), ()))
-"""What is typed behind `tokbench` → the command; "shards" is a group, "shards write" one of its commands."""
+"""What is typed after `tokbench` → the command; "shards" is a group, "shards write" one of its commands."""

@@ -28,7 +28,7 @@ SECONDS = 60
 
 
 def case(good: Path, place: Path, name: str, *, source: Random) -> None:
-    """Damage the file of a kind, in a copy of its folder, and open it. Raises whatever is no error for the user."""
+    """Damage the file of a kind, in a copy of its folder, and open it. Raises whatever is not an error for the user."""
     kind = KINDS[name]
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(good / name, place)

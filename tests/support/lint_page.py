@@ -80,7 +80,7 @@ def _rule(rule: Rule) -> str:
 
 
 def _inline(sentence: str) -> str:
-    """A sentence behind a label."""
+    """A sentence after a label."""
     first, _, rest = sentence.partition(" ")
     is_word = first.isalpha() and first.isascii() and not first.isupper()
     return f"{first.lower() if is_word and first not in _NAMES else first} {rest}"

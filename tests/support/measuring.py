@@ -186,7 +186,7 @@ _FRAGMENTS = [
 _awkward = st.lists(st.sampled_from(_FRAGMENTS), max_size=30).map("".join)
 
 documents_of_bytes = (_awkward | texts).map(str.encode) | st.binary(max_size=40)
-"""Documents of words, numbers, operators and lines, of anything else, and of bytes that are no UTF-8."""
+"""Documents of words, numbers, operators and lines, of anything else, and of bytes that are not UTF-8."""
 
 
 @st.composite

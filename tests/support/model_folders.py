@@ -154,7 +154,7 @@ def roberta(folder: Path) -> Path:
 
 
 def mistral(folder: Path) -> Path:
-    """A SentencePiece model, with tokens behind its pieces in added_tokens.json."""
+    """A SentencePiece model, with tokens after its pieces in added_tokens.json."""
     controls = [ModelPiece(text, 0.0, PieceType.CONTROL) for text in ("<s>", "</s>")]
     letters = scored({letter: -float(rank) for rank, letter in enumerate("▁hit")})
     pieces = [unknown(), *controls, *scored({"hi": -1.0, "▁hi": -2.0}), *letters]
@@ -215,7 +215,7 @@ def gemma(folder: Path) -> Path:
 
 
 def bert(folder: Path) -> Path:
-    """A vocab.txt, with the names of its roles, and one token of its user's behind it."""
+    """A vocab.txt, with the names of its roles, and one token of its user's after it."""
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "hi", "th", "##i", "##t", "h", "t", "i"]
     return put(
         folder,

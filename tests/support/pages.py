@@ -109,7 +109,7 @@ class Clone:
         return done.stdout
 
     def session(self, text: str) -> str:
-        """A session with the output of each of its commands written behind it."""
+        """A session with the output of each of its commands written after it."""
         lines = []
         for line in text.splitlines():
             if not line.startswith("$ "):

@@ -84,7 +84,7 @@ def bundled_texts() -> dict[str, str]:
 
 @cache
 def all_characters() -> str:
-    """Every code point that is no surrogate."""
+    """Every code point that is not a surrogate."""
     return "".join(chr(code_point) for code_point in range(0x110000) if not 0xD800 <= code_point < 0xE000)
 
 

@@ -70,7 +70,7 @@ def test_a_missing_path_is_told_by_every_backend(backend: str, path: str) -> Non
         tokbench.train("missing.txt", backend=backend)
     for given in (3, None, b"bytes"):
         with pytest.raises(
-            CorpusError, match="texts are an iterable of strings, a corpus or a path; this is"
+            CorpusError, match="texts must be an iterable of strings, a corpus or a path, not"
         ):
             tokbench.train(given, backend=backend)  # type: ignore[arg-type]
 

@@ -87,17 +87,17 @@ def peer_of(subject: Subject, tokenizer: Tokenizer, peer: Peer, folder: Path) ->
         return f"not installed: pip install {peer.name}"
     description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
     if description is None:
-        return f"tokenizers of the backend {tokenizer.info.backend!r} do not say what they are made of"
+        return f"tokenizers of the backend {tokenizer.info.backend!r} do not describe their model"
     try:
         folder.mkdir(parents=True)
         peer.prepare(Source(tokenizer=tokenizer, description=description), folder)
         runner = peer.opened(folder)
     except ConversionError as error:
         return error.reason
-    except BaseException as error:  # a library of others may raise anything; panics are no `Exception`
+    except BaseException as error:  # a library of others may raise anything; panics are not `Exception`
         if not is_of_library(error):
             raise
-        return f"it does not open it: {first_line(error)}"
+        return f"it cannot open it: {first_line(error)}"
     return Entrant(
         name=f"{subject.name} · {peer.name}",
         tokenizer=subject.name,

@@ -25,7 +25,7 @@ def write_texts(texts: Sequence[str], path: Path) -> None:
 
 
 def peak_of(entrant: Entrant, texts: Path) -> int | None:
-    """Bytes that a process has resident at its peak that opens the tokenizer and encodes the texts once.
+    """The peak resident bytes of a process that opens the tokenizer and encodes the texts once.
 
     That is with the interpreter, the library and one text at a time. None where the system does not tell.
     """

@@ -42,13 +42,11 @@ MEASURES = {
         Measure("batch_one", "batch, 1", "MB/s, all texts in one call, one thread", "batch", "higher"),
         Measure("batch", "batch", "MB/s, all texts in one call, on the threads", "batch", "higher"),
         Measure("p50", "p50 µs", "microseconds for a short prompt, the median", "latency", "lower"),
-        Measure("p90", "p90 µs", "microseconds that nine of ten prompts do not take", "latency", "lower"),
-        Measure("p99", "p99 µs", "microseconds that 99 of 100 do not take", "latency", "lower"),
-        Measure("lookups", "look-ups/s", "ids turned into bytes a second", "lookup", "higher"),
-        Measure(
-            "load", "load ms", "milliseconds to open it, in a process that has its library", "load", "lower"
-        ),
-        Measure("memory", "peak MB", "resident memory of a process at its peak", "memory", "lower"),
+        Measure("p90", "p90 µs", "microseconds for a short prompt, the 90th percentile", "latency", "lower"),
+        Measure("p99", "p99 µs", "microseconds for a short prompt, the 99th percentile", "latency", "lower"),
+        Measure("lookups", "look-ups/s", "ids looked up as bytes, per second", "lookup", "higher"),
+        Measure("load", "load ms", "milliseconds to load it, its library imported already", "load", "lower"),
+        Measure("memory", "peak MB", "peak resident memory of a process", "memory", "lower"),
     )
 }
 """Every figure by its name."""
@@ -154,7 +152,7 @@ class Bench:
     """Tokenizers and their peers, timed on the same text.
 
     Attributes:
-        entries: each tokenizer with its peers behind it, in the order in which they were named.
+        entries: each tokenizer with its peers after it, in the order in which they were named.
         baseline: the name of the one that ratios are taken to: the first.
         parts: which of `PARTS` were measured.
         documents: how many were encoded.

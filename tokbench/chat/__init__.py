@@ -1,1 +1,1 @@
-"""Conversations: templates that remember where each character is from, and ids in which no content becomes a role."""
+"""Conversations: templates that track where each character is from, and ids in which content never becomes control."""

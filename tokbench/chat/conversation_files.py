@@ -110,7 +110,7 @@ def _whole(numbered: Iterable[tuple[int, bytes]], *, name: str, most_bytes: int 
                 name,
                 f"a conversation on each line, or at most {most_bytes:,} bytes",
                 "more, and no JSON on the first line",
-                hint="--max-document-bytes sets another bound",
+                hint="--max-document-bytes raises the limit",
             )
     return b"".join(parts)
 
@@ -249,7 +249,7 @@ def _from_sharegpt(turn: object, *, place: str, path: str) -> dict[str, Any]:
 
 
 class _NotJson:
-    """What a line is that is no JSON value by itself."""
+    """What a line is that is not JSON value by itself."""
 
 
 def _loaded(line: bytes) -> object:

@@ -1,4 +1,4 @@
-"""Conversations as ids, with what a training loop wants to know of each: is it learned, whose is it, where is it.
+"""Conversations as ids, with what a training loop needs: for each id whether it is learned, its message, its offsets.
 
 A control token is recognised only where every character of it is the template's (`tokbench.core.guarded`). What content
 has of them stays text, and is told as a finding.
@@ -45,7 +45,7 @@ class Finding(NamedTuple):
         field: the field that it is in, or begins in, as `content`.
         token: the control token that it would have been.
         start: its first character in the rendered text.
-        stop: the character behind it.
+        stop: the character after it.
         crosses: whether parts of it are of another field or of the template.
     """
 
@@ -313,7 +313,7 @@ class _Places:
         moved = np.repeat(self._bytes(self._bases), spans.encoded.counts)
         self._starts = spans.starts + moved
         self._stops = spans.stops + moved
-        # A token without bytes, as a space that was put in front, is of the character behind it.
+        # A token without bytes, as a space that was put in front, is of the character after it.
         self._stops += self._stops == self._starts
 
     def _bytes(self, characters: Sequence[int]) -> NDArray[np.int64]:

@@ -47,8 +47,8 @@ def parquet_conversations(
         tell: is told how many bytes of the file have been read, by the share of its rows.
 
     Raises:
-        CorpusError: it is no Parquet file, or damaged, or has no column of messages, or a row is longer.
-        ModelFormatError: a row is no conversation; row and field are named.
+        CorpusError: it is not a Parquet file, or damaged, or has no column of messages, or a row is longer.
+        ModelFormatError: a row is not a conversation; row and field are named.
         BackendUnavailableError: pyarrow is not installed.
     """
     require_pyarrow(name)
@@ -137,7 +137,7 @@ def _without_nulls(value: Any) -> Any:
 def _too_long(place: str, most_bytes: int) -> CorpusError:
     return CorpusError(
         f"{place}: a conversation of more than {most_bytes:,} bytes",
-        hint="--max-document-bytes sets another bound",
+        hint="--max-document-bytes raises the limit",
     )
 
 

@@ -27,7 +27,7 @@ class Origin(NamedTuple):
 
     @property
     def is_template(self) -> bool:
-        """Whether control tokens may be made of it."""
+        """Whether control tokens may come from it."""
         return self.field is None
 
 
@@ -125,7 +125,7 @@ class Runs(Sequence[Run]):
 class Turn(NamedTuple):
     """What the speaker of a message says: a half-open range of characters of the rendered text.
 
-    It begins behind the header of the turn, where a model would begin to write, and ends behind the token
+    It begins after the header of the turn, where a model would begin to write, and ends after the token
     that ends the turn; white space between two turns is outside.
     """
 
@@ -183,8 +183,8 @@ class Rendered:
             if run.origin.message == message and (field == "content" or field.startswith("content[")):
                 return self.up_to(run.stop)
         return TemplateError(
-            "the template does not write the content of the last message, which is to be continued",
-            hint="give it content, or end ready for the assistant (prompt=True, --completion)",
+            "the template does not write the content of the last message, so it cannot be continued",
+            hint="give it content, or end with the assistant's prompt (prompt=True, --completion)",
         )
 
     @classmethod

@@ -105,7 +105,7 @@ class ConversationShards:
                 date = datetime.strptime(options.date, "%Y-%m-%d").replace(tzinfo=UTC)
             except ValueError:
                 raise ConfigError(
-                    f"the index tells the date {options.date!r}, which is not a day", hint="restore the index"
+                    f"the index has the date {options.date!r}, which is not a day", hint="restore the index"
                 ) from None
         name = template or (options.template if options.source is None else AUTO)
         made = cls(
@@ -130,7 +130,7 @@ class ConversationShards:
         """The conversations of a file: JSON lines, one JSON value, or rows of Parquet.
 
         Raises:
-            CorpusError: something in it is no conversation; line and field are named.
+            CorpusError: something in it is not a conversation; line and field are named.
         """
         most_bytes = corpus.options.max_document_bytes
         if file.kind == "parquet":
@@ -168,7 +168,7 @@ class ConversationShards:
                 raise CorpusError(f"{read.place}: {each.message}", hint=each.hint)
             if each.dated and self.options.date is None:
                 raise CorpusError(
-                    f"{read.place}: the template writes today's date, so that the shards would depend on the day",
+                    f"{read.place}: the template writes today's date, so the shards would depend on the day",
                     hint="give one with --date",
                 )
             good.append(each)
@@ -215,6 +215,6 @@ def _pad_of(tokenizer: Tokenizer) -> int:
     found = next((ids[role] for role in ("pad", "eos", "turn_end") if role in ids), None)
     if found is None:
         raise ConfigError(
-            f"{tokenizer.info.name} has no token to fill rows with", hint="it needs the role pad or eos"
+            f"{tokenizer.info.name} has no token to pad rows with", hint="it needs the role pad or eos"
         )
     return found

@@ -22,7 +22,7 @@ _ANSWERS = frozenset({"tool", "function", "ipython", "observation"})
 
 
 class RendersConversations(Protocol):
-    """A chat template, as far as it is asked here."""
+    """A chat template, as far as it is used here."""
 
     def render_many(
         self, conversations: Sequence[Conversation], *, prompt: bool, tokenizer: Tokenizer | None
@@ -38,11 +38,11 @@ def shortened(
     max_tokens: int,
     prompt: bool = False,
 ) -> tuple[Conversation, int]:
-    """A conversation without its oldest turns, so that it has at most so many tokens.
+    """A conversation without its oldest turns, so that it has at most `max_tokens` tokens.
 
     What a user says is dropped together with what is answered to it, and a call of tools together with their answers.
     System messages at the beginning stay, as does what the last user said. Where that is still too long, rounds of
-    calls and answers behind it go, the oldest first; the last message stays.
+    calls and answers after it go, the oldest first; the last message stays.
 
     Args:
         template: writes it.

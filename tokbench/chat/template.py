@@ -136,7 +136,7 @@ class ChatTemplate:
             if fitting:
                 return cls(fitting[0].name, date=date)
             raise TemplateError(
-                f"{tokenizer.info.name} has no chat template, and its special tokens are those of no built-in one",
+                f"{tokenizer.info.name} has no chat template, and no built-in one matches its special tokens",
                 hint="name one with --template: a file, or " + ", ".join(each.name for each in all_formats()),
             )
         if name in own:
@@ -178,7 +178,7 @@ class ChatTemplate:
         return self._date
 
     def behind(self, text: str) -> ChatTemplate:
-        """The same template in Jinja behind other text; a built-in one has none to stand behind, and is itself."""
+        """The same template in Jinja after other text; a built-in one has none to stand after, and is itself."""
         if self._format is not None:
             return self
         sources = {name: text + source for name, source in self._sources.items()}
@@ -214,7 +214,7 @@ class ChatTemplate:
             tokenizer: whose `bos_token` and others a template in Jinja gets.
 
         Raises:
-            ModelFormatError: the messages are no conversation.
+            ModelFormatError: the messages are not a conversation.
             TemplateError: the template refuses it, fails on it or exceeds its limits.
         """
         conversation = conversation_of(
@@ -239,7 +239,7 @@ class ChatTemplate:
         """
         if prompt and any(one.is_unfinished for one in conversations):
             raise TemplateError(
-                "a conversation cannot both end ready for the assistant and go on with its last message",
+                "a conversation cannot both end with the assistant's prompt and continue its last message",
                 hint="choose one of prompt and continue_final (--completion, --continue-final)",
             )
         made = self.renderer_for(tokenizer).render([self._dated(one) for one in conversations], prompt=prompt)
@@ -279,7 +279,7 @@ class ChatTemplate:
             max_tokens: whole turns are dropped, the oldest first, until there are no more than so many.
 
         Raises:
-            ModelFormatError: the messages are no conversation.
+            ModelFormatError: the messages are not a conversation.
             TemplateError: the template refuses it, or it does not fit.
             TextError: it holds a lone surrogate.
         """

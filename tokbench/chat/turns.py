@@ -1,9 +1,9 @@
-"""Find what each speaker says in a text of a template that does not tell.
+"""Find what each speaker says where a template does not mark it.
 
 Two ways, the surer one first. A template that never rewrites what came before writes the messages up to a turn, ready
 for its speaker, as the beginning of the whole: what follows, up to the beginning of the next message, is the turn.
-Where that does not hold, the origins tell: the turn begins behind the text that makes a model speak, and ends with the
-first special token behind the last character of the message.
+Where that does not hold, the origins tell: the turn begins after the text that makes a model speak, and ends with the
+first special token after the last character of the message.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def with_turns(
     special_tokens: Collection[str] = (),
     bos: str | None = None,
 ) -> list[Rendered]:
-    """The same texts with the turns in them, also of a renderer that does not tell.
+    """The same texts with their turns, also from a renderer that does not mark them.
 
     Args:
         renderer: wrote the texts.
@@ -83,8 +83,8 @@ def with_turns(
 def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | None = None) -> Rendered:
     """The same text where what the template writes between two messages belongs to one of them.
 
-    White space behind a message is of that one, what follows is the header of the next. Before the first message what
-    begins the text, and what the template says by itself, belong to none; behind the last, everything.
+    White space after a message is of that one, what follows is the header of the next. Before the first message what
+    begins the text, and what the template says by itself, belong to none; after the last, everything.
     """
     extents: dict[int, tuple[int, int]] = {}
     known = [
@@ -111,7 +111,7 @@ def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | Non
 
 
 def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, bos: str | None) -> int:
-    """Where the header of the first message begins: behind the token that begins the text, or a turn of the template.
+    """Where the header of the first message begins: after the token that begins the text, or a turn of the template.
 
     Args:
         rendered: the text, with turns.
@@ -185,7 +185,7 @@ def _by_prefix(rendered: Rendered, prefixes: _Prefixes) -> tuple[int, int] | Non
 
 
 def _without_white_space(rendered: Rendered, start: int, stop: int) -> int:
-    """Where a turn ends without the template's white space behind it."""
+    """Where a turn ends without the template's white space after it."""
     content = [run.stop for run in rendered.runs if run.start < stop and run.origin.field is not None]
     least = max([start, *(min(stop, end) for end in content)])
     end = stop

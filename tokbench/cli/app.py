@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and where a run begins."""
+"""The command line: its commands, and where a run begins."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "merge-words": Entry(
         "tokbench.cli.count_words",
         "merge",
-        summary="Add up words that were counted apart.",
+        summary="Merge word counts of several runs.",
         examples=[
             "merge-words monday tuesday --out words",
             "merge-words spark.parquet words.tsv --out words --min-count 2",
@@ -229,7 +229,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "migrate": Entry(
         "tokbench.cli.migrate",
         "migrate",
-        summary="Tell what a change of tokenizer means to a model.",
+        summary="Assess a model's change of tokenizer.",
         examples=[
             "migrate gpt2 mine --corpus docs/ --context 8192",
             "migrate old/tokenizer.json new.model --corpus data/ --price 2.50",

@@ -71,10 +71,10 @@ def bench(
     form: OutputChoices,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Time tokenizers on text: encoding cold and warm, in batches, short prompts, look-ups, opening, memory.
+    """Time tokenizers on text: encoding cold and warm, in batches, short prompts, lookups, loading, memory.
 
-    Entrants take turns in rounds, so machine noise affects all equally; a peer that gives other ids is listed
-    and not timed.
+    Entrants take turns in rounds, so machine noise affects all equally; a peer whose ids differ is listed but not
+    timed.
     """
     from tokbench.bench.benchmark import run_bench
     from tokbench.render.bench import bench_forms, render_bench

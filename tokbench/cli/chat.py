@@ -39,7 +39,7 @@ TemplateOption = Annotated[
 TrainOnOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="ROLE", help="Put the turns of this role into the loss, by default assistant; repeatable."
+        metavar="ROLE", help="Include the turns of this role in the loss, by default assistant; repeatable."
     ),
 ]
 
@@ -102,8 +102,8 @@ def chat(
 ) -> None:
     """Encode conversations: ids, loss mask, and what in the content looks like a control token.
 
-    Only the template makes control tokens. Where content has the text of one, it stays text and is told: a finding.
-    Exit code 3 is for findings under --strict.
+    Only the template writes control tokens. Content that spells one is encoded as text and reported as a finding;
+    with --strict, findings give exit code 3.
     """
     from tokbench.chat.template import ChatTemplate
     from tokbench.render.chat import render_chat
@@ -244,10 +244,10 @@ def _write_files(results: list[ChatResult], *, html: Path | None, npz: Path | No
 
 
 class ArrivingLines:
-    r"""The lines of a stream, with their ends, none of which waits for a later one.
+    r"""The lines of a stream, with their ends, each given as soon as it is complete.
 
     Attributes:
-        is_next_there: whether the line behind the latest one has arrived.
+        is_next_there: whether the line after the latest one has arrived.
 
     >>> from io import BytesIO
     >>> lines = ArrivingLines(BytesIO(b"a\nb\nc"))

@@ -25,7 +25,9 @@ class TemplateInputs:
     tools: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", rich_help_panel=_PANEL, help="JSON schemas of tools, for conversations without."
+            metavar="FILE",
+            rich_help_panel=_PANEL,
+            help="JSON schemas of tools, for conversations that define none.",
         ),
     ] = None
     var: Annotated[
@@ -41,7 +43,7 @@ class TemplateInputs:
         typer.Option(
             metavar="YYYY-MM-DD",
             rich_help_panel=_PANEL,
-            help="What templates that write a date take for today.",
+            help="Today's date, for templates that write it.",
         ),
     ] = None
 

@@ -1,4 +1,4 @@
-"""What a command is to typer: a table entry that is imported when it is used, its help, and how its values are read.
+"""Commands for typer: table entries that are imported when they are used, their help, and how their values are read.
 
 `tokbench --help` imports no command, `tokbench train` one.
 """
@@ -71,7 +71,7 @@ class EntryGroup:
 
 
 class PlainCommand(TyperCommand):
-    """A command that converts what needs it."""
+    """A command that skips typer's conversion of values that need none."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its parameters, the option of help included."""
@@ -79,7 +79,7 @@ class PlainCommand(TyperCommand):
 
 
 class PlainGroup(TyperGroup):
-    """A group of commands that converts what needs it."""
+    """A group of commands that skips typer's conversion of values that need none."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its parameters, the option of help included."""
@@ -87,7 +87,7 @@ class PlainGroup(TyperGroup):
 
 
 class PlainFirst:
-    """Stands where typer's own conversion of a parameter does, and converts nothing where there is nothing to convert.
+    """Replaces typer's conversion of a parameter, and converts nothing where there is nothing to convert.
 
     Newer versions of typer convert every value of a command by pydantic, those that are not given too. Importing it
     takes longer than opening a tokenizer and encoding a short text, so a value that is already what its parameter is
@@ -213,7 +213,7 @@ def _sparing(params: list[Any]) -> list[Any]:
 
 
 class Command(PlainCommand):
-    """Refuses an option that is given twice where one value is taken: the last one would win, and nobody would know.
+    """Refuses an option that is given twice but takes one value: typer would silently use the last.
 
     Attributes:
         elsewhere: as in `Entry`.
@@ -222,7 +222,7 @@ class Command(PlainCommand):
     elsewhere: ClassVar[Mapping[str, str]] = {}
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments and options without the Python types and bounds that typer would put behind them.
+        """Arguments and options without the Python types and bounds that typer would put after them.
 
         Options with a panel of their own (`rich_help_panel`) follow the others, below its name.
         """
@@ -277,7 +277,7 @@ def _refuse_repeated(context: Any, order: list[Any]) -> None:
     for parameter in order:
         if times[id(parameter)] > 1 and parameter.param_type_name == "option" and _takes_one(parameter):
             raise typer.BadParameter(
-                "it is given more than once, and takes one value",
+                "it takes one value, but is given more than once",
                 ctx=context,
                 param_hint=[*parameter.opts, *parameter.secondary_opts],
             )

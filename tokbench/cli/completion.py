@@ -1,4 +1,4 @@
-"""What a shell completes in the place of a value: names that there are. Nothing slow is imported or opened."""
+"""Shell completion of values: existing names. Nothing slow is imported or opened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_ENTRIES = 1_000
 
 
 def tokenizers(incomplete: str) -> list[str]:
-    """Tokenizers below ./tokenizers, the built-in one, what names are fetched by, and paths."""
+    """Tokenizers below ./tokenizers, the built-in one, prefixes of names to fetch, and paths."""
     saved = sorted(path.parent.name for path in Path("tokenizers").glob(f"*/{_SAVED}"))
     return _beginning(incomplete, [*saved, "default", "tiktoken:", "hf:", *_paths(incomplete)])
 
@@ -59,7 +59,7 @@ def metrics(incomplete: str) -> list[str]:
 
 
 def bounds(incomplete: str) -> list[str]:
-    """The figures, of a group where one is named, each with the sign behind which its bound stands."""
+    """The figures, of a group where one is named, each with the sign after which its bound stands."""
     from tokbench.metrics.catalogue import METRICS
 
     group, colon, metric = incomplete.rpartition(":")

@@ -69,7 +69,7 @@ class DocumentChoices:
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def corpus(self, *, group_by: str = "auto", written: str | None = None) -> Corpus:
-        """They, or the bundled texts, but for what is in a folder that is written. See `chosen_corpus`."""
+        """The documents, or the bundled texts, without those in the output folder. See `chosen_corpus`."""
         return chosen_corpus(
             self.paths,
             documents=self.documents,
@@ -124,7 +124,7 @@ _CHOICES = {"documents": get_args(DocumentUnit), "errors": get_args(ErrorPolicy)
 def as_before(
     arguments: Mapping[str, Any], documents: DocumentChoices, group_by: str, command: typer.Context
 ) -> tuple[DocumentChoices, str]:
-    """Which documents an older result was made on, where the command line does not say otherwise.
+    """The documents of an older result, unless the command line says otherwise.
 
     Args:
         arguments: what was asked for then, as `asked_for` put it down.

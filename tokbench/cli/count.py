@@ -39,8 +39,8 @@ def count(
         int | None,
         tokens_option(
             "--limit",
-            help="Tell whether each text has at most N tokens, and by how much, reading no further than needed. "
-            "Exit code 3 if one has more.",
+            help="Check that each text has at most N tokens, reading no further than needed. Exit code 3 "
+            "if one has more.",
         ),
     ] = None,
     reading: TextChoices,

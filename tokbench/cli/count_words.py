@@ -45,7 +45,7 @@ def count(
         str,
         name_option(
             completion.backends,
-            help="The algorithm that is going to be trained: bpe, wordpiece, unigram or sentencepiece.",
+            help="The algorithm to train afterwards: bpe, wordpiece, unigram or sentencepiece.",
         ),
     ] = "bpe",
     pattern: Annotated[
@@ -70,8 +70,8 @@ def count(
         str | None,
         typer.Option(
             metavar="I/N",
-            help="Count each N-th part only, from the I-th on, without an engine: for job arrays. "
-            "Afterwards --resume adds all up.",
+            help="Count only every N-th part, from the I-th on, without an engine: for job arrays. "
+            "Afterwards, add up all parts with --resume.",
         ),
     ] = None,
     resume: Annotated[
@@ -87,7 +87,7 @@ def count(
 ) -> None:
     """Count the words of a corpus once, to train on them as often as you like.
 
-    From the folder, `tokbench train --counts DIR` learns what it learns from the text.
+    `tokbench train --counts DIR` learns the same from the folder as from the text.
     """
     from tokbench.render.count_words import render_words
 
@@ -98,8 +98,8 @@ def count(
     )
     if works_elsewhere and threads is not None:
         raise ConfigError(
-            "--threads is for this process, and the parts are counted in others",
-            hint="--workers says in how many",
+            "--threads is for this process, but the parts are counted in others",
+            hint="set their number with --workers",
         )
     chosen: dict[str, Any] = {"pattern": pattern, "special_tokens": special_token}
     with showing_progress(progress) as report:
@@ -147,7 +147,7 @@ def merge(
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Add up counted words, as though their texts had been counted together."""
+    """Merge word counts, as if their texts had been counted together."""
     from tokbench.render.count_words import render_words
 
     with showing_progress(progress) as report:
@@ -178,5 +178,5 @@ def _refuse_contradictions(
     if given := [name for name, is_given in others.items() if is_given]:
         raise ConfigError(
             f"--part counts some parts in this process, and {given[0]} is for all of them",
-            hint="leave one of them out; behind the last --part, --resume adds all up",
+            hint="leave one of them out; after the last --part, --resume adds up all parts",
         )

@@ -189,7 +189,7 @@ def _beside_output(progress: ProgressChoice) -> ProgressChoice:
 
 
 def _print_ids(ids: list[int], *, name: str | None) -> None:
-    """Some at a time: a text may have millions. Behind the name of their tokenizer, where there are several."""
+    """Some at a time: a text may have millions. After the name of their tokenizer, where there are several."""
     if name is not None:
         sys.stdout.write(f"{name}\t")
     for start in range(0, len(ids), _IDS_AT_ONCE):

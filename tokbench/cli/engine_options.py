@@ -1,4 +1,4 @@
-"""The options that say what runs a step: the tokenizer, and the parts of the work."""
+"""The options that choose what runs the tokenizer and the parts of the work."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ EnginesOption = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel=PARTS,
-        help="What runs it: auto, native or library for the tokenizer; local, dask or ray for the work in parts. "
-        "Repeatable.",
+        help="What runs the tokenizer (auto, native or library) or the parts (local, dask or ray); repeatable.",
     ),
 ]
 WorkEngineOption = Annotated[
@@ -153,15 +152,15 @@ class PartChoices:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationChoices(PartChoices):
-    """The same where tokenizers are evaluated: what was counted can be kept, and counted by several processes."""
+    """The same for evaluations: counts of parts can be kept, and made by several processes."""
 
     parts: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
             rich_help_panel=PARTS,
-            help="A folder or URL that keeps what is counted of each part, which all workers can write to; by default "
-            "one of this machine that is deleted at the end.",
+            help="The folder or URL for the counts of each part, writable by all workers; by default a "
+            "temporary folder on this machine.",
         ),
     ] = None
     part: Annotated[
@@ -169,8 +168,8 @@ class EvaluationChoices(PartChoices):
         typer.Option(
             metavar="I/N",
             rich_help_panel=PARTS,
-            help="Count each N-th part only, from the I-th on, into --parts and without an engine: for job arrays. "
-            "Afterwards --resume adds all up.",
+            help="Count only every N-th part, from the I-th on, into --parts and without an engine: for "
+            "job arrays. Afterwards, add up all parts with --resume.",
         ),
     ] = None
     resume: Annotated[
@@ -218,11 +217,9 @@ class EvaluationChoices(PartChoices):
             )
 
     def refuse_several(self) -> None:
-        """Raise `ConfigError` where several tokenizers are evaluated one by one, and one folder should keep them."""
+        """Raise `ConfigError` where several tokenizers are evaluated one by one, but share one folder of parts."""
         if self.parts is not None:
-            raise ConfigError(
-                "--parts keeps what is counted for one report", hint="name one tokenizer with -t"
-            )
+            raise ConfigError("--parts keeps the counts of one report", hint="name one tokenizer with -t")
 
     def _refuse_without_folder(self) -> None:
         for option, is_given in (("--part", self.part is not None), ("--resume", self.resume)):
@@ -243,14 +240,14 @@ class EvaluationChoices(PartChoices):
             )
         if engine is not None and threads is not None:
             raise ConfigError(
-                "--threads is for this process, and the parts are counted in others",
-                hint="--workers says in how many",
+                "--threads is for this process, but the parts are counted in others",
+                hint="set their number with --workers",
             )
         if self.part is not None and (engine is not None or self.resume):
             given = "an engine" if engine is not None else "--resume"
             raise ConfigError(
                 f"--part counts some parts in this process, and {given} is for all of them",
-                hint="leave one of them out; behind the last --part, --resume adds all up",
+                hint="leave one of them out; after the last --part, --resume adds up all parts",
             )
 
 
@@ -260,11 +257,11 @@ def reading_once(corpus: Corpus, work: EvaluationWork | None) -> AbstractContext
 
 
 def tell_share(work: EvaluationWork, num_parts: int) -> None:
-    """Say on stderr which parts were counted, and what comes next."""
+    """Report on stderr which parts were counted, and what to do next."""
     share = work.share
     assert share is not None
     counted = sum(map(share.has, range(num_parts)))
     print(
-        f"note: {counted} of {num_parts} parts are counted in {work.folder}; --resume adds all up",
+        f"note: {counted} of {num_parts} parts are counted in {work.folder}; --resume adds up all parts",
         file=sys.stderr,
     )

@@ -21,7 +21,7 @@ _NO_MORE_THREADS = "can't start new thread"
 
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """End the process with a message and the right code: inside typer, which would do so in ways of its own."""
+    """End the process with a message and the right exit code, instead of typer's own handling."""
     try:
         yield
     except TokbenchError as error:

@@ -1,4 +1,4 @@
-"""The command that tells why a text is cut where it is cut."""
+"""The command that explains why a text is split where it is."""
 
 from __future__ import annotations
 

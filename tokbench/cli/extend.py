@@ -37,43 +37,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AdditionChoices:
-    """Which tokens come."""
+    """Which tokens to add."""
 
     tokens: Annotated[int | None, tokens_option(help="Learn N tokens from the text, e.g. 8000 or 8k.")] = None
     size: Annotated[
         int | None,
-        tokens_option(help="Learn as many as make N ids, those of --words and --special included."),
+        tokens_option(help="Learn tokens until there are N ids, those of --words and --special included."),
     ] = None
     budget: Annotated[
         int | None,
         tokens_option(
-            help="Swap up to N tokens at the same size: frequent ones of the text come, rare ones go."
+            help="Replace up to N rarely used tokens by frequent ones of the text, keeping the size."
         ),
     ] = None
     words: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Make each line one token: a word as it stands in text, with the space before it.",
+            help="Add each line as a token, with the space before it as in running text.",
         ),
     ] = None
     special: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="Add a special token; repeatable.")
     ] = None
     min_frequency: Annotated[
-        int, typer.Option(metavar="N", min=1, help="The minimum frequency of what becomes a token.")
+        int, typer.Option(metavar="N", min=1, help="The minimum frequency of a new token.")
     ] = 2
     max_token_length: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="The maximum length of a token, in bytes.")
     ] = None
 
     def additions(self) -> Additions:
-        """The same for the work. Raises `ConfigError`."""
+        """The same, for the workbench. Raises `ConfigError`."""
         from tokbench.workbench.extend import Additions
 
         if self.budget is not None and (self.tokens or self.size or self.words):
             raise ConfigError(
-                "--budget keeps the size, and --tokens, --size and --words make more tokens",
+                "--budget keeps the size, but --tokens, --size and --words add to it",
                 hint="leave them out",
             )
         return Additions(
@@ -120,7 +120,7 @@ def extend(
         typer.Argument(
             autocompletion=completion.tokenizers,
             metavar="TOKENIZER",
-            help="What tokens are added to, named as for -t.",
+            help="The tokenizer to extend, named as for -t.",
         ),
     ],
     text: LearnedText,
@@ -131,21 +131,21 @@ def extend(
     added: AdditionChoices,
     pad_multiple: Annotated[
         int,
-        typer.Option(metavar="N", min=1, help="Ask for an embedding with a multiple of N rows."),
+        typer.Option(metavar="N", min=1, help="Round the number of embedding rows up to a multiple of N."),
     ] = 64,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that extend wrote.")] = False,
     threads: ThreadsOption = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the proof's texts.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the proof's generated texts.")] = 0,
     opening: OpeningChoices,
     json: JsonFlag = False,
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Add tokens to a vocabulary, behind its own: learned from text, given words, special tokens.
+    """Append tokens to a vocabulary: learned from text, listed in a file, or special.
 
-    Old ids, merges and scores stay as they are. Of a BPE new merges come last, so that a text keeps its tokens, or
-    some are joined; of a Unigram and a WordPiece a text without a new piece keeps its tokens. With --budget the tokens
-    that are worth least go for them, and ids close up.
+    Existing ids, merges and scores do not change. New BPE merges come last, so they only join tokens that a text has
+    already; with Unigram and WordPiece, a text without a new piece keeps its tokens. --budget removes the least
+    useful tokens to make room, and renumbers the rest without gaps.
     """
     from tokbench.render.changed_vocabulary import render_extend, render_swap
     from tokbench.workbench.extend import extend as extend_tokens
@@ -153,7 +153,7 @@ def extend(
 
     additions, corpus = added.additions(), text.open()
     if corpus is not None and not additions.learns:
-        raise ConfigError("nothing is learned from the text that is named", hint="add --tokens N")
+        raise ConfigError("text is named, but nothing is learned from it", hint="add --tokens N")
     console = make_console(color=color)
     with showing_progress(progress) as report:
         options: _Options = {
@@ -194,9 +194,7 @@ class _Options(TypedDict):
 def _needed(corpus: Corpus | None) -> Corpus:
     """The text. Raises `ConfigError` where none is named."""
     if corpus is None:
-        raise ConfigError(
-            "tokens are swapped by what text uses, and none is named", hint="name files behind it"
-        )
+        raise ConfigError("--budget needs text to count tokens on", hint="name files after the tokenizer")
     return corpus
 
 
@@ -207,8 +205,10 @@ def _words_of(path: Path) -> tuple[str, ...]:
     try:
         lines = read_file(path).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8, at byte {error.start}", hint="--words takes text") from None
+        raise ConfigError(
+            f"{path} is not UTF-8, at byte {error.start}", hint="--words takes a file of UTF-8 text"
+        ) from None
     words = tuple(line for line in lines if line)
     if not words:
-        raise ConfigError(f"{path} holds no word", hint="write a word on each line")
+        raise ConfigError(f"{path} has no words", hint="write a word on each line")
     return words

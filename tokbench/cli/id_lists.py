@@ -25,7 +25,7 @@ def read_ids(arguments: Iterable[str]) -> list[int]:
     """The ids of a command's arguments; "-" stands for standard input.
 
     Raises:
-        CorpusError: something that is no id.
+        CorpusError: something that is not an id.
 
     >>> read_ids(["15 4,8", "16"])
     [15, 4, 8, 16]
@@ -39,12 +39,12 @@ def read_ids(arguments: Iterable[str]) -> list[int]:
 def write_as_it_comes(decoder: StreamingDecoder, arguments: Iterable[str]) -> None:
     """Write the text of ids to stdout; that of each line of standard input as soon as it is there.
 
-    Nothing is read behind the line that ends the text.
+    Nothing is read after the line that ends the text.
 
     Raises:
-        CorpusError: something that is no id.
+        CorpusError: something that is not an id.
         UnknownIdError: an id that the vocabulary does not have.
-        DecodeError: bytes that are no whole characters, under "strict".
+        DecodeError: bytes that are not whole characters, under "strict".
     """
     out, position, text = sys.stdout.buffer, 0, ""
     for part in chain.from_iterable(_lines() if text == "-" else [text] for text in arguments):
@@ -89,7 +89,7 @@ def parse_ids(text: str, *, position: int = 0) -> list[int]:
         position: how many ids stand before it, for messages.
 
     Raises:
-        CorpusError: something that is no id.
+        CorpusError: something that is not an id.
 
     >>> parse_ids('{"ids": [1, 2]}')
     [1, 2]
@@ -113,7 +113,7 @@ def parse_ids(text: str, *, position: int = 0) -> list[int]:
 
 
 def _instead_of(word: str) -> str:
-    """What to do where something is no id: paths are given by mistake."""
+    """What to do where something is not an id: paths are given by mistake."""
     if os.path.isdir(word):  # noqa: PTH112 -- False, not an error, for a name that is too long
         return f"`tokbench shards read {word}` decodes a folder of shards"
     if os.path.isfile(word):  # noqa: PTH113

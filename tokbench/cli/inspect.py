@@ -139,7 +139,7 @@ def inspect(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write all tokens to a file .tsv or .json: id, bytes, text, score, rank, frequency.",
+            help="Write all tokens to a .tsv or .json file: id, bytes, text, score, rank, frequency.",
         ),
     ] = None,
     out: OutputChoices,
@@ -147,7 +147,7 @@ def inspect(
 ) -> None:
     """Show what a tokenizer consists of: format, model, pattern, special tokens, and its engine with the reason.
 
-    With --find and the options after it, its tokens; with two names, how two tokenizers differ.
+    --find and the options after it show its tokens; two names show how two tokenizers differ.
     """
     if names and tokenizer is not None:
         raise ConfigError(
@@ -157,12 +157,14 @@ def inspect(
     names = names or [tokenizer or "default"]
     output, query, corpus = out.output(), searching.query(), counting.open()
     if len(names) > _MOST_NAMES:
-        raise ConfigError(f"{len(names)} tokenizers are named", hint="one is shown, two are compared")
+        raise ConfigError(
+            f"{len(names)} tokenizers are named", hint="name one to show it, or two to compare them"
+        )
     searches = query is not None or corpus is not None or vocab_out is not None
     if len(names) == _MOST_NAMES:
         if searches:
             raise ConfigError(
-                "tokens are searched in one tokenizer, and two are named", hint="leave out one of the names"
+                "tokens are searched in one tokenizer, but two are named", hint="leave out one of the names"
             )
         _compare(names, opening.request(), output, top=searching.top, progress=progress)
     elif searches:
@@ -226,7 +228,7 @@ def _search(
         tell_problems(corpus)
     if vocab_out is not None:
         write_vocabulary(vocab_out, vocabulary, counts=counts)
-        print(f"{len(vocabulary.tokens):,} tokens are written to {vocab_out}", file=sys.stderr)
+        print(f"{len(vocabulary.tokens):,} tokens written to {vocab_out}", file=sys.stderr)
         if query is None:
             return
     top = searching.longest or (None if searching.id else searching.top)

@@ -93,9 +93,7 @@ def lint(
     ] = None,
     fix: Annotated[
         Path | None,
-        typer.Option(
-            metavar="OUT", help="Write a copy with every repair that is certain to this new folder."
-        ),
+        typer.Option(metavar="OUT", help="Write a copy with all safe repairs to this new folder."),
     ] = None,
     select: Annotated[
         list[str] | None,
@@ -126,7 +124,7 @@ def lint(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Also write, for each token, a text that gives it, or why none does, as JSON Lines.",
+            help="Also write JSON Lines: for each token a text that encodes to it, or why there is none.",
         ),
     ] = None,
     threads: ThreadsOption = None,

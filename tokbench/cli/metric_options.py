@@ -1,4 +1,4 @@
-"""Which metrics a command shows, the mix of text they are weighted by, and the model that costs are of."""
+"""Options for metrics: which to show, the mix of text that weights them, and the model that costs are computed for."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class ModelChoices:
     ] = None
 
     def model(self) -> Model:
-        """What they say."""
+        """The model that they describe."""
         return Model(
             dim=self.model_dim,
             layers=self.layers,

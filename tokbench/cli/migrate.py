@@ -1,4 +1,4 @@
-"""The command that tells what a change of tokenizer means to a model."""
+"""The command that assesses a model's change of tokenizer."""
 
 from __future__ import annotations
 
@@ -31,14 +31,18 @@ def migrate(
     new: Annotated[
         str,
         typer.Argument(
-            autocompletion=completion.tokenizers, metavar="NEW", help="The one that it is to have, likewise."
+            autocompletion=completion.tokenizers,
+            metavar="NEW",
+            help="The tokenizer to change to, named likewise.",
         ),
     ],
     compared: CountedText,
     described: ModelChoices,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write what the model needs: maps of ids and rows, a program."),
+        typer.Option(
+            metavar="FOLDER", help="Write what the model needs: maps of ids and rows, and a script."
+        ),
     ] = None,
     pad_multiple: PadOption = 64,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that migrate wrote.")] = False,
@@ -49,9 +53,9 @@ def migrate(
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Tell what it means to exchange a tokenizer: tokens that stay, cost by group, texts that lose.
+    """Assess a model's change of tokenizer: tokens kept, cost by group, texts that need more tokens.
 
-    Without --corpus, on the bundled texts.
+    Without --corpus, the bundled texts are compared.
     """
     from tokbench.render.migrate import render_migrate
     from tokbench.workbench.migrate import migrate as compare_as_change

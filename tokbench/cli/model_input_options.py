@@ -67,7 +67,7 @@ class ModelInputChoices:
         typer.Option(
             "--overflow",
             rich_help_panel=_PANEL,
-            help="Also encode what --truncate cuts off, as more windows; each is a record.",
+            help="Also encode what --truncate cuts off, in further windows, a record each.",
         ),
     ] = False
     stride: Annotated[
@@ -92,7 +92,7 @@ class ModelInputChoices:
     ] = None
     side: Annotated[
         Side | None,
-        typer.Option(rich_help_panel=_PANEL, help="The side to truncate and to pad, where none is given."),
+        typer.Option(rich_help_panel=_PANEL, help="The default of --truncate-side and --pad-side."),
     ] = None
     as_text: Annotated[
         bool,
@@ -121,13 +121,11 @@ class ModelInputChoices:
         return self.truncate_side or self.side or "right"
 
     def plan(self, *, special: SpecialPolicy) -> InputPlan:
-        """What is made of each text. Raises `ConfigError`."""
+        """How each text becomes model input. Raises `ConfigError`."""
         if self.overflow and self.truncate is None:
-            raise ConfigError(
-                "--overflow has nothing to go on with", hint="--truncate N cuts windows of N tokens"
-            )
+            raise ConfigError("--overflow needs --truncate", hint="--truncate N makes windows of N tokens")
         if self.stride and not self.overflow:
-            raise ConfigError("--stride is for windows, and there are none", hint="--overflow makes them")
+            raise ConfigError("--stride needs --overflow", hint="--overflow makes the windows")
         self._check_needs()
         truncation = TruncationPlan(
             max_length=self.truncate,

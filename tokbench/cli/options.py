@@ -99,7 +99,7 @@ def num_tokens(text: str) -> int:
         number = 0
     if number < 1:
         raise typer.BadParameter(
-            f"{text!r:.40} is not a number of tokens: write at least 1, as 32000, 32_000 or 32k"
+            f"{text!r:.40} is not a number of tokens: write at least 1, such as 32000, 32_000 or 32k"
         )
     return number
 

@@ -1,4 +1,4 @@
-"""In which form results are written, as pictures too, and where to."""
+"""Options for the form of results, including pictures, and for where to write them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class OutputChoices:
 
 
 def asked_for(context: typer.Context) -> dict[str, Any]:
-    """The arguments of a command that are not so by default and that its figures depend on, as plain data."""
+    """The arguments of a command that differ from their defaults and affect its figures, as plain data."""
     return {
         name: _plain(value)
         for name, value in context.params.items()

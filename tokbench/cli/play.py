@@ -47,7 +47,8 @@ def play(
     html: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write a page that encodes by itself in any browser, and open no session."
+            metavar="FILE",
+            help="Write a standalone page that encodes in any browser, instead of opening a session.",
         ),
     ] = None,
     color: ColorOption = "auto",
@@ -142,8 +143,8 @@ def _check_terminal() -> None:
         )
     if (kind := os.environ.get("TERM", "")).lower() in _DUMB:
         raise ConfigError(
-            f"`tokbench play` needs a whole screen, and TERM is {kind}",
-            hint="TERM=xterm-256color, where the terminal is one; `tokbench viz` prints the tokens of a text",
+            f"`tokbench play` needs a full screen, but TERM is {kind}",
+            hint="set TERM=xterm-256color if the terminal supports it; `tokbench viz` prints the tokens of a text",
         )
 
 
@@ -157,7 +158,7 @@ def _check_columns(names: list[str]) -> None:
 
 
 def _first_text(text: str | None, reading: TextChoices) -> str:
-    """The text that the session begins with; where stdin is no terminal, keys are read from the terminal itself."""
+    """The text that the session begins with; where stdin is not a terminal, keys are read from the terminal itself."""
     from tokbench.play.terminal import take_keyboard
 
     if sys.stdin is not None and sys.stdin.isatty():

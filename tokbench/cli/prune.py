@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RemovalChoices:
-    """Which tokens go."""
+    """Which tokens to remove."""
 
     size: Annotated[
         int | None,
@@ -30,7 +30,7 @@ class RemovalChoices:
     ] = None
     min_count: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Remove tokens that occur less than N times."),
+        typer.Option(metavar="N", min=1, help="Remove tokens that occur fewer than N times."),
     ] = None
     script: Annotated[
         list[str] | None,
@@ -50,7 +50,7 @@ class RemovalChoices:
     ] = None
 
     def choice(self) -> Choice:
-        """The same for the work. Raises `ConfigError`."""
+        """The same, for the workbench. Raises `ConfigError`."""
         from tokbench.surgery.selection import parse_scripts, read_ids
         from tokbench.workbench.prune import Choice
 
@@ -71,7 +71,7 @@ def prune(
         typer.Argument(
             autocompletion=completion.tokenizers,
             metavar="TOKENIZER",
-            help="What to remove tokens from, named as for -t.",
+            help="The tokenizer to prune, named as for -t.",
         ),
     ],
     out: Annotated[
@@ -84,7 +84,7 @@ def prune(
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that prune wrote.")] = False,
     threads: ThreadsOption = None,
     seed: Annotated[
-        int, typer.Option(metavar="N", help="The seed of the resamples, and of the proof's texts.")
+        int, typer.Option(metavar="N", help="The seed of the resamples and of the proof's generated texts.")
     ] = 0,
     opening: OpeningChoices,
     json: JsonFlag = False,
@@ -93,10 +93,9 @@ def prune(
 ) -> None:
     """Remove tokens from a vocabulary, prove what is left, and write it with a map of the ids.
 
-    Of a BPE, a token goes only when no merge that stays needs it, the least
-    frequent first; of a Unigram, those pieces go first without which the text
-    loses least likelihood; of a WordPiece, those without which it gains fewest
-    tokens. Bytes, single characters of pieces, and special tokens always stay.
+    BPE loses the least frequent tokens first, and none that a remaining merge needs; Unigram the pieces whose
+    removal costs the text least likelihood; WordPiece those whose removal adds the fewest tokens. Bytes,
+    single-character pieces and special tokens are always kept.
     """
     from tokbench.render.changed_vocabulary import render_prune
     from tokbench.workbench.prune import prune as prune_tokens

@@ -40,7 +40,7 @@ def report(
     drawn: PictureChoices,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs.
+    """Report on a tokenizer in depth: compression by language, vocabulary, numbers, lost text, cost.
 
     Several tokenizers get a report each; `tokbench compare` compares them.
     """

@@ -1,4 +1,4 @@
-"""What special tokens are to a model, as options say it."""
+"""Options for the roles of special tokens."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _MAX_TEMPLATE_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class RoleChoices:
-    """What the user says of the tokens of a tokenizer that is opened."""
+    """The roles that the user gives to tokens of an opened tokenizer."""
 
     role: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ROLE=TEXT",
             rich_help_panel="Opening the tokenizer",
-            help="The role of a token, if the files do not say it or say another: bos, eos, pad, unk, mask, cls, "
-            "sep or turn_end; repeatable.",
+            help="Set the role of a token, overriding the tokenizer's files: bos, eos, pad, unk, mask, "
+            "cls, sep or turn_end; repeatable.",
         ),
     ] = None
 

@@ -59,7 +59,9 @@ def write(
     paths: Annotated[
         list[str], typer.Argument(metavar="PATH", help="Files, folders, patterns, URLs, or - for stdin.")
     ],
-    out: Annotated[str, typer.Option(metavar="DIR", help="The folder to write; with parts also a URL.")],
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder to write; a URL when working in parts.")
+    ],
     tokenizer: TokenizerOption = DEFAULT,
     opening: PartedOpeningChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
@@ -75,14 +77,15 @@ def write(
         list[str] | None,
         typer.Option(
             metavar="ROLE",
-            help="With --chat: learn the turns of this role, by default assistant; repeatable.",
+            help="With --chat: include the turns of this role in the loss, by default assistant; repeatable.",
         ),
     ] = None,
     pack: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="With --chat: put conversations into rows of N ids, whole unless longer, the rest filled.",
+            help="With --chat: pack whole conversations into rows of N ids, padded at the end; longer "
+            "ones are split.",
         ),
     ] = None,
     inputs: TemplateInputs,
@@ -215,7 +218,8 @@ def write(
     if encoder is not None and encoder.findings:
         texts = counted(encoder.findings, "text")
         print(
-            f"note: {texts} of control tokens in the content stayed text; see tokbench chat", file=sys.stderr
+            f"note: {texts} of control tokens in the content encoded as ordinary text; see tokbench chat",
+            file=sys.stderr,
         )
     if encoder is not None and encoder.tokens and not encoder.learned:
         speakers = " or ".join(encoder.options.train_on)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PadOption = Annotated[
     int,
-    typer.Option(metavar="N", min=1, help="Ask for an embedding with a multiple of N rows."),
+    typer.Option(metavar="N", min=1, help="Round the number of embedding rows up to a multiple of N."),
 ]
 
 
@@ -33,8 +33,7 @@ class CountedText:
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="The text on which tokens are counted and tokenizers compared: a file, a folder or a pattern; "
-            "repeatable.",
+            help="The text to count tokens and compare tokenizers on: a file, a folder or a pattern; repeatable.",
         ),
     ] = None
     documents: DocumentsOption = "file"

@@ -30,12 +30,12 @@ def sweep(
         str | None,
         typer.Option(
             metavar="SIZES",
-            help="Sweep the tokens after which merges cross spaces instead: a list, a range, or auto for shares "
-            "of --vocab-size (bpe).",
+            help="Sweep instead the number of tokens after which merges may cross words: a list, a range, "
+            "or auto for shares of --vocab-size (bpe).",
         ),
     ] = None,
     vocab_size: Annotated[
-        int | None, tokens_option(help="The one vocabulary size of --superwords, e.g. 8k.")
+        int | None, tokens_option(help="The vocabulary size with --superwords, e.g. 8k.")
     ] = None,
     backend: Annotated[
         str,
@@ -68,7 +68,8 @@ def sweep(
     tokens against a larger output matrix). None is recommended if the text is too short to fill the vocabulary
     or does not decode to itself.
 
-    With --superwords the vocabulary size stays, and gains are those over plain BPE, which is always the last point.
+    With --superwords the vocabulary size is fixed, and gains are relative to plain BPE, which is always the last
+    point.
     """
     from tokbench.render.superword_sweep import render_superword_sweep, superword_sweep_forms
     from tokbench.render.sweep import render_sweep, sweep_forms

@@ -137,7 +137,7 @@ def special_tokens(given: list[str]) -> dict[str, int | None]:
     """Special tokens as they are given: TEXT, or TEXT=ID where the last "=" is followed by digits.
 
     Raises:
-        ConfigError: one is given twice, or an id is no id.
+        ConfigError: one is given twice, or an id is not an id.
 
     >>> special_tokens(["<|a|>", "<|b=c|>=7"])
     {'<|a|>': None, '<|b=c|>': 7}

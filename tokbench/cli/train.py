@@ -22,39 +22,40 @@ from tokbench.workbench.train import parsed_options, train_and_save
 
 @dataclass(frozen=True, slots=True)
 class ParityChoices:
-    """Which development text there is, and how it decides what is learned."""
+    """Which development text is used, and how it decides what is learned."""
 
     parity: Annotated[
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="Learn each merge for the language that needs most tokens for its development text (bpe): a folder "
-            "with the same lines in every language, named as the text to learn from is.",
+            help="Learn each merge from the language with the most tokens on its development text (bpe): "
+            "a folder with the same lines in every language, its files named like the groups of the training text.",
         ),
     ] = None
     parity_rule: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What that language has most of: tokens (the default), tokens-per-byte or tokens-per-character; the "
-            "last two need no translations.",
+            help="What --parity compares languages by: tokens (the default), tokens-per-byte or "
+            "tokens-per-character; the last two need no translations.",
         ),
     ] = None
     parity_global_merges: Annotated[
         int | None,
-        tokens_option(help="Learn so many merges from all text together first; by default none."),
+        tokens_option(help="Learn the first N merges from all text together; by default none."),
     ] = None
     parity_window: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Pass over a language that was chosen too often among the latest N merges; by default none is.",
+            help="Skip a language that was chosen too often for the last N merges; by default none is skipped.",
         ),
     ] = None
     parity_alpha: Annotated[
         float | None,
         typer.Option(
-            metavar="X", help="How many times its share is too often, with --parity-window; by default 2."
+            metavar="X",
+            help="How many times a language's equal share is too often for --parity-window; by default 2.",
         ),
     ] = None
     group_by: Annotated[
@@ -62,13 +63,13 @@ class ParityChoices:
         typer.Option(
             autocompletion=completion.groupings,
             metavar="HOW",
-            help="How to tell the languages of the text to learn from, with --parity: path (the default), auto, "
+            help="How to group the training text by language, with --parity: path (the default), auto, "
             "script, extension or field:NAME.",
         ),
     ] = None
 
     def options(self) -> dict[str, Any]:
-        """Those of the backend."""
+        """The options of the backend."""
         return {
             "parity": self.parity,
             "parity_rule": self.parity_rule,
@@ -85,12 +86,12 @@ class ParityChoices:
         """
         if self.parity is not None and not is_text:
             raise ConfigError(
-                "--parity asks for the languages of the text, and counted words do not tell them",
+                "--parity needs the languages of the text, which counted words do not record",
                 hint="leave out --counts and --memory",
             )
         if self.parity is None and self != ParityChoices(parity=None):
             raise ConfigError(
-                "--parity-… and --group-by are for --parity", hint="name a folder of development text"
+                "--parity-… and --group-by need --parity", hint="name a folder of development text"
             )
 
 
@@ -140,7 +141,7 @@ def train(
     superwords: Annotated[
         int | None,
         tokens_option(
-            help="Let tokens hold several words once this many are learned, bytes included, e.g. 24k of 32k (bpe)."
+            help="Allow merges across words after the first N tokens, bytes included, e.g. 24k of 32k (bpe)."
         ),
     ] = None,
     max_token_length: Annotated[
@@ -192,8 +193,8 @@ def train(
         str | None,
         typer.Option(
             metavar="WORDS",
-            help="Learn from counted words instead of text: a folder of `tokbench count-words`, Parquet files, or "
-            "lines of a word, a tab and its count.",
+            help="Train on counted words instead of text: a folder of `tokbench count-words`, Parquet "
+            "files, or lines of a word, a tab and its count.",
         ),
     ] = None,
     min_count: Annotated[
@@ -301,13 +302,15 @@ def _refuse_contradictions(
     """Raise `ConfigError` for options that have nothing to act on."""
     if counts is None and memory is None and min_count is not None:
         raise ConfigError(
-            "--min-count is for counted words", hint="name them with --counts, or count within --memory"
+            "--min-count needs counted words", hint="name them with --counts, or count them within --memory"
         )
     if counts is not None and memory is not None:
-        raise ConfigError("--memory is for counting, and --counts are counted", hint="leave one of them out")
+        raise ConfigError(
+            "--memory limits counting, but --counts are counted already", hint="leave one of them out"
+        )
     if counts is not None and documents != DocumentChoices():
         raise ConfigError(
-            "--counts takes the place of the text: neither files nor options of reading them belong beside it",
+            "--counts replaces the text: give neither files nor options for reading them",
             hint="leave one of them out",
         )
 

@@ -1,4 +1,4 @@
-"""What is converted, and what a conversion makes of it."""
+"""The source of a conversion, and its product."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def in_words(found: Disagreement) -> str:
 
 
 def failure_of(error: BaseException) -> str:
-    """What a library says that failed on a text, a panic of its Rust included; raises what is no failure of it.
+    """What a library says that failed on a text, a panic of its Rust included; raises what is not a failure of it.
 
     >>> failure_of(ValueError("too long"))
     'error: too long'

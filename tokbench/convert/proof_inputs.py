@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.interfaces import Tokenizer
 
-# The bare ids of many more texts are compared: here it is about what comes before, between and behind them.
+# The bare ids of many more texts are compared: here it is about what comes before, between and after them.
 _EVERY = 11
 _SPECIAL_TEXTS = 300
 _BEGINNING = 300

@@ -1,4 +1,4 @@
-"""What a tokenizer is to a model: what stands beside it, what it says itself, and what the user gives."""
+"""What a converted tokenizer is to a model: roles, added tokens and templates of its files and of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two libraries add up the scores of a Unigram to the same sums, and what to say where they do not."""
+"""Whether two libraries add up the scores of a Unigram to the same sums, and what to report where they do not."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _DIFFERENT = "SentencePiece adds up scores in single precision, tokenizers in double"
 _HINT = (
-    "--accept-rounding writes it all the same: of segmentations that are nearly equally probable the two may then "
-    "take different ones; a Unigram trained here has scores without rounding (round_scores, the default)"
+    "--accept-rounding writes it anyway: where segmentations are nearly equally probable, the two may "
+    "then choose different ones; a Unigram trained here has scores without rounding (round_scores, the default)"
 )
 
 

@@ -1,4 +1,4 @@
-"""Making a text on which something goes wrong as small as it can be made."""
+"""Shrink a text on which something goes wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_CHARACTERS = 4_000_000
 
 
 def shrink(text: str, differs: Callable[[str], bool]) -> str:
-    """The smallest text to be had by leaving out characters on which `differs` still holds.
+    """The smallest text on which `differs` still holds, found by leaving out characters.
 
     Both ends are cut off by bisection, then ever smaller parts are left out from everywhere
     (delta debugging, Zeller and Hildebrandt 2002): no single character of the result can be left

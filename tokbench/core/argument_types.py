@@ -1,4 +1,4 @@
-"""Argument types of tokenizers: a wrong type raises an error of tokbench, in every tokenizer.
+"""Check argument types: a wrong type raises an error of tokbench, in every tokenizer.
 
 A class derived from `ChecksArguments` has its methods wrapped by what their argument is: texts, ids, one id, a
 piece, a folder. One text is checked by whoever makes UTF-8 of it (`tokbench.core.base.utf8`), so that encoding a
@@ -35,7 +35,7 @@ class ChecksArguments:
 def not_a_text(given: object) -> TextError:
     """The error for an argument that is not a text."""
     hint = "give decoded text" if isinstance(given, bytes | bytearray) else None
-    return TextError(f"a text is a str, and this is {_called(given)}", hint=hint)
+    return TextError(f"a text must be a str, not {_called(given)}", hint=hint)
 
 
 def texts_of(given: Iterable[str]) -> Sequence[str]:
@@ -48,11 +48,11 @@ def texts_of(given: Iterable[str]) -> Sequence[str]:
         return given
     if isinstance(given, str | bytes | bytearray):
         raise TextError(
-            f"a list of texts is needed, and this is one {type(given).__name__}",
+            f"a list of texts is needed, not one {type(given).__name__}",
             hint="put it into a list: [text]; `encode` takes one text",
         )
     if not isinstance(given, Iterable):
-        raise TextError(f"a list of texts is needed, and this is {_called(given)}")
+        raise TextError(f"a list of texts is needed, not {_called(given)}")
     return list(given)
 
 
@@ -69,9 +69,9 @@ def ids_of(given: Iterable[int]) -> Sequence[int]:
         return given  # type: ignore[return-value]
     if isinstance(given, str | bytes | bytearray | Mapping) or not isinstance(given, Iterable):
         hint = "`token_bytes` takes one id" if isinstance(given, int) else None
-        raise DecodeError(f"a list of ids is needed, and this is {_called(given)}", hint=hint)
+        raise DecodeError(f"a list of ids is needed, not {_called(given)}", hint=hint)
     if kind and len(given):  # type: ignore[arg-type]
-        raise DecodeError(f"ids are whole numbers, and this is an array of {given.dtype}")  # type: ignore[attr-defined]
+        raise DecodeError(f"ids must be whole numbers, not an array of {given.dtype}")  # type: ignore[attr-defined]
     return list(given) if not hasattr(given, "__len__") else given  # type: ignore[return-value]
 
 
@@ -91,7 +91,7 @@ def whole_ids(given: Iterable[int]) -> list[int]:
 def _not_whole(ids: Iterable[object]) -> DecodeError:
     """The error for a list in which an id is not an integer."""
     position, id = next((position, id) for position, id in enumerate(ids) if not _is_whole(id))
-    return DecodeError(f"ids are whole numbers, and the id at position {position} is {_called(id)}")
+    return DecodeError(f"ids must be whole numbers, but the id at position {position} is {_called(id)}")
 
 
 def _taking_texts(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,7 +131,7 @@ def _taking_an_id(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def taking_an_id(self: Any, id: int) -> Any:
         if type(id) is not int and not _is_whole(id):
-            raise DecodeError(f"an id is a whole number, and this is {_called(id)}")
+            raise DecodeError(f"an id must be a whole number, not {_called(id)}")
         return method(self, id)
 
     return taking_an_id
@@ -142,7 +142,7 @@ def _taking_a_piece(method: Callable[..., Any]) -> Callable[..., Any]:
     def taking_a_piece(self: Any, piece: object) -> Any:
         if not isinstance(piece, bytes):
             hint = "give its UTF-8: piece.encode()" if isinstance(piece, str) else None
-            raise TextError(f"a piece is bytes, and this is {_called(piece)}", hint=hint)
+            raise TextError(f"a piece must be bytes, not {_called(piece)}", hint=hint)
         return method(self, piece)
 
     return taking_a_piece
@@ -152,7 +152,7 @@ def _taking_a_folder(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def taking_a_folder(self: Any, directory: object, **options: Any) -> Any:
         if not isinstance(directory, str | os.PathLike):
-            raise StoreError(f"a folder is named by a path, and this is {_called(directory)}")
+            raise StoreError(f"a folder must be given as a path, not {_called(directory)}")
         return method(self, directory, **options)
 
     return taking_a_folder

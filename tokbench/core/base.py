@@ -58,7 +58,7 @@ class BaseTokenizer(PlainUse, ABC):
 
     @abstractmethod
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
 
     @abstractmethod
     def token_id(self, piece: bytes) -> int | None:
@@ -249,7 +249,8 @@ def decoded(data: bytes, *, errors: str) -> str:
         return data.decode(errors=errors)
     except UnicodeDecodeError as error:
         raise DecodeError(
-            f"the ids do not make whole characters: byte {error.start} (0x{data[error.start]:02X}) of their text",
+            f"the ids do not decode to whole characters: byte {error.start} (0x{data[error.start]:02X}) "
+            f"of their text",
             hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
         ) from None
     except (LookupError, TypeError):

@@ -59,7 +59,7 @@ class InputRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaddingPlan:
-    """How rows are filled up.
+    """How rows are padded.
 
     Attributes:
         length: the tokens that each row has at least; None fills up to the longest of the rows.
@@ -218,7 +218,7 @@ def pad_rows(
     padding: PaddingPlan | None = None,
     dtype: str = "int64",
 ) -> Batch:
-    """Rows as arrays, filled up with the token of the role pad.
+    """Rows as arrays, padded with the token of the role pad.
 
     Args:
         tokenizer: whose role pad is meant.
@@ -248,7 +248,7 @@ def pad_rows(
 
 
 def pad_ids(tokenizer: Tokenizer) -> tuple[int, int]:
-    """The id that fills rows up, and its type id. Raises `ConfigError` where the tokenizer has no role pad."""
+    """The id that pads rows, and its type id. Raises `ConfigError` where the tokenizer has no role pad."""
     id = role_ids_of(tokenizer).get("pad")
     if id is None:
         specials = list(tokenizer.info.special_tokens)
@@ -258,9 +258,9 @@ def pad_ids(tokenizer: Tokenizer) -> tuple[int, int]:
         )
         raise ConfigError(
             f"{tokenizer.info.name!r} has no token for padding: none has the role pad",
-            hint=f"say which one fills up, as --role 'pad={example}' (in Python roles={{'pad': {example!r}}})"
+            hint=f"choose one, such as --role 'pad={example}' (in Python roles={{'pad': {example!r}}})"
             if specials
-            else "train it with a special token and its role, as --special-token '<|pad|>' --role 'pad=<|pad|>'",
+            else "train it with a special token and its role, such as --special-token '<|pad|>' --role 'pad=<|pad|>'",
         )
     padding = post_processing_of(tokenizer).padding
     return id, padding.pad_type_id if padding is not None else 0
@@ -277,7 +277,7 @@ def rows_of_ids(batch: Encoded | Iterable[Sequence[int]]) -> list[InputRow]:
         given = list(batch)
         if any(isinstance(each, str | int) for each in given):
             raise TextError(
-                "a batch is ids of several texts, and these are not",
+                "a batch needs the ids of several texts",
                 hint="give [ids, ids, …], or what encode_batch returns; `batch` takes texts",
             )
         lists = [whole_ids(each) for each in given]

@@ -10,7 +10,7 @@ VOWELS_AND_TRAILS = range(0x1160, 0x1200)
 """Jamo that may become part of the syllable before them."""
 
 _ASSIGNED = range(0xC0, 0x30000)
-"""Behind the first three planes there are ideographs alone."""
+"""After the first three planes there are ideographs alone."""
 
 
 @cache

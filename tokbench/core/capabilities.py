@@ -28,7 +28,7 @@ class Decoding(Enum):
     JOINED = "joined"
     """On nothing: the bytes of ids are those of each, joined."""
     FROM_LEFT = "from left"
-    """On whether a text begins with it, or does so but for what gives no text, also behind a special token; and
+    """On whether a text begins with it, or does so but for what gives no text, also after a special token; and
     on the token before. What follows only adds to the text."""
     WHOLE = "whole"
     """On anything."""
@@ -66,7 +66,7 @@ class SupportsCounts(Protocol):
 
 @runtime_checkable
 class SupportsExplanation(Protocol):
-    """A tokenizer that can tell, step by step, how a text becomes its tokens; `tokbench.explain` asks for it."""
+    """A tokenizer that can explain, step by step, how a text becomes its tokens; used by `tokbench.explain`."""
 
     def derivation(self, text: str) -> Derivation:
         """The steps for a text in which nothing is a special token; their ids are those of `encode`."""
@@ -156,10 +156,10 @@ class KnowsLoadingTime(Protocol):
 
 @runtime_checkable
 class MakesReady(Protocol):
-    """A tokenizer that makes what much text is encoded with only when such text comes, or is told to."""
+    """A tokenizer that prepares for fast encoding only when there is much text, or on request."""
 
     def make_ready(self) -> None:
-        """Make it now: opening takes longer, and the first texts do not."""
+        """Prepare now, so that the first texts do not take longer."""
 
 
 @runtime_checkable

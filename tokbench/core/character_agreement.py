@@ -1,4 +1,4 @@
-"""The characters of which a library and our kernel make the same; texts with others are left to the library.
+"""The characters that a library and our kernel treat alike; texts with others are left to the library.
 
 Both look characters up in Unicode tables, each in those of the year it was built in. A family of tokenizers says what
 makes a character disputed; it is asked when a character first comes up, and the answer is remembered.

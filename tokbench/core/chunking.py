@@ -1,4 +1,4 @@
-"""Long texts in chunks of at most so many tokens, cut where a reader would cut them."""
+"""Cut long texts into chunks of at most N tokens, at paragraphs, lines, sentences or words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RESPECTED = ("paragraphs", "lines", "sentences")
 _BEHIND = 256
-"""Bytes behind a place that are looked at for the end of the character there, however many code points it has."""
+"""Bytes after a place that are looked at for the end of the character there, however many code points it has."""
 
 UNITS = ("paragraphs", "lines", "sentences", "words")
 """The units, each finer than the one before."""
@@ -120,7 +120,7 @@ def chunks_of(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a text is cut: the most tokens of its own in a chunk, and what it may end behind, the first that fits.
+    """How a text is cut: the most tokens of its own in a chunk, and what it may end after, the first that fits.
 
     `added` are those of the template, which count besides.
     """
@@ -158,7 +158,7 @@ class _Cutter:
             begun, position = position, chunk.stop
 
     def _chunk(self, start: int, position: int) -> Chunk | None:
-        """The longest chunk from a start that goes on behind a position; None where none has so few tokens."""
+        """The longest chunk from a start that goes on after a position; None where none has so few tokens."""
         first = bisect_left(self._starts, start)
         room = self._plan.max_tokens
         while room > 0:
@@ -187,7 +187,7 @@ class _Cutter:
         return int(self._starts[token]) if token < len(self._starts) else len(self._data)
 
     def _stop(self, position: int, limit: int) -> int | None:
-        """The best place behind a position to end a chunk, up to a limit; None where there is none."""
+        """The best place after a position to end a chunk, up to a limit; None where there is none."""
         if limit >= len(self._data):
             return len(self._data)
         if limit <= position:
@@ -257,8 +257,8 @@ class _Cutter:
 def unit_ends(data: bytes, unit: str) -> list[int]:
     r"""The byte offsets at which units of a text in UTF-8 end, ascending; the end of the text is left out.
 
-    A paragraph ends behind blank lines, a line behind its line end. A sentence ends behind ".", "!", "?" or "…" with
-    the closing quotes and brackets after it, where white space follows, and behind the full stops of Chinese,
+    A paragraph ends after blank lines, a line after its line end. A sentence ends after ".", "!", "?" or "…" with
+    the closing quotes and brackets after it, where white space follows, and after the full stops of Chinese,
     Japanese and Indian scripts; the white space after it belongs to it. A word ends before white space.
 
     Args:

@@ -70,7 +70,7 @@ class WordArrays(NamedTuple):
         ]
 
     def at_least(self, min_count: int) -> WordArrays:
-        """Those that occur so many times or more.
+        """Those that occur at least that many times.
 
         >>> WordArrays.of([(b"a", 1), (b"the", 7)]).at_least(2).items()
         [(b'the', 7)]
@@ -110,7 +110,7 @@ class WordCounter(Protocol):
         """Words that were counted elsewhere, but for those of other parts. Raises ValueError for what are none."""
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """What `add_arrays` does not know."""
+        """Add the totals, which `add_arrays` does not contain."""
 
     def clear_counts(self) -> None:
         """Forget the words, but not the totals."""
@@ -217,7 +217,7 @@ class CountedWords(Protocol):
 
 
 class WordCounting(Protocol):
-    """How a backend counts words under a configuration, apart from learning from them."""
+    """How a backend counts words under a configuration, separately from training."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -225,13 +225,13 @@ class WordCounting(Protocol):
 
     @property
     def cuts_at_lines(self) -> bool:
-        """Whether a document may be cut behind a line that does not end with white space, where a letter follows."""
+        """Whether a document may be cut after a line that does not end with white space, where a letter follows."""
 
     def new_counter(self, *, threads: int, seed: int) -> WordCounter:
         """A counter; the parts of its words are by the seed."""
 
     def count(self, counter: WordCounter, documents: Iterable[str], *, progress: Progress) -> None:
-        """Hand documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
+        """Pass documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
 
     def drain(self, counter: WordCounter) -> None:
         """Bring all that has arrived into the words of a counter."""

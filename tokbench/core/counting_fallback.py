@@ -1,4 +1,4 @@
-"""How documents reach a counter that is written in Python: as they reach the compiled ones."""
+"""Pass documents to a counter written in Python, as to the compiled ones."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class TokenFlags:
 
     Attributes:
         lstrip: it takes the white space before it.
-        rstrip: it takes the white space behind it.
+        rstrip: it takes the white space after it.
         single_word: it is found only where no letter, digit or underscore touches it.
         normalized: it is matched in the normalised text.
     """

@@ -40,12 +40,12 @@ class ControlToken(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The text of a control token where it may not be one.
+    """The text of a control token in content, where it is not recognised.
 
     Attributes:
         text: which of the texts has it.
         start: its first character there.
-        stop: the character behind it.
+        stop: the character after it.
         token: the control token that it would have been.
     """
 

@@ -1,4 +1,4 @@
-"""Tokenizers that run on our kernel wherever it gives the ids of the library that they are from, else on that library.
+"""Tokenizers that run on our kernel where it gives their library's ids, else on that library.
 
 To put a family of tokenizers on the kernel, derive from `KernelOrLibrary` and from the family's class on its library,
 in this order, and hand over
@@ -16,7 +16,7 @@ policies under which `_kernel_use` gives None as well. `opening/native_with_fall
 
 These tests hold a family to it; add a case of it to each:
 
-- `tests/contract/test_arguments.py`, `ADAPTERS`: what is no text is refused as by the library;
+- `tests/contract/test_arguments.py`, `ADAPTERS`: what is not text is refused as by the library;
 - `tests/unit/core/test_token_arrays.py`: `encode_spans` is what `segment` says;
 - a test in `tests/parity` or `tests/properties` by Hypothesis: ids, counts and spans are those of the class on its
   library for texts of all kinds, under every policy, and most texts are covered.
@@ -165,7 +165,7 @@ def spans_by_places(
 
 
 class OnLibrary(Protocol):
-    """What the library is asked for, with the contracts of `BaseTokenizer` and `SupportsSpans`."""
+    """The methods of the library, with the contracts of `BaseTokenizer` and `SupportsSpans`."""
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
         """The ids of a text."""
@@ -258,7 +258,7 @@ class KernelOrLibrary(BaseTokenizer):
     def count_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """How many ids `encode_batch` would give for each text; the ids are not made where they need not be.
+        """How many ids `encode_batch` would give for each text, without making them where possible.
 
         Raises:
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
@@ -329,7 +329,7 @@ class NormalizedTexts:
 
 
 def _is_covered(text: str, covers: Callable[[str], bool]) -> bool:
-    """Whether the kernel runs a text. Raises `TextError` for lone surrogates and for what is no text."""
+    """Whether the kernel runs a text. Raises `TextError` for lone surrogates and for what is not text."""
     if type(text) is not str:
         utf8(text)
     try:

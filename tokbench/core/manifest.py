@@ -1,4 +1,4 @@
-"""What a saved tokenizer says of itself; `tokbench.store` writes and reads it."""
+"""The manifest of a saved tokenizer; `tokbench.store` writes and reads it."""
 
 from __future__ import annotations
 

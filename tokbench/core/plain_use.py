@@ -1,4 +1,4 @@
-"""What every tokenizer can do by its plain methods: for those who use tokbench from Python."""
+"""The convenience methods of every tokenizer, for use from Python."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class PlainUse(ChecksArguments):
 
         Raises:
             TemplateError: there is no such template, or it refuses the conversation.
-            ModelFormatError: the messages are no conversation.
+            ModelFormatError: the messages are not a conversation.
 
         Usage:
 
@@ -163,7 +163,7 @@ class PlainUse(ChecksArguments):
         side: str = "right",
         dtype: str = "int64",
     ) -> Batch:
-        """Ids of many texts in arrays of the same length, filled up with the token of the role pad.
+        """Ids of many texts in arrays of the same length, padded with the token of the role pad.
 
         Args:
             batch: what `encode_batch` gives, or a list of ids for each text.
@@ -219,7 +219,8 @@ class PlainUse(ChecksArguments):
         special: SpecialPolicy = SpecialPolicy.TEXT,
         template: bool = False,
     ) -> list[Chunk]:
-        """A text in chunks of at most so many tokens, for retrieval; arguments and errors are those of `chunks_of`.
+        """A text in chunks of at most `max_tokens` tokens, for retrieval; arguments and errors are those of
+        `chunks_of`.
 
         >>> from tokbench.backends.baseline import ByteBackend
         >>> made = ByteBackend().train([], ByteBackend.config_type())

@@ -1,4 +1,4 @@
-"""From the ids of texts to what a model gets: cut, put into the template, filled up.
+"""From the ids of texts to model input: truncated, put into the template, padded.
 
 The rules of what `tokenizers` calls post-processing, in its order: truncation comes first and leaves
 room for the template's tokens, padding comes last.

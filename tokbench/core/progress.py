@@ -1,4 +1,4 @@
-"""How long work reports its progress, and how far documents are read: asked of them, and told while they are."""
+"""Progress of long work, and how far the files of documents are read."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def reading_of(documents: object) -> Callable[[int], tuple[int, int | None]]:
 
 @runtime_checkable
 class TellsBlocks(Protocol):
-    """A corpus that calls somebody for each block that it reads of a file, also within a document."""
+    """A corpus that calls back for each block that it reads of a file, also within a document."""
 
     on_block: Callable[[], None] | None
 

@@ -1,4 +1,4 @@
-"""Processes that run a module of this package, and their limits: for work that may take all memory, or never end."""
+"""Processes that run a module of this package with limits on time and memory, for work that may exceed them."""
 
 from __future__ import annotations
 

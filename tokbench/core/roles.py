@@ -68,7 +68,7 @@ def role_ids_of(tokenizer: object) -> Mapping[str, int]:
 
 
 def check_role(role: object) -> None:
-    """Refuse what is no role. Raises `ConfigError`.
+    """Refuse what is not a role. Raises `ConfigError`.
 
     >>> check_role("eos")
     """
@@ -80,13 +80,13 @@ def check_role(role: object) -> None:
 
 
 def check_given_roles(roles: object) -> None:
-    """Refuse what a user gives as roles and is no mapping of roles to texts. Raises `ConfigError`.
+    """Refuse what a user gives as roles and is not a mapping of roles to texts. Raises `ConfigError`.
 
     >>> check_given_roles({"eos": "</s>"})
     """
     if not isinstance(roles, Mapping):
         raise ConfigError(
-            f"roles are given by their names, and this is {type(roles).__name__}",
+            f"roles must be a mapping from their names, not {type(roles).__name__}",
             hint='write them as {"eos": "</s>"}',
         )
     for role, text in roles.items():

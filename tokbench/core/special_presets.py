@@ -73,7 +73,7 @@ _ALL = (
     ),
     SpecialPreset(
         name="chatml",
-        description="turns between <|im_start|> and <|im_end|>, as OpenAI's ChatML and Qwen have them",
+        description="turns between <|im_start|> and <|im_end|>, as in OpenAI's ChatML and Qwen",
         source="openai-python's chatml.md; tiktoken's cl100k_im; tokenizer_config.json of Qwen2",
         tokens=(_END, "<|im_start|>", "<|im_end|>"),
         roles={"eos": _END, "turn_end": "<|im_end|>"},
@@ -117,7 +117,7 @@ _ALL = (
     ),
     SpecialPreset(
         name="gemma",
-        description="turns between <start_of_turn> and <end_of_turn>, as Gemma 1 to 3 have them",
+        description="turns between <start_of_turn> and <end_of_turn>, as in Gemma 1 to 3",
         source="Gemma's documentation of formatting; tokenizer.model of Gemma",
         tokens=("<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "<start_of_turn>", "<end_of_turn>"),
         roles={
@@ -167,7 +167,7 @@ def training_options(
     Args:
         preset: the set.
         config_type: the backend's configuration.
-        given: option → value; its special tokens come behind those of the set.
+        given: option → value; its special tokens come after those of the set.
 
     >>> from tokbench.backends.bpe.config import BpeConfig
     >>> training_options(SPECIAL_PRESETS["gpt2"], BpeConfig, {"special_tokens": ["<a>"]})

@@ -23,8 +23,8 @@ class StreamingDecoder:
 
     Of a tokenizer that joins the bytes of its tokens, at most the three bytes of a character that has begun
     are held back. Where a token's text depends on those before it (the space that SentencePiece puts before a
-    text, the "##" of WordPiece), it is decoded behind a few of them: those with which the text has begun, the
-    latest special token and what has begun behind it, and the token before. Where it may depend on what
+    text, the "##" of WordPiece), it is decoded after a few of them: those with which the text has begun, the
+    latest special token and what has begun after it, and the token before. Where it may depend on what
     follows, as under decoders that tokbench does not know, everything comes at the end. `Tokenizer.decode` defines
     the result.
 
@@ -34,7 +34,7 @@ class StreamingDecoder:
     >>> [decoder.feed(id) for id in "aé".encode()] + [decoder.finish()]
     ['a', '', 'é', '']
 
-    Told what ends a turn, it stops there: nothing behind it is given out.
+    Told what ends a turn, it stops there: nothing after it is given out.
 
     >>> decoder = StreamingDecoder(tokenizer, stop=[33])
     >>> decoder.feed(list(b"end! of it")) + decoder.finish(), decoder.finished, decoder.stop_id
@@ -56,17 +56,17 @@ class StreamingDecoder:
 
         Args:
             tokenizer: gives the bytes.
-            errors: "replace" puts U+FFFD for bytes that are no whole characters, "strict" is an error.
+            errors: "replace" puts U+FFFD for bytes that are not whole characters, "strict" is an error.
             stop: what ends a text: ids, and roles of tokens, as ("eos", "turn_end"); of several roles one must be
                 known to the tokenizer. The token itself is not given out.
             skip_special: whether special tokens are left out, as if they had not been fed.
 
         Raises:
             ConfigError: an unknown role, or roles of which the tokenizer has none.
-            DecodeError: what is no tokenizer.
+            DecodeError: what is not a tokenizer.
         """
         if not hasattr(tokenizer, "decode_bytes"):
-            raise DecodeError(f"a tokenizer decodes a stream, and this is {type(tokenizer).__name__}")
+            raise DecodeError(f"a stream needs a tokenizer, not {type(tokenizer).__name__}")
         self._tokenizer = tokenizer
         self._errors = errors
         self._decoding = tokenizer.decoding if isinstance(tokenizer, TellsDecoding) else Decoding.WHOLE
@@ -91,7 +91,7 @@ class StreamingDecoder:
 
         Raises:
             UnknownIdError: an id that the vocabulary does not have; its position counts from the first fed.
-            DecodeError: bytes that are no character, under "strict". Then this text cannot go on.
+            DecodeError: bytes that are not a character, under "strict". Then this text cannot go on.
         """
         some = [ids] if isinstance(ids, int) else whole_ids(ids)
         if self._is_over:  # a new text begins
@@ -133,7 +133,7 @@ class StreamingDecoder:
         """What was held back; the next id begins a new text.
 
         Raises:
-            DecodeError: it is no whole character, under "strict".
+            DecodeError: it is not a whole character, under "strict".
         """
         try:
             data = self._tokenizer.decode_bytes(self._held) if self._held else b""
@@ -161,9 +161,9 @@ class StreamingDecoder:
             raise UnknownIdError(error.id, position, error.vocab_size) from None
 
     def _move_context(self, ids: list[int]) -> None:
-        """Choose behind which ids the next are decoded: those that the text began with, and the last."""
+        """Choose after which ids the next are decoded: those that the text began with, and the last."""
         latest = max((place for place, id in enumerate(ids) if id in self._specials), default=None)
-        if latest is not None:  # a text may begin anew behind it, or just go on
+        if latest is not None:  # a text may begin anew after it, or just go on
             self._lengthen_anchor(ids[:latest])
             self._anchor, self._is_anchored = [*(self._beginning or self._anchor), ids[latest]], False
             if not self._beginning and self._tokenizer.decode_bytes(self._anchor):
@@ -191,7 +191,8 @@ class StreamingDecoder:
         except UnicodeDecodeError as error:
             place = self._bytes - held + error.start
             raise DecodeError(
-                f"the ids do not make whole characters: byte {place} (0x{error.object[error.start]:02X}) of their text",
+                f"the ids do not decode to whole characters: byte {place} "
+                f"(0x{error.object[error.start]:02X}) of their text",
                 hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
             ) from None
         self._bytes += len(data)

@@ -91,7 +91,7 @@ def token_places(
 
 
 def _boundary(data: bytes, place: int, *, forward: bool = False) -> int:
-    """The nearest place before this one, or behind, at which no character is cut."""
+    """The nearest place before this one, or after, at which no character is cut."""
     while 0 < place < len(data) and data[place] & 0xC0 == 0x80:
         place += 1 if forward else -1
     return place

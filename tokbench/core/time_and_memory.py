@@ -1,4 +1,4 @@
-"""The time and memory that work takes: several things are timed in turns, so that machine noise affects all equally."""
+"""Measure time and memory: candidates are timed in turns, so that machine noise affects all equally."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ class PieceTable:
 
     Attributes:
         pieces: by id.
-        data: the bytes of all ids, one behind another.
+        data: the bytes of all ids, one after another.
         offsets: int64[ids + 1], where in them those of each id begin.
         sizes: int64[ids], how many each one has.
     """
@@ -293,7 +293,7 @@ class PieceTable:
 
 
 class TiledSpans(EncodedSpans):
-    """Tokens of the kind NORMAL whose bytes are those of their text, one behind another.
+    """Tokens of the kind NORMAL whose bytes are those of their text, one after another.
 
     Their spans follow from that, and are computed when first used.
 

@@ -1,4 +1,4 @@
-"""What is the same in the training of every backend: its documents, their identity, and why it ends early."""
+"""What training shares among backends: its documents, their identity, and why it ends early."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class DocumentCounter(SourceCounter, Protocol):
 def count_sources(
     counter: SourceCounter, documents: ByteDocuments, *, progress: Progress, phase: str = "counting"
 ) -> None:
-    """Hand documents to a counter as bytes, and wait until all are counted.
+    """Pass documents to a counter as bytes, and wait until all are counted.
 
     Args:
         counter: takes them.
@@ -139,7 +139,7 @@ def count_sources(
 def count_texts(
     counter: DocumentCounter, texts: list[str], *, normalized: Callable[[str], str] | None = None
 ) -> None:
-    """Hand whole documents to a counter, each as `normalized` makes it. Raises `TextError` for lone surrogates."""
+    """Pass whole documents to a counter, each after `normalized`. Raises `TextError` for lone surrogates."""
     try:
         counter.add_texts(texts if normalized is None else list(map(normalized, texts)))
     except UnicodeEncodeError:
@@ -152,7 +152,7 @@ def batches(documents: Iterable[str], *, progress: Progress, phase: str = "count
     """Documents in lists of about a million characters; each list is reported once it has been used.
 
     Raises:
-        TrainingError: a document is no string.
+        TrainingError: a document is not a string.
         TextError: one has no UTF-8 form.
     """
     batch: list[str] = []
@@ -179,8 +179,8 @@ def limits_told() -> Iterator[None]:
         yield
     except ValueError as error:
         raise TrainingError(
-            f"the text is too much for the kernel: {error}",
-            hint="is it text? a word of 2 GiB is none: leave out the file that holds it; of too many words, "
+            f"the text is too large for the kernel: {error}",
+            hint="a word of 2 GiB is hardly text: leave out its file; if there are too many words, "
             "`tokbench count-words --min-count 2` leaves out the rarest",
         ) from None
 

@@ -86,7 +86,7 @@ class TruncationPlan:
 
 
 def check_number(name: str, value: object, *, smallest: int, largest: int | None = None) -> None:
-    """Raise `ConfigError` for what is not a whole number, or too small or large; None is not a number and taken."""
+    """Raise `ConfigError` for anything but None or a whole number in range."""
     if value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
@@ -96,7 +96,7 @@ def check_number(name: str, value: object, *, smallest: int, largest: int | None
 
 
 def check_side(side: object) -> None:
-    """Raise `ConfigError` for what is no side."""
+    """Raise `ConfigError` for what is not a side."""
     if side not in SIDES:
         raise ConfigError(f"there is no side {side!r:.40}", hint="the sides are left and right")
 

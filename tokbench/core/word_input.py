@@ -64,7 +64,7 @@ def merger_room(most_steps: int = MOST_STEPS, *, step: int = STEP_UNITS) -> Room
     return Room(
         most_steps,
         lambda sizes: (sizes > 1) * -(-(np.minimum(sizes, _SHORT_BYTES) + _HEADER_UNITS) // step),
-        lambda steps: f"the distinct words take {steps / most_steps:.1f} times of what can be merged at once",
+        lambda steps: f"the distinct words take {steps / most_steps:.1f} times what can be merged at once",
     )
 
 

@@ -92,7 +92,7 @@ def meant(name: str, known: Iterable[str], *, otherwise: str = "there are {}") -
 
 
 def quoted(data: bytes | str, *, most: int = _SHOWN) -> str:
-    r"""Text in quotes, with escapes for what is not seen, and `⟨E2⟩` for a byte that is no whole character.
+    r"""Text in quotes, with escapes for what is not seen, and `⟨E2⟩` for a byte that is not a whole character.
 
     Args:
         data: the text, or the bytes of a token.

@@ -98,8 +98,8 @@ class Bound:
         if self.errors != "skip":
             raise CorpusError(
                 f"{where}: a document of more than {self.num_bytes:,} bytes",
-                hint="--max-document-bytes (max_document_bytes=) says how many it may have; "
-                "--documents lines makes smaller ones of a text, --errors skip leaves it out",
+                hint="--max-document-bytes (max_document_bytes=) raises the limit; --documents lines "
+                "splits the text into smaller ones, --errors skip leaves it out",
             )
         return TOO_LONG
 

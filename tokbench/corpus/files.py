@@ -177,7 +177,7 @@ class _Finder:
     def add(self, named: object) -> None:
         if not isinstance(named, str | os.PathLike):
             hint = "open_corpus(*paths) takes several" if isinstance(named, list | tuple) else None
-            raise CorpusError(f"a file is named by a path, and this is {type(named).__name__}", hint=hint)
+            raise CorpusError(f"a file must be given as a path, not {type(named).__name__}", hint=hint)
         text = os.fspath(named)
         if not text:
             raise CorpusError(
@@ -239,7 +239,7 @@ class _Finder:
             raise unreadable(url, error) from error
         if not found:
             raise CorpusError(
-                f"{url} does not exist", hint="check the address; a folder there is as its files are named"
+                f"{url} does not exist", hint="check the address; a folder exists there only with files in it"
             )
         kept = [
             self._keep_stored(one, Path(str(one.place)).relative_to(_literal_part(url)), is_named=False)

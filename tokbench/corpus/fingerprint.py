@@ -183,7 +183,7 @@ def _utf8(text: str) -> bytes:
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    r"""The same text in pieces that end behind a line, but for the last.
+    r"""The same text in pieces that end after a line, but for the last.
 
     >>> list(whole_lines([b"on", b"e\ntwo\nth", b"ree"]))
     [b'one\ntwo\n', b'three']
@@ -243,7 +243,7 @@ class Lines:
             self._sample.add(int(value, 16))
 
     def watch_blocks(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """The same bytes in pieces that end behind a line, but for the last; its lines are counted as they go by.
+        """The same bytes in pieces that end after a line, but for the last; its lines are counted as they go by.
 
         Args:
             blocks: one document in UTF-8, cut anywhere.

@@ -1,4 +1,4 @@
-"""The group of a document, as its file or the way of grouping tells it, and whether that is program code."""
+"""The group of a document, by its file or the way of grouping, and whether it is program code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NAMES = frozenset((
 
 
 def check_group_by(group_by: str) -> None:
-    """Raise `ConfigError` for a way of grouping that there is not."""
+    """Raise `ConfigError` for an unknown way of grouping."""
     if group_by not in WAYS and not group_field(group_by):
         raise ConfigError(
             f"unknown way of grouping {group_by!r}",

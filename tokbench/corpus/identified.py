@@ -146,7 +146,7 @@ def _hashing(notes: _Notes) -> Iterator[Queue[bytes | str | None]]:
         while isinstance(documents := queue.get(), str):
             blocks: Iterator[bytes] = iter(queue.get, None)  # type: ignore[arg-type]
             notes.add_source(blocks, documents)
-            for _ in blocks:  # what comes after a byte that is no UTF-8
+            for _ in blocks:  # what comes after a byte that is not UTF-8
                 pass
 
     thread = Thread(target=work, name="identity of the text", daemon=True)

@@ -42,7 +42,7 @@ class TextInput:
     is_argument: bool = False
 
     def place(self, offset: int) -> str | None:
-        r"""Where a byte of the text is, as messages call it; None for an argument, which is no file.
+        r"""Where a byte of the text is, as messages call it; None for an argument, which is not a file.
 
         >>> TextInput("a.txt", "one\ntwo", file="a.txt").place(5)
         'a.txt, line 2'
@@ -148,7 +148,7 @@ def read_text_blocks(
 
 
 def is_text(argument: str) -> bool:
-    """Whether an argument is a text: it is no existing path and does not look like one.
+    """Whether an argument is a text: it is not an existing path and does not look like one.
 
     >>> is_text("two words"), is_text("-"), is_text("notes.txt")
     (True, False, False)

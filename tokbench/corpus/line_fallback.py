@@ -1,4 +1,4 @@
-"""The definition of what tells texts by their lines, which also runs where the compiled kernel is not installed."""
+"""The definition of hashing texts by their lines, and the fallback without the compiled kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells texts by their lines: the compiled functions, or their Python fallback.
+"""Hash texts by their lines: the compiled functions, or their Python fallback.
 
 Both offer two functions; `tokbench.native.kernel_choice` chooses.
 """

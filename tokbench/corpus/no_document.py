@@ -32,7 +32,7 @@ def no_document(files: Sequence[CorpusFile], problems: Problems, side: Side | No
     names = f"{first} and {len(others)} more" if others else first
     if problems.long_documents:
         return CorpusError(
-            f"no document of {names} is short enough", hint="--max-document-bytes sets another bound"
+            f"no document of {names} is short enough", hint="--max-document-bytes raises the limit"
         )
     if problems.skipped_documents:
         return CorpusError(f"no document of {names} is UTF-8", hint="--errors replace keeps what can be read")

@@ -113,7 +113,9 @@ def corpus_of(given: object) -> Corpus:
     if isinstance(given, str | os.PathLike):
         return open_corpus(os.fspath(given))
     hint = "open_corpus(*paths) takes several" if isinstance(given, list | tuple) else None
-    raise CorpusError(f"a corpus is one of open_corpus, or a path; this is {type(given).__name__}", hint=hint)
+    raise CorpusError(
+        f"a corpus must be a path or come from open_corpus, not {type(given).__name__}", hint=hint
+    )
 
 
 def texts_of(given: object) -> Iterable[str]:
@@ -122,7 +124,7 @@ def texts_of(given: object) -> Iterable[str]:
         return corpus_of(given)
     if isinstance(given, bytes | bytearray) or not isinstance(given, Iterable):
         raise CorpusError(
-            f"texts are an iterable of strings, a corpus or a path; this is {type(given).__name__}",
+            f"texts must be an iterable of strings, a corpus or a path, not {type(given).__name__}",
             hint="train([text]), or train(open_corpus(path))",
         )
     return given

@@ -1,4 +1,4 @@
-"""Paths of the file system: what lies below a folder, what a pattern matches, which names are near a lost one."""
+"""Paths of the file system: files below a folder, matches of a pattern, names similar to a missing one."""
 
 from __future__ import annotations
 

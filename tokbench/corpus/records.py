@@ -1,4 +1,4 @@
-"""What a record of a corpus file is: which of its fields are read, and what is said of those that cannot be."""
+"""The records of a corpus file: which of their fields are read, and the errors for invalid ones."""
 
 from __future__ import annotations
 

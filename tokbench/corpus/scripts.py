@@ -63,7 +63,9 @@ def script_named(name: str, known: Iterable[str] = SCRIPTS) -> str:
     names = {each.lower(): each for each in known}
     found = names.get(name.lower().replace(" ", "_"))
     if found is None:
-        hint = meant(name, names.values(), otherwise="names are those of Unicode, as Latin, Cyrillic or Han")
+        hint = meant(
+            name, names.values(), otherwise="names are those of Unicode, such as Latin, Cyrillic or Han"
+        )
         raise ConfigError(f"there is no script {name!r:.40}", hint=hint)
     return found
 

@@ -30,13 +30,15 @@ def sides_of(held_out: float, *, key: str) -> tuple[Side, Side]:
         key: another one cuts elsewhere.
 
     Raises:
-        ConfigError: that is no share.
+        ConfigError: that is not a share.
 
     >>> training, held_out = sides_of(0.5, key="0:0")
     >>> training.has("a text"), held_out.has("a text")
     (True, False)
     """
     if not 0 < held_out < 1:
-        raise ConfigError(f"held_out={held_out} is not a share", hint="choose one between 0 and 1, as 0.1")
+        raise ConfigError(
+            f"held_out={held_out} is not a share", hint="choose one between 0 and 1, such as 0.1"
+        )
     digest, threshold = sha256(key.encode()).digest(), int(held_out * (1 << 64))
     return Side(digest, threshold, held_out=False), Side(digest, threshold, held_out=True)

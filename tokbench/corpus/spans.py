@@ -1,6 +1,6 @@
 """Parts of files: where a large file can be cut, so that its parts hold the same documents as the whole.
 
-A span is given by offsets that nobody has looked at: both it and the next one move them to the first good place behind,
+A span is given by offsets that nobody has looked at: both it and the next one move them to the first good place after,
 so that every byte is in exactly one span. Nothing but the bytes around the place decides which it is.
 """
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Cut = Literal["lines", "paragraphs", "words"]
-"""Where a file is cut: behind a line; behind a blank line; or behind a line end that no word reaches across."""
+"""Where a file is cut: after a line; after a blank line; or after a line end that no word reaches across."""
 
 _WINDOW_BYTES = 1 << 20
 _BEFORE, _BEHIND = 8, 4
@@ -49,7 +49,7 @@ def bounds_of(stream: BinaryIO, span: FileSpan) -> tuple[int, int]:
 
 
 def _place_from(stream: BinaryIO, offset: int, span: FileSpan) -> int:
-    """The first good place at an offset or behind it."""
+    """The first good place at an offset or after it."""
     if offset <= 0:
         return 0
     is_good = _IS_GOOD[span.cut]

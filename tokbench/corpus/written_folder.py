@@ -1,4 +1,4 @@
-"""A folder that is written, within the folders that are read."""
+"""Leave the output folder out of the folders that are read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def without_folder(corpus: Corpus, folder: str | Path) -> Corpus:
-    """A corpus without the files of a folder that is written while it is read, and was perhaps by an earlier run.
+    """A corpus without the files of the output folder, which this run or an earlier one writes.
 
     Args:
         corpus: is left as it is, and returned where nothing is left out.
@@ -33,7 +33,8 @@ def without_folder(corpus: Corpus, folder: str | Path) -> Corpus:
         return corpus
     if not files:
         raise CorpusError(
-            f"all files to read are in {folder}, which is written", hint="name another folder to write"
+            f"all files to read are in {folder}, which is the output folder",
+            hint="name another folder to write",
         )
     written = len(corpus.files) - len(files)
     return replace(corpus, files=files, left_out=replace(corpus.left_out, written=written))

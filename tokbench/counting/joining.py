@@ -1,4 +1,4 @@
-"""Adding up counted words: the words of some hashes from many files become one file."""
+"""Merge counted words: the words with some hashes, from many files, become one file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def num_files(num_bytes: int) -> int:
 
 
 def parts_of(number: int, files: int) -> tuple[int, int]:
-    """The first and behind the last part by hash whose words are in a file."""
+    """The first and after the last part by hash whose words are in a file."""
     width = PARTS // files
     return number * width, (number + 1) * width
 
@@ -99,7 +99,7 @@ def write_joined(
     Args:
         batches: words in any order, perhaps many times.
         place: where the file is put.
-        parts: the first and behind the last part that is kept.
+        parts: the first and after the last part that is kept.
         min_count: the smallest sum that is kept.
 
     Returns:
@@ -134,7 +134,7 @@ def write_joined(
 
 
 def summing_counter() -> WordCounter:
-    """A counter that adds up words, whoever's they are; its parts are by `PART_SEED`."""
+    """A counter that adds up words of any backend; its parts are by `PART_SEED`."""
     backend = get_backend("bpe")
     assert isinstance(backend, TrainsOnWords)
     return backend.word_counting(backend.config_type()).new_counter(threads=1, seed=PART_SEED)

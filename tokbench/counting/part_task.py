@@ -50,7 +50,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     folder = place_of(arguments["folder"])
     plan, part = read_plan(folder / PLAN_NAME, schema=SCHEMA), int(arguments["part"])
     if plan.id != arguments["plan"]:
-        raise ConfigError(f"{folder} has another plan now", hint="is another counting writing there?")
+        raise ConfigError(f"{folder} has a different plan now", hint="is another run writing there?")
     counting = counting_of(plan)
     counter = counting.new_counter(threads=context.threads, seed=PART_SEED)
     plan.check_unchanged(part)
@@ -100,7 +100,7 @@ def counting_of(plan: CorpusPlan) -> WordCounting:
 
 
 def _is_without_text(corpus: Corpus) -> bool:
-    """Whether a part has no document, which is no error: others have some."""
+    """Whether a part has no document, which is not an error: others have some."""
     try:
         return next(iter(corpus), None) is None
     except CorpusError as error:

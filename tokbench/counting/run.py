@@ -1,4 +1,4 @@
-"""A counting from its plan to the finished folder; what was finished before is not done again."""
+"""Run a counting from its plan to the finished folder, without repeating finished parts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def count_share(
     memory: int = PART_MEMORY,
     progress: Progress,
 ) -> PartTotals:
-    """Count some parts here, one after another, without an engine; those that are counted already are left.
+    """Count some parts here, one after another, without an engine, except those counted already.
 
     Raises:
         StoreError: the folder holds another counting, or cannot be written.
@@ -166,7 +166,7 @@ def remove_counting(folder: Place) -> None:
     own = [name for name in found if _is_own(name.replace("\\", "/"))]
     if strangers := sorted(set(found) - set(own)):
         raise StoreError(
-            f"{folder} holds {strangers[0]}, which is no file of counted words",
+            f"{folder} holds {strangers[0]}, which is not a file of counted words",
             hint="name another folder with --out",
         )
     for name in sorted(own, key=lambda name: name != INDEX_NAME):
@@ -256,7 +256,7 @@ def index_of(
 
 
 def _clear(plan: CorpusPlan, folder: Place) -> None:
-    """Delete what is not needed behind the index."""
+    """Delete what is not needed after the index."""
     for part in range(len(plan.parts)):
         (folder / part_name(part)).remove()
     (folder / PLAN_NAME).remove()
@@ -279,7 +279,7 @@ def _finished(folder: Place, plan: CorpusPlan, *, min_count: int) -> WordsFolder
     now = {**counting_of(plan).settings, **_reading(plan), "min_count": min_count}
     if changed := difference(before, now):
         raise StoreError(
-            f"{folder} holds words that were counted in another way: {changed}",
+            f"{folder} holds words that were counted differently: {changed}",
             hint="--force counts again; --out names another folder",
         )
     return words

@@ -1,4 +1,4 @@
-"""Emptying the table of a counter into a file whenever it has grown too large."""
+"""Empty the table of a counter into a file when it grows too large."""
 
 from __future__ import annotations
 

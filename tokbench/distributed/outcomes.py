@@ -1,4 +1,4 @@
-"""How a task ended, as data: what workers send, and what becomes of it where the task was asked for."""
+"""How a task ended, as data that workers send and the caller turns into a result or an error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def run_task(
     """
     if version != __version__:
         return _failed(
-            f"the worker has tokbench {__version__}, and {version} asks", "install the same version on both"
+            f"the worker has tokbench {__version__}, but the command runs {version}",
+            "install the same version on both",
         )
     try:
         result = _function(task)(dict(arguments), context or TaskContext())
@@ -64,7 +65,7 @@ def _failed(message: str, hint: str | None) -> dict[str, Any]:
 
 
 class Ledger:
-    """What of a run is done, and what failed; the same for each engine."""
+    """The finished and failed slices of a run, for any engine."""
 
     def __init__(self, slices: Sequence[Slice], *, phase: str, workers: int, progress: Progress) -> None:
         """`workers` is what progress tells of; see `Engine.run` for the rest."""

@@ -1,4 +1,4 @@
-"""The folder of a work in parts: it holds the plan before anything else, and is continued under the same plan only."""
+"""The folder of work in parts: its plan is written first, and only the same plan continues it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def parse_share(text: str) -> Share:
     found = _SHARE.fullmatch(text)
     share = None if found is None else Share(int(found[1]), int(found[2]))
     if share is None or not 1 <= share.number <= share.of:
-        raise ConfigError(f"--part {text!r} is no share of the parts", hint="the third of eight is 3/8")
+        raise ConfigError(
+            f"--part {text!r} is not a share of the parts", hint="write the third of eight as 3/8"
+        )
     return share
 
 
@@ -66,28 +68,28 @@ def begin(
     if not place.exists():
         if strangers := [one for one in folder.files() if not one.place.name.startswith(".")]:
             raise StoreError(
-                f"{folder} holds {strangers[0].place.name}, which is no file of a counting",
+                f"{folder} holds {strangers[0].place.name}, which does not belong to a run",
                 hint=f"{option} names a new folder",
             )
         place.write(plan.dump())
     elif not resume:
         raise StoreError(
-            f"{folder} holds what an earlier run counted", hint=f"--resume continues it, {again}"
+            f"{folder} holds the counts of an earlier run", hint=f"--resume continues it, {again}"
         )
     elif (before := read_plan(place, schema=plan.schema)).dump() != plan.dump():
         raise StoreError(
-            f"{folder} holds the counting of something else: {_difference(before, plan)}",
+            f"{folder} holds the counts of a different run: {_difference(before, plan)}",
             hint=f"give the same files and options as before; {again}",
         )
 
 
 @contextmanager
 def resume_told() -> Iterator[None]:
-    """Say at Ctrl-C that what is finished stays."""
+    """Report at Ctrl-C that finished parts are kept."""
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("--resume continues with the parts that are not there yet") from None
+        raise KeyboardInterrupt("--resume continues with the missing parts") from None
 
 
 def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
@@ -98,14 +100,12 @@ def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
     old, new = ({file.name: file for file in plan.files} for plan in (before, now))
     for name in sorted({*old, *new}):
         if name not in new:
-            return f"{name} is not among the files any more"
+            return f"{name} is no longer among the files"
         if name not in old:
             return f"{name} is new among the files"
         if old[name] != new[name]:
             return f"{name} has changed"
-    return (
-        f"it has {counted(len(before.parts), 'part')}, and another --part-bytes makes {len(now.parts)} of it"
-    )
+    return f"it has {counted(len(before.parts), 'part')}, but this --part-bytes makes {len(now.parts)} of it"
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:

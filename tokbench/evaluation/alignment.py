@@ -38,7 +38,7 @@ class Alignment:
 class AlignedLines:
     r"""Documents in which each line of a translation is a document, drawn together with that line of every language.
 
-    Line ends are no part of them, and blank lines are left out. All other documents are as they were.
+    Line ends are not part of them, and blank lines are left out. All other documents are as they were.
     Premiums and intervals come from these; what a tokenizer makes of a whole file is counted on the file.
 
     >>> from tokbench.corpus import Document

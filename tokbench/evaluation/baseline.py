@@ -83,7 +83,9 @@ def parse_policy(
         name, equals, share = text.rpartition("=")
         allowed = parse_number(share)
         if allowed < 0:
-            raise ConfigError(f"a tolerance of {allowed:.2%} is below 0", hint="write 0, or a share as 1%")
+            raise ConfigError(
+                f"a tolerance of {allowed:.2%} is below 0", hint="write 0, or a share such as 1%"
+            )
         if equals:
             named[_checked(name)] = allowed
         else:
@@ -174,7 +176,7 @@ def read_saved(saved: Any) -> SavedComparison:
     """Check what `tokbench compare --json` printed. Raises `ConfigError` where it is no such document."""
     if not isinstance(saved, dict) or saved.get("schema") != SCHEMA:
         raise ConfigError(
-            f"the baseline is no {SCHEMA} document", hint="write it with `tokbench compare --json`"
+            f"the baseline is not a {SCHEMA} document", hint="write it with `tokbench compare --json`"
         )
     try:
         corpus = saved.get("corpus") or {}
@@ -222,7 +224,7 @@ def _figures(one: Mapping[str, Any]) -> Iterator[tuple[str, str | None, bool, fl
 
 
 def _number(value: Any) -> float:
-    """Raises `TypeError` for what is no finite number."""
+    """Raises `TypeError` for what is not a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
         raise TypeError(value)
     return value
@@ -237,8 +239,8 @@ def other_text_error(saved: SavedComparison, comparison: Comparison) -> ConfigEr
     if saved.was_held_out:
         theirs += ", held out of training"
     return ConfigError(
-        f"this is another text than the baseline's: {ours}, where that had {theirs}",
-        hint="name the baseline's text, with its --documents; or compare with it all the same (--other-text)",
+        f"this is not the baseline's text: {ours}, where the baseline has {theirs}",
+        hint="name the baseline's text, with its --documents; or compare anyway (--other-text)",
     )
 
 

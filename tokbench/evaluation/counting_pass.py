@@ -61,7 +61,7 @@ class Evaluation:
             their keys; fewer where the vocabulary is very large.
         num_bytes: UTF-8 bytes of all documents.
         group_units: group → the counts of the units that its documents were drawn in, whose columns are
-            `DOCUMENT_COUNTS`, and behind them those of `mean_columns` where these were asked for. A document that
+            `DOCUMENT_COUNTS`, and after them those of `mean_columns` where these were asked for. A document that
             gave no tokens has no part but in what is counted of decoding.
         units: how many units of each kind there are: "aligned lines", "files", "documents" (records, too).
         line_groups: groups whose units are aligned lines, each drawn with all its languages.
@@ -153,7 +153,7 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountingState:
-    """What was counted of some documents, in a form that can be kept and counted on elsewhere.
+    """The counts of some documents, in a form that can be stored and continued elsewhere.
 
     Attributes:
         groups: group → its counts.
@@ -271,7 +271,7 @@ class Counting:
             raise error  # no document fails by itself
 
     def state(self) -> CountingState:
-        """What `take` takes; nothing is counted any more."""
+        """The state for `take`; afterwards nothing more is counted."""
         all_text, by_group = self._frequencies.parts()
         groups = self._groups()
         return CountingState(
@@ -288,7 +288,7 @@ class Counting:
         )
 
     def take(self, state: CountingState) -> None:
-        """Count the documents behind those that were counted, by what was counted of them elsewhere.
+        """Count the documents after those that were counted, by what was counted of them elsewhere.
 
         Raises:
             ValueError: words or ids that are not what was counted of this tokenizer.

@@ -65,7 +65,7 @@ class Fidelity:
 
 
 class Stability:
-    """Which documents are encoded a second time: the first ones of a corpus, as long as they are few enough."""
+    """Which documents are encoded a second time: the first ones of a corpus, up to a limit."""
 
     def __init__(self, *, num_documents: int | None = None) -> None:
         """Those that begin in the first megabytes, or so many."""
@@ -113,7 +113,7 @@ def fidelity_of(
         tokenizer: encodes a second time.
         documents: D of them.
         encoded: their ids.
-        text: their UTF-8, one behind the other.
+        text: their UTF-8, one after the other.
         is_chosen: bool[D], which ones are encoded again, and their losses counted, if they do not decode to
             themselves.
     """

@@ -38,7 +38,7 @@ class Figure:
     Attributes:
         value: None where there is nothing to divide by.
         interval: 95 %, by the bootstrap over what was drawn independently; None where that is too little, and for
-            metrics that are no ratio of counts by document.
+            metrics that are not ratios of counts by document.
         difference: to the baseline: of a share the difference itself, of anything else relative to the baseline's.
         difference_interval: 95 %, paired.
     """

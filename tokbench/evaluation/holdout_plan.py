@@ -87,7 +87,7 @@ class Plan:
                     yield document, part
 
     def parts_of(self, text: str, side: int) -> Iterator[Part]:
-        """The parts of a document that is no translation."""
+        """The parts of a document that is not a translation."""
         if side != CUT:
             yield Part(text, None, side == HELD)
             return

@@ -139,7 +139,7 @@ class _Signs:
         return cls(text, positions, "".join([fold[text[position]] for position in positions]))
 
     def end(self, number: int) -> int:
-        """Behind so many of them."""
+        """After so many of them."""
         return self.positions[number - 1] + 1 if number else 0
 
     def before(self, number: int) -> str:
@@ -204,7 +204,7 @@ def edits(text: str, other: str) -> list[tuple[str, str]]:
 
 
 def _steps(text: str, other: str) -> Iterator[tuple[int, int, int]]:
-    """Where two texts agree, one behind the other: the positions in both, and how many characters."""
+    """Where two texts agree, one after the other: the positions in both, and how many characters."""
     i = j = 0
     while i < len(text) or j < len(other):
         agreeing = _agreeing(text, i, other, j)

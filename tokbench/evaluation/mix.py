@@ -78,7 +78,7 @@ def parse_mix(text: str) -> dict[str, float]:
         if not equals or not name or weight is None:
             raise ConfigError(
                 f"--mix {part.strip()!r} is not a group with its weight",
-                hint="write a positive number for each group, as en=0.6,de=0.3,code=0.1",
+                hint="write a positive number for each group, such as en=0.6,de=0.3,code=0.1",
             )
         if name in weights:
             raise ConfigError(f"--mix names {name!r} twice", hint="give it one weight")
@@ -184,7 +184,7 @@ def mixed_beside(
 
 
 def inverted(figure: Figure) -> Figure:
-    """Bytes per token of a figure of tokens per byte; intervals with their ends changed over.
+    """Bytes per token of a figure of tokens per byte; the ends of intervals are swapped.
 
     >>> found = inverted(Figure(0.25, Interval(0.2, 0.5), -0.2, Interval(-0.5, 0.0)))
     >>> found.value, tuple(found.interval), found.difference, tuple(found.difference_interval)
@@ -238,7 +238,7 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
     kept = [each for each in known if each[1].keeps_text]
     ranked = kept or known
     if not ranked:
-        yield f"for {mix} nothing can be said: a part of it has no text"
+        yield f"for {mix} there is no cost: a part of it has no text"
         return
     among = (
         ""
@@ -255,10 +255,7 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
         return
     same = [one.name for _, one in others if not _differ(best, one)]
     if best.mixed.resampled is None:
-        yield (
-            f"{sentence}; whether that is more than chance is not known: a part was drawn in fewer than "
-            f"{FEWEST_UNITS} units"
-        )
+        yield (f"{sentence}; no interval: a part was drawn in fewer than {FEWEST_UNITS} units")
     elif same:
         yield f"{sentence}; on this text {listed(same)} cannot be told apart from it"
     else:

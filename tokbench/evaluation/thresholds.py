@@ -101,7 +101,7 @@ class Finding:
 
 
 def _number(number: float, digits: int, *, is_share: bool) -> str:
-    """A figure with some digits behind the point; a share in percent.
+    """A figure with some digits after the point; a share in percent.
 
     >>> _number(2.5904, 3, is_share=False), _number(0.03051, 3, is_share=True), _number(0.0, 3, is_share=True)
     ('2.590', '3.05 %', '0 %')

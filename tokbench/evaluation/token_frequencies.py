@@ -20,7 +20,7 @@ _SETS, _MOST_IN_SETS = 64, 1 << 24
 
 
 class GroupFrequencies:
-    """How often each id occurs, by group as long as there is room for that."""
+    """How often each id occurs, by group while memory allows it."""
 
     def __init__(self, vocab_size: int) -> None:
         self._vocab_size = vocab_size

@@ -51,7 +51,7 @@ def unit_kind(unit: str) -> UnitKind:
 
 
 class UnitKeys:
-    """Gives each document the key of its unit, and keeps in mind which units there are besides single documents.
+    """Gives each document the key of its unit, and remembers the units that are not single documents.
 
     Attributes:
         single_documents: documents that are units by themselves.
@@ -70,7 +70,7 @@ class UnitKeys:
         return _mixed(np.fromiter(map(self._number, documents), np.uint64, len(documents)))
 
     def join(self, single_documents: int, named: Mapping[UnitKind, set[int]], line_groups: set[str]) -> None:
-        """Keep in mind what was met elsewhere."""
+        """Remember units that were seen elsewhere."""
         self.single_documents += single_documents
         self.line_groups |= line_groups
         for kind, numbers in named.items():

@@ -1,6 +1,6 @@
 """Which alternative of a split pattern made a pre-token.
 
-Behind an alternative on the top level nothing follows that could fail, so that the first alternative that matches
+After an alternative on the top level nothing follows that could fail, so that the first alternative that matches
 at a place is the one that the whole pattern matched with there.
 """
 
@@ -30,9 +30,9 @@ _MEANINGS = {
     r"\p{N}{1,2}": "one or two digits",
     r"\p{N}{1,3}": "one to three digits",
     r" ?[^\s\p{L}\p{N}]+": "punctuation, and a space before it, if any",
-    r" ?[^\s\p{L}\p{N}]+[\r\n]*": "punctuation, a space before and line ends behind it, if any",
-    r" ?[^\s\p{L}\p{N}]+[\r\n/]*": "punctuation, a space before and line ends behind it, if any",
-    r" ?[^\s\p{L}\p{N}]{2,}[\r\n/]*": "two or more of punctuation, a space before and line ends behind, if any",
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*": "punctuation, a space before and line ends after it, if any",
+    r" ?[^\s\p{L}\p{N}]+[\r\n/]*": "punctuation, a space before and line ends after it, if any",
+    r" ?[^\s\p{L}\p{N}]{2,}[\r\n/]*": "two or more of punctuation, a space before and line ends after, if any",
     r" +(?!\S)": "spaces but for the last one before a word",
     r"(?: ?\p{L}+|[^\S ]+| ?[^\s\p{L}\p{N}](?![^\s\p{L}\p{N}])| (?=\p{N}))+": (
         "words, and what stands between them but for digits"

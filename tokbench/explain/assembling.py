@@ -1,4 +1,4 @@
-"""A tokenizer's derivation of a text as an explanation: held to its ids, with the cause of every boundary."""
+"""Turn a derivation of a text into an explanation: checked against the ids, with the cause of every boundary."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = Special
     if derivation.ids != found:
         raise ConfigError(
             f"{tokenizer.info.name!r} does something to this text that cannot be explained step by step: "
-            f"the steps known here give {len(derivation.ids)} tokens and not its {len(found)}"
+            f"the steps known here give {len(derivation.ids)} tokens instead of its {len(found)}"
             if len(derivation.ids) != len(found)
             else f"{tokenizer.info.name!r} does something to this text that cannot be explained step by step: "
             "the steps known here give other tokens",
@@ -67,8 +67,8 @@ def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivatio
     if not isinstance(tokenizer, SupportsExplanation):
         info = tokenizer.info
         raise ConfigError(
-            f"{info.name!r} ({info.backend}) does not tell how it makes tokens",
-            hint="a backend tells it by the method `derivation`; `tokbench viz` shows the tokens of any tokenizer",
+            f"{info.name!r} ({info.backend}) does not describe how it makes tokens",
+            hint="a backend does so with the method `derivation`; `tokbench viz` shows the tokens of any tokenizer",
         )
     parts = list(_parts(segmentation, frozenset(tokenizer.info.special_tokens.values())))
     if not any(isinstance(part, Step) for _, part in parts):

@@ -88,7 +88,7 @@ class RankedTokens(Generic[Key]):
     """Merges by the ranks of tokens: two neighbours merge where they are a token together.
 
     Attributes:
-        rank: what two neighbours are together → its rank; None where that is no token.
+        rank: what two neighbours are together → its rank; None where that is not a token.
 
     >>> RankedTokens({b"ab": 256}.get).find(b"a", b"b")
     Found(rank=256, made=b'ab')
@@ -99,7 +99,7 @@ class RankedTokens(Generic[Key]):
     added: tuple[Key, ...] = ()
 
     def find(self, left: Key, right: Key) -> Found[Key] | None:
-        """What two neighbours become; None where they are no token."""
+        """What two neighbours become; None where they are not tokens."""
         made: Key = left + right  # type: ignore[operator]  # bytes or texts
         if made in self.removed:
             return None
@@ -113,7 +113,7 @@ class RankedTokens(Generic[Key]):
         return RankedTokens(self.rank, self.removed | {left + right}, self.added)  # type: ignore[operator]
 
     def adding(self, left: Key, right: Key) -> RankedTokens[Key]:
-        """The same with the token that a pair makes, behind all others."""
+        """The same with the token that a pair makes, after all others."""
         made: Key = left + right  # type: ignore[operator]
         return RankedTokens(self.rank, self.removed, (*self.added, made))
 
@@ -283,7 +283,7 @@ def why_kept(
     Args:
         symbols: what the pre-token begins as.
         merges: the vocabulary's.
-        edge: the boundary, by the symbol behind it.
+        edge: the boundary, by the symbol after it.
         merging: what `merge` gives for them.
         frozen: as in `merge`.
 

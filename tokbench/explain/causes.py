@@ -16,7 +16,7 @@ class NoMerge:
 
     Attributes:
         left: the token before the boundary.
-        right: the token behind it.
+        right: the token after it.
     """
 
     left: Symbol
@@ -69,7 +69,7 @@ class NewPreToken:
     """A pre-token begins: nothing is merged across.
 
     Attributes:
-        behind: the alternative of the pattern that made the pre-token behind the boundary, if it is known.
+        behind: the alternative of the pattern that made the pre-token after the boundary, if it is known.
         splitter: what made the pre-tokens, in words.
     """
 

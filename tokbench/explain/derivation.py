@@ -1,4 +1,4 @@
-"""How a text became ids: what a tokenizer tells, and what is made of it with the cause of every boundary."""
+"""How a text became ids: the derivation that a tokenizer gives, and the explanation with the cause of each boundary."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Boundary:
     """A place between two tokens.
 
     Attributes:
-        token: the token behind it, by its position in the text.
+        token: the token after it, by its position in the text.
         offset: where it is in the original text, in UTF-8 bytes.
         cause: why it is there.
     """

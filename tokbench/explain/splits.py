@@ -33,7 +33,7 @@ class SplitQuery:
 
     Attributes:
         left: what the text before the cut ends with.
-        right: what the text behind it begins with.
+        right: what the text after it begins with.
         cause: the cause's name; None for any.
         rank: the rank of the merge that took a part, for an earlier merge; None for any.
     """

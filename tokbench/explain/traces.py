@@ -20,7 +20,7 @@ class MergeStep:
         rule: the merge.
         start: the first of the symbols that the pre-token began with that is in it.
         middle: the first of those on the right: the boundary that goes.
-        stop: the first behind it.
+        stop: the first after it.
     """
 
     rule: MergeRule
@@ -99,7 +99,7 @@ class Edge(NamedTuple):
 
     Attributes:
         start: the first character.
-        stop: the one behind the last.
+        stop: the one after the last.
         piece: the piece; its id is None for a character that is none.
         score: its log probability.
     """
@@ -134,7 +134,7 @@ class LatticeTrace:
         edges: every piece that stands in it.
         paths: the most probable segmentations, the best first.
         boundaries: the probability of a boundary before each character but the first.
-        tokens: what the best one became: characters that are no piece are bytes, or unknown.
+        tokens: what the best one became: characters that are not pieces are bytes, or unknown.
         causes: of the boundary before each token but the first.
     """
 

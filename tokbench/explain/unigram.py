@@ -76,11 +76,11 @@ def best_path(lattice: Lattice) -> list[Edge]:
 
 
 def path_of(lattice: Lattice, pieces: Sequence[str]) -> list[Edge] | None:
-    """The edges that a library's pieces are; None where they are no path through the lattice.
+    """The edges that a library's pieces are; None where they are not a path through the lattice.
 
     Args:
-        lattice: with an edge without an id for each character that is no piece.
-        pieces: from left to right; for what is no piece any text that is as long in characters, or its bytes as
+        lattice: with an edge without an id for each character that is not a piece.
+        pieces: from left to right; for what is not a piece any text that is as long in characters, or its bytes as
             `<0x41>`.
     """
     edges = {(edge.start, edge.piece.data.decode()): edge for edge in lattice.edges}
@@ -257,7 +257,7 @@ def trace_parts(
 def cut_points(text: str, lattice: Lattice) -> list[int]:
     """The characters before which a part begins: no piece reaches across, and a word begins or the part is long.
 
-    Between two characters that are no piece there is none: a run of these may become one token.
+    Between two characters that are not pieces there is none: a run of these may become one token.
 
     >>> from tokbench.explain.symbols import Symbol
     >>> pieces = [("▁a", 0), ("▁", 0), ("a", 1), ("▁b", 2), ("▁", 2), ("b", 3)]

@@ -1,4 +1,4 @@
-"""Why a word is one token, or is not, in a sentence; and a change of the vocabulary that would make it one."""
+"""Why a word is one token or not, in a sentence, and a change of the vocabulary that would make it one."""
 
 from __future__ import annotations
 

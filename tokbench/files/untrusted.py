@@ -1,4 +1,4 @@
-"""Reading what somebody else wrote: regular files alone, sizes before contents, JSON within bounds."""
+"""Read untrusted files: regular files only, sizes before contents, JSON within bounds."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read_regular(path: Path, *, limit: int) -> bytes:
     """The bytes of a regular file.
 
     Raises:
-        ModelFormatError: it is no regular file, has more bytes than `limit`, or grows while it is read.
+        ModelFormatError: it is not a regular file, has more bytes than `limit`, or grows while it is read.
         OSError: it cannot be read.
     """
     with open_regular(path) as stream:

@@ -2,7 +2,7 @@
 
 magic "GGUF", version u32, number of tensors u64, number of entries u64, then the entries: a key
 (length u64, UTF-8), a type u32, a value. Arrays are an element type u32, a length u64, the elements.
-Everything is little-endian. The tensors behind it are never read, and every length is held against
+Everything is little-endian. The tensors after it are never read, and every length is held against
 the bytes that are left before anything is made of it.
 """
 
@@ -39,7 +39,7 @@ def read_metadata(path: Path, *, prefix: str = "tokenizer.") -> dict[str, Any]:
         Key → number, string, or list of these; strings are `bytes`, for a token need not be UTF-8.
 
     Raises:
-        ModelFormatError: it is no GGUF file, or one whose lengths cannot be.
+        ModelFormatError: it is not a GGUF file, or one whose lengths cannot be.
         StoreError: it cannot be read.
     """
     try:

@@ -30,7 +30,7 @@ def fields(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[tup
         (field number, value): an int for a varint, its bytes for everything else.
 
     Raises:
-        ValueError: the data ends within a field, or is no message at all; says at which byte.
+        ValueError: the data ends within a field, or is not a message at all; says at which byte.
 
     >>> list(fields(b"\x08\x96\x01\x12\x02hi"))
     [(1, 150), (2, b'hi')]

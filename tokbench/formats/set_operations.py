@@ -19,7 +19,7 @@ _ANY, _NONE = r"[\s\S]", r"(?!)"
 def without_set_operations(pattern: str) -> str:
     r"""A pattern whose classes neither nest nor hold operations; the pattern itself where none does.
 
-    What is no class by the rules of Rust is left as it is, for other dialects to make sense of.
+    What is not a class by the rules of Rust is left as it is, for other dialects to make sense of.
 
     >>> print(without_set_operations(r"[\p{L}&&[^\p{Han}]]+|."))
     (?:(?=[\p{L}])[^\p{Han}])+|.

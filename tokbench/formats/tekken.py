@@ -3,7 +3,7 @@
 What `mistral_common` does with the file and a reader would not guess:
 
 - only the first ranks are taken, as many as the size of the vocabulary leaves beside the special tokens;
-- an id is a rank behind all special tokens, whether or not each of those has a text;
+- an id is a rank after all special tokens, whether or not each of those has a text;
 - files of before version 8 do not list their special tokens: those of Mistral NeMo are meant.
 """
 
@@ -36,7 +36,7 @@ class Tekken:
 
     Attributes:
         pattern: the split pattern in the dialect of tiktoken.
-        ranks: the tokens with their ids, which are behind those of all special tokens.
+        ranks: the tokens with their ids, which are after those of all special tokens.
         special_tokens: text → id.
     """
 
@@ -95,7 +95,7 @@ def _ranks(vocab: list[Any], *, first_id: int, path: Path | str) -> list[tuple[b
 
 
 def _token(entry: object, rank: int) -> bytes | None:
-    """The bytes of an entry; None where it is no entry of this rank."""
+    """The bytes of an entry; None where it is not an entry of this rank."""
     if not isinstance(entry, dict) or entry.get("rank") != rank:
         return None
     try:

@@ -65,7 +65,7 @@ def parse_ranks(data: bytes, *, path: Path | str) -> list[tuple[bytes, int]]:
         path: what error messages call it.
 
     Raises:
-        ModelFormatError: a line that is no token and rank, or a token or rank that comes twice.
+        ModelFormatError: a line that is not a token and rank, or a token or rank that comes twice.
 
     >>> parse_ranks(b"YQ== 0\r\nYmM= 1\r\n\r\n", path="ranks.tiktoken")
     [(b'a', 0), (b'bc', 1)]

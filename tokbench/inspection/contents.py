@@ -49,7 +49,7 @@ class TokenizerContents:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The bytes of each id (None for a gap), which are special, which are no whole characters."""
+        """The bytes of each id (None for a gap), which are special, which are not whole characters."""
         from tokbench.metrics.vocabulary import vocabulary_of
 
         return vocabulary_of(self.tokenizer)

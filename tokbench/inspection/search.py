@@ -121,7 +121,7 @@ def parse_bytes_of_token(text: str) -> bytes:
     digits = "".join(text.split()).removeprefix("0x")
     if not _HEX.fullmatch(digits):
         raise ConfigError(
-            f"{text!r} is not bytes in hexadecimal", hint="--bytes takes two digits for each, as E282AC"
+            f"{text!r} is not bytes in hexadecimal", hint="--bytes takes two digits for each, such as E282AC"
         )
     return bytes.fromhex(digits)
 
@@ -162,7 +162,7 @@ def _matching(expression: str, texts: Mapping[int, str]) -> list[int]:
     except TimeoutError:
         raise ConfigError(
             f"the search for {expression!r} took too long",
-            hint="repetitions within repetitions, as (a+)+, try too many ways: leave out the inner one",
+            hint="repetitions within repetitions, such as (a+)+, try too many ways: leave out the inner one",
         ) from None
     return found
 

@@ -1,4 +1,4 @@
-"""What decides the ids of a text beside tokens and merges: pattern, normaliser, template, flags, by their names."""
+"""The settings that affect ids besides tokens and merges: pattern, normaliser, template, flags, by name."""
 
 from __future__ import annotations
 

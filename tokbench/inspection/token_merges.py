@@ -185,7 +185,7 @@ class MergesOfRanks(Generic[Key]):
 
     @cached_property
     def ranks(self) -> Mapping[int, float]:
-        """Id → the rank of the token, where merging makes it: it is no single byte or character."""
+        """Id → the rank of the token, where merging makes it: it is not a single byte or character."""
         return {id: self._ranks[token] for token, id in self._ids.items() if len(token) > 1}
 
     @cached_property

@@ -1,6 +1,6 @@
 r"""The tokens of a vocabulary: the bytes of each token, and what its file says of it.
 
-A token is bytes. Its text is what they are in UTF-8; bytes that are no whole characters have none, and are written
+A token is bytes. Its text is what they are in UTF-8; bytes that are not whole characters have none, and are written
 with `\xNN` for each byte that belongs to no character.
 """
 
@@ -164,7 +164,7 @@ class VocabularyTokens:
 
 
 def text_of_bytes(data: bytes) -> str | None:
-    r"""The text of bytes; None where they are no whole characters.
+    r"""The text of bytes; None where they are not whole characters.
 
     >>> text_of_bytes(b"a"), text_of_bytes(b"\xe2\x82")
     ('a', None)

@@ -1,1 +1,1 @@
-"""Tokenizers that run on a library of others and obey our rules: bytes, spans, kinds, special tokens."""
+"""Tokenizers that run on other libraries by our contracts: bytes, spans, kinds, special tokens."""

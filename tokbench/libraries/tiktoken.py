@@ -117,7 +117,7 @@ class TiktokenTokenizer(SaveableTokenizer):
         return PieceTable.of([self._tokens.get(id, b"") for id in range(self.info.vocab_size)])
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
         return self._tokens.get(id)
 
     def token_id(self, piece: bytes) -> int | None:

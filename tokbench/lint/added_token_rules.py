@@ -47,7 +47,7 @@ def _overlapping(target: LintTarget) -> Iterator[Found]:
         taken = ", ".join(map(target.named, ids[:_SHOWN]))
         yield Found(
             subject=f"{target.named(overlap.first.id)}{more} before {target.named(overlap.second.id)}",
-            evidence=f"both want {quoted(shared)}: {quoted(overlap.text)} becomes {taken}",
+            evidence=f"both match {quoted(shared)}: {quoted(overlap.text)} becomes {taken}",
             token_ids=tuple(sorted({id for each in group for id in (each.first.id, each.second.id)})),
             severity=Severity.ERROR if contained else Severity.NOTE if len(shared) == 1 else None,
             details={"text": overlap.text, "ids": ids},
@@ -160,15 +160,15 @@ RULES = (
     _rule(
         name="overlapping-added-token",
         severity=Severity.WARNING,
-        breaks="Where two added tokens want the same characters, what comes first in a text decides which is found.",
+        breaks="Where two added tokens overlap in a text, the one that begins first is found.",
         found="The texts are compared, and a text with both is encoded; runs of one character are left out.",
-        remedy="Rename one of them so that none ends as the other begins.",
+        remedy="Rename one of them so that neither ends as the other begins.",
         check=_overlapping,
     ),
     _rule(
         name="added-token-takes-space",
         severity=Severity.WARNING,
-        breaks="An added token takes a space or is missed, depending on what is beside it: prompts get other ids.",
+        breaks="An added token takes a space or is missed, depending on its neighbours: prompts get other ids.",
         found="Those with flags are encoded in four contexts, with and without spaces on both sides.",
         remedy="Write the token with normalized=false, and without lstrip, rstrip and single_word.",
         check=_eats_space,
@@ -178,7 +178,7 @@ RULES = (
         severity=Severity.ERROR,
         breaks="A user's text gives the id of a special token in libraries that leave it to the model's merges.",
         found="Special tokens that are pieces are encoded by the model alone: by themselves, after a space, in a word.",
-        remedy="Take what makes it out of the model, and its text out of the training text.",
+        remedy="Remove what makes it from the model, and its text from the training text.",
         check=special_tokens_from_text,
     ),
     _rule(
@@ -186,7 +186,7 @@ RULES = (
         severity=Severity.WARNING,
         breaks="Ordinary text holds the special token, which then cuts it or ends a turn.",
         found="Special tokens of letters, digits and spaces alone are named, and tokens that are tags of HTML.",
-        remedy="Give special tokens a spelling that no text has, as <|name|>; escape it in data.",
+        remedy="Give special tokens a spelling that no text has, such as <|name|>; escape it in data.",
         check=_plain_words,
     ),
     _rule(

@@ -80,7 +80,7 @@ class Overlap:
 
 
 def overlaps(tokens: tuple[Added, ...]) -> Iterator[Overlap]:
-    """Pairs of which one begins inside the other and ends behind it, and pairs of which one begins the other.
+    """Pairs of which one begins inside the other and ends after it, and pairs of which one begins the other.
 
     Runs of one character, as tokens for 2, 3 and 4 spaces, are left out: the longest is meant.
     """
@@ -98,7 +98,7 @@ def overlaps(tokens: tuple[Added, ...]) -> Iterator[Overlap]:
 
 
 CONTEXTS = (("a", "b"), ("a ", "b"), ("a", " b"), ("a ", " b"))
-"""What is tried before and behind an added token."""
+"""What is tried before and after an added token."""
 
 
 def changes_around(target: LintTarget, token: Added) -> list[tuple[str, str]]:

@@ -115,7 +115,7 @@ RULES = (
     _rule(
         name="missing-byte",
         severity=Severity.ERROR,
-        breaks="A character with a byte that has no token is lost, although every text should be spelled.",
+        breaks="A character with a byte that has no token is lost, although every text should be encodable.",
         found="Where the tokenizer is byte-level or falls back to bytes, each of the 256 is looked for: a warning "
         "where no printed character has the missing ones.",
         remedy="Train with the whole byte alphabet as the initial one, or add the missing bytes.",

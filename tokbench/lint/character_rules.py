@@ -60,7 +60,8 @@ RULES = (
     _rule(
         name="bidi-in-token",
         severity=Severity.NOTE,
-        breaks="A token with a direction mark shows in another order than it is read, and can hide what it says.",
+        breaks="A token with a direction mark is displayed in another order than it is read, and can hide "
+        "what it says.",
         found="Each token of several characters is searched for the marks of the bidirectional algorithm.",
         remedy="Take the marks out of the training text and train again.",
         check=_bidi_tokens,
@@ -68,7 +69,7 @@ RULES = (
     _rule(
         name="invisible-in-token",
         severity=Severity.NOTE,
-        breaks="A token with a character of no width looks like another token and is not it.",
+        breaks="A token with a character of no width looks like another token, but is not.",
         found="Each token of several characters is searched for joiners, soft hyphens, fillers and byte order marks.",
         remedy="Clean the training text; in scripts that need joiners, and in emoji, this is as it should be.",
         check=_zero_width_tokens,

@@ -215,7 +215,7 @@ def _gguf(target: LintTarget) -> Iterator[Found]:
     if source.format is not Format.GGUF:
         if target.bpe is None or source.format is not Format.TOKENIZER_JSON:
             raise DoesNotApplyError(
-                "it is no GGUF file, and no byte-level BPE that would be converted to one"
+                "it is neither a GGUF file nor a byte-level BPE that would be converted to one"
             )
         return
     from tokbench.formats.gguf import read_metadata
@@ -294,8 +294,8 @@ RULES = (
     _rule(
         name="class-disagrees",
         severity=Severity.WARNING,
-        breaks="Version 5 of transformers goes by tokenizer_class, and 4 by tokenizer.json: they give other ids.",
-        found="What version 5 builds for the class is compared, on texts too, where that is known here.",
+        breaks="transformers 5 follows tokenizer_class, and version 4 tokenizer.json: their ids differ.",
+        found="The pipeline that version 5 builds for the class is compared, also on texts, where it is known.",
         remedy="Write PreTrainedTokenizerFast, which takes tokenizer.json as it is, or the right class.",
         check=_class,
     ),

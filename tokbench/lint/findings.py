@@ -54,13 +54,13 @@ class HasSeverity(Protocol):
 
 
 def counted_by_severity(findings: Iterable[HasSeverity]) -> dict[Severity, int]:
-    """How many findings there are of each severity, the gravest first."""
+    """How many findings there are of each severity, the most severe first."""
     severities = [finding.severity for finding in findings]
     return {severity: severities.count(severity) for severity in reversed(Severity)}
 
 
 def reached(findings: Iterable[HasSeverity], severity: Severity) -> bool:
-    """Whether a finding is as grave as that, or graver."""
+    """Whether a finding is at least that severe."""
     return any(finding.severity.reaches(severity) for finding in findings)
 
 
@@ -87,7 +87,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a rule holds against a tokenizer.
+    """One problem that a rule found in a tokenizer.
 
     Attributes:
         rule: the rule's name.

@@ -60,7 +60,7 @@ def repaired_files(
     """The files of a folder in which is repaired what can be with certainty, and the repairs.
 
     Raises:
-        ConfigError: it is no folder with a tokenizer.json.
+        ConfigError: it is not a folder with a tokenizer.json.
         ModelFormatError: a file beside it is damaged.
     """
     import orjson

@@ -30,7 +30,7 @@ LOOK_ALIKES = {
 """Letters and other characters that are drawn as Latin letters are → those."""
 
 _OF_FORMULAS = frozenset("αγικρστυφω")
-"""Greek letters that stand beside Latin ones in formulas, and are no disguise there."""
+"""Greek letters that stand beside Latin ones in formulas, and are not a disguise there."""
 
 _SIGNS = {
     **{one: plain for plain, others in CONFUSABLES.items() if not plain.isalpha() for one in others},
@@ -43,7 +43,7 @@ _PLAIN_CONTROLS = frozenset("\t\n\r\f\v")
 
 
 def looks_latin(letter: str) -> bool:
-    """Whether a letter that is no Latin one is drawn as one is, by its script or as a styled form.
+    """Whether a letter that is not a Latin one is drawn as one is, by its script or as a styled form.
 
     >>> looks_latin("а"), looks_latin("𝐩"), looks_latin("ж"), looks_latin("º")
     (True, True, False, False)

@@ -44,7 +44,7 @@ def near_pattern(pattern: str) -> NearPattern | None:
     """The well-known pattern that is nearest, where it is near and splits some text differently.
 
     Raises:
-        ConfigError: it is no pattern that the `regex` package runs.
+        ConfigError: it is not a pattern that the `regex` package runs.
     """
     known = {name: text for name in pattern_names() if (text := known_pattern(name)[1]) is not None}
     likeness = {name: _likeness(pattern, text) for name, text in known.items()}

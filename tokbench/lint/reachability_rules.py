@@ -81,9 +81,9 @@ RULES = (
         name="unreachable-token",
         group=_GROUP,
         severity=Severity.WARNING,
-        breaks="A token that no text gives is never trained: its embedding is noise, and its place is wasted.",
-        found="Every token has a text that was encoded and gives it, or a proof by its merges, scores, pattern, "
-        "normaliser or added tokens.",
+        breaks="A token that no text encodes to is never trained: its embedding is noise, and its place is wasted.",
+        found="For every token there is a text that encodes to it, or a proof by merges, scores, pattern, "
+        "normaliser or added tokens that none does.",
         remedy="Put its merge before the one that takes its part, or leave the token out at the next training.",
         check=_unreachable_tokens,
         figures=_figures,
@@ -92,8 +92,8 @@ RULES = (
         name="undecided-token",
         group=_GROUP,
         severity=Severity.NOTE,
-        breaks="A token of which it is not known whether any text gives it may be untrained.",
-        found="Neither the texts that were tried gave it, nor is there a proof that none does.",
+        breaks="A token that possibly no text encodes to may be untrained.",
+        found="No text that was tried encodes to it, and there is no proof that none does.",
         remedy="Count it on a large corpus, as `tokbench lint` does with PATH.",
         check=_undecided_tokens,
     ),

@@ -177,7 +177,7 @@ RULES = (
     _rule(
         name="swapped-id",
         severity=Severity.ERROR,
-        breaks="A model reads one token as another: its answers change, and nothing else tells.",
+        breaks="A model reads one token as another: its answers change, and nothing else shows it.",
         found="Tokens of both vocabularies are compared by their bytes and ids.",
         remedy="Do not use the file; fetch the original again, and ask where this one is from.",
         check=_swapped,

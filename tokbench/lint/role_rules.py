@@ -99,7 +99,7 @@ def _pad_is_eos(target: LintTarget) -> Iterator[Found]:
         maker = _by_design(config.tokenizer_class, pad)
         yield Found(
             subject=f"the roles pad and eos, both {pad}",
-            evidence="a batch is filled up with the token that ends a text"
+            evidence="batches are padded with the token that ends a text"
             + ("" if maker is None else f", as {maker} has it: its models were trained so"),
             severity=None if maker is None else Severity.NOTE,
         )
@@ -236,7 +236,7 @@ def _turn_end(target: LintTarget) -> Iterator[Found]:
                 continue
             yield Found(
                 subject=f"the chat template {probe.name}",
-                evidence=f"it writes {text}, which is no token: it becomes several, and nothing ends a turn",
+                evidence=f"it writes {text}, which is not a token: it becomes several, and nothing ends a turn",
                 severity=Severity.ERROR,
             )
 

@@ -1,4 +1,4 @@
-"""What a rule is: a name, a page of three lines, and the check behind it; and what became of it."""
+"""Rules: a name, three lines of explanation, a check, and its outcome."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one rule.
+    """The outcome of one rule.
 
     Attributes:
         rule: it.

@@ -1,6 +1,6 @@
 """The pipelines that classes of transformers 5 build around a vocabulary of SentencePiece.
 
-Whatever tokenizer.json says before and behind the model is not read, but for the rules of characters in a Precompiled
+Whatever tokenizer.json says before and after the model is not read, but for the rules of characters in a Precompiled
 normaliser. Source: `tokenization_*.py` of its models.
 """
 

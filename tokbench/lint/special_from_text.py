@@ -1,4 +1,4 @@
-"""Special tokens that plain text becomes where a library leaves them to the model, family by family."""
+"""Special tokens that the model itself makes of plain text, by model family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is linted: an opened tokenizer with the files beside it, and what it is held against."""
+"""The target of lint: an opened tokenizer, the files beside it, and its reference."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class LintTarget(TokenizerContents):
         The value may be anything: whoever wrote it is not trusted.
 
         Raises:
-            ModelFormatError: it is no JSON, nested too deep, or too large.
+            ModelFormatError: it is not JSON, nested too deep, or too large.
         """
         from tokbench.files.untrusted import load_json, read_regular
 

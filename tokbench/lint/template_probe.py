@@ -98,7 +98,7 @@ class TemplateProbe:
 
     @property
     def ending(self) -> tuple[int, str] | None:
-        """The control token that ends the answer, id and text: the last one learned, else the one behind it all."""
+        """The control token that ends the answer, id and text: the last one learned, else the one after it all."""
         if self.chat is None:
             return None
         chat, data = self.chat, self.chat.rendered.text.encode()
@@ -116,7 +116,7 @@ class TemplateProbe:
 
     @property
     def behind_answer(self) -> str:
-        """What the template writes behind the last answer, where one exchange is not refused."""
+        """What the template writes after the last answer, where one exchange is not refused."""
         if self.plain is None:
             return ""
         content = [run.stop for run in self.plain.runs if run.origin.field is not None]

@@ -166,7 +166,7 @@ def _mask_to_end(target: LintTarget) -> Iterator[Found]:
         yield Found(
             _subject(probe),
             "the last token of the text is learned, and no special token ends the answer"
-            + (f": {quoted(written)} stands behind it" if written else ""),
+            + (f": {quoted(written)} stands after it" if written else ""),
         )
 
 

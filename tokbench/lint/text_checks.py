@@ -49,7 +49,7 @@ class Danger:
         check: its kind, as "invisible-character".
         severity: how grave it is.
         start: its first character, counted from 0.
-        end: behind its last one.
+        end: after its last one.
         evidence: what was seen, in a few words.
     """
 
@@ -121,7 +121,7 @@ def _drawn(text: str) -> str:
 
 
 def _drawn_with_places(text: str) -> tuple[str, range | list[int]]:
-    """A text as it looks, and the character of the text behind each of its characters."""
+    """A text as it looks, and the character of the text after each of its characters."""
     if text.isascii():
         return text.lower(), range(len(text))
     characters, places = [], []

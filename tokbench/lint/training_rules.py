@@ -121,7 +121,8 @@ RULES = (
         name="merge-not-best",
         severity=Severity.WARNING,
         breaks="Training on this text does not give this vocabulary: the trainer has a fault, or merges were edited.",
-        found="The merges are replayed on the training text, and each is held against the pair with the highest count.",
+        found="The merges are replayed on the training text, and each is compared with the pair with the "
+        "highest count.",
         remedy="Train again with a trainer that is exact, and compare the merges.",
         check=_not_the_best,
         figures=_figures,

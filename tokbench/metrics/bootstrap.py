@@ -167,7 +167,7 @@ class Resampled:
 
 
 def jackknife_interval(values: NDArray[np.float64], *, estimate: float) -> Interval:
-    """Student's interval from the delete-one jackknife: for figures that are no ratio of sums.
+    """Student's interval from the delete-one jackknife: for figures that are not ratios of sums.
 
     Args:
         values: float64[S], the figure without the units of each set.

@@ -34,7 +34,7 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
     return tuple(metric_named(name) for name in dict.fromkeys(names))
 
 
-# --- figures that are no ratio of counts --------------------------------------------------------
+# --- figures that are not ratios of counts --------------------------------------------------------
 
 
 def _shannon(tally: Tally, _: Vocabulary) -> float | None:
@@ -212,7 +212,7 @@ _ALL = (
     Metric(
         name="average_rank",
         title="mean rank",
-        meaning="the mean over token occurrences of the position of the token by frequency",
+        meaning="the mean over token occurrences of the token's frequency rank",
         direction="neither",
         theme="vocabulary",
         compute=_average_rank,

@@ -31,7 +31,7 @@ class CharacterClass(IntEnum):
     DIGIT = 6
     """A decimal digit of any script."""
     NUMBER = 7
-    """A number that is no decimal digit, as "Ⅷ" and "½"."""
+    """A number that is not a decimal digit, as "Ⅷ" and "½"."""
     UNDERSCORE = 8
     SPACE = 9
     """White space that ends no line."""

@@ -19,7 +19,7 @@ UNITS = {
     "tokens_per_number": "tokens/number",
     "indentation_tokens_per_line": "tokens/line",
 }
-"""Of the metrics that are no shares."""
+"""Of the metrics that are not shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ BESIDE = (
         "tokens",
         "ratio",
         "lower",
-        "tokens of all text over those of the baseline: a bill follows it",
+        "tokens of all text over those of the baseline: cost is proportional to it",
     ),
     _beside(
         "premium",

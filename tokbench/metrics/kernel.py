@@ -48,7 +48,7 @@ class Measurer(Protocol):
         """Count a batch of D documents with N tokens that have positions.
 
         Args:
-            text: the documents' bytes, one behind another.
+            text: the documents' bytes, one after another.
             text_offsets: int64[D + 1], where each document starts in it; from 0 to its size.
             token_offsets: int64[D + 1], where each document's tokens start among all; from 0 to N.
             starts: int64[N], byte offsets into the token's document; they never decrease in it.
@@ -131,7 +131,7 @@ class Measurer(Protocol):
         """The distinct words of a group with W words, sorted by their bytes, in arrays.
 
         Returns:
-            Their bytes one behind another; int64[W + 1], where each starts; int64[W] occurrences; uint32[W] twice,
+            Their bytes one after another; int64[W + 1], where each starts; int64[W] occurrences; uint32[W] twice,
             the tokens of the occurrence with the fewest and of the one with the most.
 
         Raises:
@@ -171,7 +171,7 @@ class Kernel:
 
     Attributes:
         name: "native" or "python".
-        new_tables: uint8[0x110000] classes (as `character_classes` gives them), the bytes of all ids one behind
+        new_tables: uint8[0x110000] classes (as `character_classes` gives them), the bytes of all ids one after
             another, and int64[V + 1], where those of each start → what measurers look things up in, for any
             number of them. ValueError for classes or offsets out of range.
         new_measurer: such tables and a number of groups → a measurer that has counted nothing. ValueError for

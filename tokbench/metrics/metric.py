@@ -1,4 +1,4 @@
-"""A metric: its definition, its direction, and how its value comes from a tally of counts, as a ratio or not at all."""
+"""One metric: its definition, its direction, and its value, computed from a tally of counts, as a ratio or not."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _count_characters(document: bytes, text: Sequence[Character], tokens: Tokens
 def _count_language(text: Sequence[Character], spans: Sequence[Span], kinds: Sequence[int]) -> Counts:
     """Characters of the language, and those that a token which is neither unknown nor a byte holds whole.
 
-    White space, controls, punctuation and symbols are left out: they are no part of a language, and what becomes
+    White space, controls, punctuation and symbols are left out: they are not part of a language, and what becomes
     of them says how a tokenizer treats layout. A character that is cut over tokens is not covered, whether
     these are fallback bytes or tokens of a byte-level vocabulary.
     """
@@ -200,7 +200,7 @@ def _count_numbers(text: Sequence[Character], tokens: Tokens) -> Counts:
 
 
 def _is_alone(text: Sequence[Character], run: Span, tokens: Tokens, *, may_go_on: bool) -> bool:
-    """Whether one token holds the run, and else only white space before it (and behind it, where it may go on)."""
+    """Whether one token holds the run, and else only white space before it (and after it, where it may go on)."""
     token = tokens.only(run)
     if token is None or token.start > run.start or token.stop < run.stop:
         return False

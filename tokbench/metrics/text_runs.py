@@ -96,14 +96,14 @@ def joins(before: CharacterClass, joiner: str, behind: CharacterClass) -> bool:
 
 
 def word_stop(text: Sequence[Character], first: int) -> int:
-    """The index behind the last character of the word that begins with one.
+    """The index after the last character of the word that begins with one.
 
     >>> word_stop(characters(b"don't!"), 0), word_stop(characters(b"dogs' tails"), 0)
     (5, 4)
     """
     is_unspaced = text[first].kind == CharacterClass.UNSPACED
     goes_on = {CharacterClass.MARK} if is_unspaced else _WORD_STARTS | {CharacterClass.MARK}
-    base = text[first].kind  # of the last character that is no mark
+    base = text[first].kind  # of the last character that is not a mark
     index = first + 1
     while index < len(text):
         kind = text[index].kind
@@ -119,7 +119,7 @@ def words(text: Sequence[Character]) -> Iterator[Sequence[Character]]:
     """The words of a text, as UAX 29 finds them, without its dictionaries.
 
     A run of letters, marks, digits, numbers and underscores that begins with no mark; a letter of an
-    unspaced script is one by itself, with the marks behind it.
+    unspaced script is one by itself, with the marks after it.
 
     >>> ["".join(each.text for each in word) for word in words(characters("L'été: 1,000 m², 東京.".encode()))]
     ["L'été", '1,000', 'm²', '東', '京']

@@ -1,4 +1,4 @@
-"""Whether a compiled module or its Python fallback runs, and what the user is told of it.
+"""Choose between a compiled module and its Python fallback, and warn about the slow one.
 
 The environment variable TOKBENCH_KERNEL chooses: "auto" (the compiled one where it is installed,
 the default), "native" (an error where it is not), "python".
@@ -48,7 +48,7 @@ class _Import:
 
 
 def chosen_module(*, compiled: str, fallback: str) -> tuple[str, ModuleType]:
-    """The one of two modules that TOKBENCH_KERNEL asks for; the slow one says on stderr that it runs, once.
+    """The module that TOKBENCH_KERNEL asks for; warns once on stderr when the slow one runs.
 
     Args:
         compiled: the module's full name.
@@ -63,7 +63,7 @@ def chosen_module(*, compiled: str, fallback: str) -> tuple[str, ModuleType]:
     """
     choice = os.environ.get("TOKBENCH_KERNEL", "auto") or "auto"
     if choice not in ("auto", "native", "python"):
-        raise ConfigError(f"TOKBENCH_KERNEL is {choice!r}", hint="it may be auto, native or python")
+        raise ConfigError(f"TOKBENCH_KERNEL is {choice!r}", hint="it must be auto, native or python")
     if choice == "python":
         _tell_of_slow_kernel("TOKBENCH_KERNEL=python")
         return "python", import_module(fallback)

@@ -88,7 +88,7 @@ def beside_ranks(config: TokenizerConfig, tokens: TokenTable) -> tuple[dict[str,
             )
         elif not token.special or token.lstrip or token.rstrip or token.single_word:
             problems.append(
-                f"the added token {token.content!r} is left out: beside ranks there are only special ones"
+                f"the added token {token.content!r} is left out: rank files only take special ones"
             )
         else:
             specials[token.content] = token.id
@@ -112,7 +112,7 @@ def _missing(
         has = known.get(token.content, vocabulary.get(token.content))
         if has is not None and has != token.id:
             problems.append(
-                f"the added token {token.content!r} has the id {has}, not {token.id} as is said beside"
+                f"the added token {token.content!r} has the id {has}, not {token.id} as the files beside it say"
             )
         if token.content in known:
             problems.extend(_other_flags(flags.get(token.content), token))

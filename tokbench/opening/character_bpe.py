@@ -1,7 +1,7 @@
 """A BPE over characters of a `tokenizer.json` as our kernel runs it: as Llama 2, Mistral, Gemma and Phi-3 have it.
 
-The text between added tokens is one word: spaces are written as ▁, there may be one in front, and what is no token is
-unknown or becomes bytes. What else a document asks for that could change an id is a reason to leave it to its library.
+The text between added tokens is one word: spaces are written as ▁, there may be one in front, and what is not a token
+is unknown or becomes bytes. What else a document asks for that could change an id leaves it to its library.
 The checks mirror models/bpe/model.rs and pre_tokenizers/metaspace.rs of Hugging Face's `tokenizers`.
 """
 
@@ -58,7 +58,7 @@ class CharacterBpe:
     Attributes:
         tokens: by their ids; `_NEVER_MADE` where no text becomes one by merging.
         merges: two tokens and what they become, by their ids, the first one first.
-        unknown: the id of what is no token.
+        unknown: the id of what is not a token.
         joins_unknown: whether unknown characters side by side are one token.
         byte_ids: the ids of the 256 bytes, where unknown characters become bytes.
         spaces: what is done to spaces.

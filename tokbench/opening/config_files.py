@@ -140,7 +140,7 @@ def _compare_roles(config: TokenizerConfig, files: _Files) -> None:
         if other is not None and one != other:
             taken = "nothing" if one is None else repr(one)
             files.problems.append(
-                f"{SPECIALS} says that {role} is {other!r}, and {CONFIG} {taken}, which is taken"
+                f"{SPECIALS} says that {role} is {other!r}, and {CONFIG} {taken}, which is used"
             )
 
 
@@ -151,7 +151,7 @@ def _with_special_tokens_map(config: TokenizerConfig, files: _Files) -> Tokenize
         one, other = config.roles.get(role), said.roles.get(role)
         if one is not None and other is not None and one != other:
             files.problems.append(
-                f"{CONFIG} says that {role} is {one!r}, and {SPECIALS} {other!r}, which is taken"
+                f"{CONFIG} says that {role} is {one!r}, and {SPECIALS} {other!r}, which is used"
             )
     additional = said.additional_special_tokens
     return replace(
@@ -193,11 +193,11 @@ def _chat_templates(config: TokenizerConfig, files: _Files) -> Mapping[str, str]
             found[name] = text
     said = dict(config.chat_templates)
     if found and said and said != found:
-        files.problems.append(f"{CONFIG} has other chat templates than the .jinja files, which are taken")
+        files.problems.append(f"{CONFIG} has other chat templates than the .jinja files, which are used")
     templates = found or said
     of_processor = files.json(PROCESSOR_TEMPLATE).get("chat_template")
     if is_text(of_processor) and of_processor != templates.setdefault(DEFAULT_TEMPLATE, of_processor):
         files.problems.append(
-            f"{PROCESSOR_TEMPLATE} has another chat template than the tokenizer's, which is taken"
+            f"{PROCESSOR_TEMPLATE} has another chat template than the tokenizer's, which is used"
         )
     return templates

@@ -39,8 +39,8 @@ class Contradiction(NamedTuple):
     def sentence(self, name: str) -> str:
         """What it means for a vocabulary of that name."""
         return (
-            f"{_CONFIG} says {self.option}={str(self.said).lower()}, and {name} {str(self.its).lower()}, which is "
-            "taken: transformers may give other ids"
+            f"{_CONFIG} says {self.option}={str(self.said).lower()}, and {name} {str(self.its).lower()}, "
+            f"which is used: transformers may give other ids"
         )
 
 

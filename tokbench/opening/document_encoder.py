@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PreparedEncoder(Protocol):
-    """An encoder of the kernel that finds added tokens, in `normalized` texts only those found behind normalisation."""
+    """An encoder of the kernel that finds added tokens, in `normalized` texts only those found after normalisation."""
 
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
         """(start, stop, id) of the added tokens that are found before a text is normalised."""

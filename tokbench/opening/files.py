@@ -1,4 +1,4 @@
-"""Reading what somebody else wrote: bounded, unpacked where it is compressed, refused where it is a placeholder."""
+"""Read untrusted files: within bounds, decompressed where needed, refused where they are placeholders."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAGIC_BYTES = 16
 _HEAD_BYTES = 4096
 
 _BZ2_BLOCK = b"1AY&SY"
-"""What stands behind "BZh" and a digit: those alone could begin a word list."""
+"""What stands after "BZh" and a digit: those alone could begin a word list."""
 
 _LFS = b"version https://git-lfs.github.com/spec/"
 _PAGE = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html|<\?xml|<head)[\s>]")
@@ -57,7 +57,7 @@ def read_head(path: Path, size: int = _HEAD_BYTES) -> bytes:
     """The first bytes of a regular file; of a compressed one what it unpacks to.
 
     Raises:
-        ModelFormatError: it is no regular file, only stands for one, or its compressed data is damaged.
+        ModelFormatError: it is not a regular file, only stands for one, or its compressed data is damaged.
         StoreError: it cannot be read.
     """
     head = _read_head(path, size)
@@ -172,7 +172,7 @@ def _refuse_placeholder(path: Path, head: bytes) -> None:
             path,
             "the file itself",
             "a Git LFS pointer to it: it was not downloaded",
-            hint="`git lfs pull` in the clone that it is from fetches it",
+            hint="fetch it with `git lfs pull` in its clone",
         )
     if _PAGE.match(head):
         raise ModelFormatError(

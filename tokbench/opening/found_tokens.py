@@ -25,9 +25,9 @@ class FoundToken(NamedTuple):
         text: what is looked for; of one that is matched in the normalised text, its normal form.
         id: the id.
         lstrip: it takes the white space before it.
-        rstrip: it takes the white space behind it.
+        rstrip: it takes the white space after it.
         single_word: it is found only where no letter, digit or underscore touches it.
-        in_normalized: it is matched in the normalised text, behind the others.
+        in_normalized: it is matched in the normalised text, after the others.
         is_special: whether it is found only where special tokens are.
     """
 

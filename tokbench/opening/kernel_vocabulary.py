@@ -93,7 +93,7 @@ def kernel_vocabulary(
             vocab[piece]: data for piece, data in pieces.items() if len(data) == 2 and data[1:] == END_MARK
         }
         missing |= set(range(256)) - {data[0] for data in ends.values()}
-    # The kernel has an id for every byte; those behind the last one are never given.
+    # The kernel has an id for every byte; those after the last one are never given.
     fillers = [bytes([byte]) for byte in range(256) if bytes([byte]) not in present]
     if suffix:
         ids = {data: id for id, data in enumerate([*tokens, *fillers]) if len(data) == 1}

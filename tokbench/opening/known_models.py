@@ -64,7 +64,7 @@ def where_to_get(name: str) -> tuple[str, str] | None:
         name: as the user calls the model; neither case nor "_", " " or a missing "-" matters.
 
     Returns:
-        The tokenizer, and a hint; None for a name that is no model's, as far as is known.
+        The tokenizer, and a hint; None for a name that is not a model's, as far as is known.
 
     >>> where_to_get("GPT4")
     ('cl100k_base', '-t tiktoken:cl100k_base fetches it; or name the file: -t cl100k_base.tiktoken')

@@ -124,7 +124,7 @@ KNOWN_BY_SHA256 = {
         "gpt2",
         {_END: 50257, "<|startoftranscript|>": 50258},
         roles=_EOS,
-        note="which special tokens stand behind <|startoftranscript|> depends on the model's number of languages",
+        note="which special tokens stand after <|startoftranscript|> depends on the model's number of languages",
     ),
     "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186": KnownRanks(
         "qwen",
@@ -137,7 +137,7 @@ KNOWN_BY_SHA256 = {
         },
         roles=_EOS,
         eos_ids=(151_645, 151_643),
-        note="the special tokens are those of Qwen; Qwen2 and later have others behind <|im_end|>",
+        note="the special tokens are those of Qwen; Qwen2 and later have others after <|im_end|>",
     ),
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103": KnownRanks(
         "kimi-k2",

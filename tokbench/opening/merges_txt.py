@@ -23,17 +23,17 @@ END_OF_WORD = "</w>"
 
 
 def parse_merges(text: str, *, path: Path) -> list[list[str]]:
-    r"""The pairs of a merges file, a line each, behind an optional line `#version`.
+    r"""The pairs of a merges file, a line each, after an optional line `#version`.
 
     Raises:
-        ModelFormatError: a line that is no two pieces.
+        ModelFormatError: a line that is not a two pieces.
 
     >>> parse_merges("#version: 0.2\na b\nab c\n", path="merges.txt")
     [['a', 'b'], ['ab', 'c']]
     """
     merges = []
     for number, line in enumerate(text.split("\n"), start=1):
-        line = line.removesuffix("\r")  # noqa: PLW2901 -- line ends are no part of it
+        line = line.removesuffix("\r")  # noqa: PLW2901 -- line ends are not part of it
         if not line or (number == 1 and line.startswith("#version")):
             continue
         parts = line.split(" ")
@@ -50,7 +50,7 @@ def parse_clip_list(text: str, *, path: Path) -> tuple[dict[str, int], list[list
     to the two special tokens.
 
     Raises:
-        ModelFormatError: a line that is no two pieces.
+        ModelFormatError: a line that is not a two pieces.
 
     Source: `simple_tokenizer.py` of CLIP.
     """
@@ -100,7 +100,7 @@ def _kind(part: str) -> str:
     if part.startswith("##"):
         return ", inside a word, as WordPiece has them"
     if part.endswith("@@"):
-        return ", with more of the word behind it, as fastBPE has them"
+        return ", with more of the word after it, as fastBPE has them"
     if "\u2581" in part:
         return ", with SentencePiece's sign for a space"
     return ", which is not a byte in the byte-level alphabet" if len(part) == 1 else ""

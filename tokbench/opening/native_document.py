@@ -133,7 +133,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return self._covers(text)
 
     def _tiles(self, text: str) -> bool:
-        """Whether the kernel runs a text and its tokens are its bytes, one behind another."""
+        """Whether the kernel runs a text and its tokens are its bytes, one after another."""
         return self._covers(text) and self._plan.normalization(text) == text
 
     @cached_property

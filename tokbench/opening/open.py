@@ -48,7 +48,7 @@ def open_path(path: Path, request: OpenRequest) -> Opened:
 
     Raises:
         StoreError: nothing is there, or it cannot be read.
-        ModelFormatError: it is no tokenizer, or a damaged one.
+        ModelFormatError: it is not a tokenizer, or a damaged one.
         ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
             an engine was asked for that cannot run it exactly.
     """

@@ -48,7 +48,7 @@ def known_pattern(pattern: str) -> tuple[str, str | None]:
 
 
 def checked_pattern(pattern: str) -> str:
-    """A pattern as a user gives it. Raises `ConfigError` for one that is no name and leaves out parts of texts."""
+    """A pattern as a user gives it. Raises `ConfigError` for one that is not a name and leaves out parts of texts."""
     from tokbench.backends.bpe.split_patterns import resolve_pattern
 
     if known_pattern(pattern)[0] == "custom":

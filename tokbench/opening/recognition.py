@@ -75,7 +75,7 @@ def recognise(path: Path) -> Source:
 
     Raises:
         StoreError: nothing is there, or it cannot be read.
-        ModelFormatError: it is no tokenizer; a pickle is refused unopened.
+        ModelFormatError: it is not a tokenizer; a pickle is refused unopened.
     """
     if store.is_saved_tokenizer(path):
         return Source(Format.SAVED, path, ())
@@ -83,10 +83,10 @@ def recognise(path: Path) -> Source:
         return _recognise_folder(cached_folder(path))
     if _is_broken_link(path):
         raise StoreError(
-            f"{path} is a link to {path.readlink()}, which is not there", hint="get the file again"
+            f"{path} is a link to {path.readlink()}, which does not exist", hint="get the file again"
         )
     if not path.exists():
-        raise StoreError(f"there is no file or folder {path}", hint="`tokbench list` shows what there is")
+        raise StoreError(f"there is no file or folder {path}", hint="`tokbench list` shows the tokenizers")
     return _recognise_file(path)
 
 
@@ -118,7 +118,7 @@ def _recognise_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
                 return Source(found.format, folder, found.files, damaged=known)
     if not known:
         broken = ", ".join(sorted(each.name for each in folder.iterdir() if _is_broken_link(each)))
-        what = f"links to files that are not there: {broken}" if broken else "none of its files"
+        what = f"links to missing files: {broken}" if broken else "none of its files"
         raise ModelFormatError(folder, "a folder with a tokenizer", what, hint=_KNOWN_FILES)
     if len(known) == 1:
         raise next(iter(known.values()))
@@ -308,8 +308,8 @@ _FOLDER_NAMES = (
 _NAMES_EVERY_MODEL_HAS = {
     name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")
 }
-"""Without what stands behind the first dot: there is a tokenizer.model.v3 too."""
+"""Without what stands after the first dot: there is a tokenizer.model.v3 too."""
 _KNOWN_FILES = (
-    "what opens: a saved folder, .tiktoken, tokenizer.json, a SentencePiece .model, vocab.json with merges.txt, "
+    "supported: a saved folder, .tiktoken, tokenizer.json, a SentencePiece .model, vocab.json with merges.txt, "
     "vocab.txt, .gguf, tekken.json, .tokbin, llama2.c's tokenizer.bin"
 )

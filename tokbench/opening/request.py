@@ -29,7 +29,7 @@ class OpenRequest:
         engine: one of `ENGINES`.
         roles: what a special token is to a model → its text; before what the files say.
         special_preset: a well-known set of special tokens, where the file does not say its own; its roles come
-            behind `roles`.
+            after `roles`.
 
     Raises:
         ConfigError: there is no such engine, set or role.

@@ -100,7 +100,7 @@ def open_binary(source: Source, request: OpenRequest) -> Opened:
     """Open a tokbin file; its description comes from the header, so nothing else is parsed.
 
     Raises:
-        ModelFormatError: it is no tokbin file, or a damaged one.
+        ModelFormatError: it is not a tokbin file, or a damaged one.
         ConfigError: the request asks for what it does not have.
     """
     from tokbench.formats.tokbin import Model

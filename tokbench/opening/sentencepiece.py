@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.opening.request import OpenRequest
 
 _TRAINER, _NORMALIZER = 2, 3
-"""The fields of `ModelProto` that stand behind its pieces."""
+"""The fields of `ModelProto` that stand after its pieces."""
 
 
 def open_file(source: Source, request: OpenRequest) -> Opened:

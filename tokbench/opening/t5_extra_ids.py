@@ -1,4 +1,4 @@
-"""The sentinels of T5: special tokens behind the pieces of its model that no file lists, only a number of them.
+"""The sentinels of T5: special tokens after the pieces of its model that no file lists, only a number of them.
 
 Source: `T5Tokenizer` of transformers.
 """
@@ -45,7 +45,7 @@ def with_extra_ids(config: TokenizerConfig, *, folder: Path, pieces: Collection[
 
 
 def _count(config: TokenizerConfig, folder: Path) -> int:
-    """How many sentinels there are; 0 for what is no T5, or says nothing that can be."""
+    """How many sentinels there are; 0 for what is not a T5, or says nothing that can be."""
     model = json_beside(folder / "config.json")
     name = config.tokenizer_class or model.get("tokenizer_class")
     is_t5 = name.removesuffix("Fast") == _CLASS if isinstance(name, str) else model.get("model_type") == "t5"

@@ -244,7 +244,7 @@ def _special_tokens(
             )
             raise ConfigError(
                 f"the special token {text!r} has the id {id}, which is {owner}",
-                hint="give it a free one, as --special-token 'TEXT=ID', or none at all",
+                hint="give it a free one, --special-token 'TEXT=ID', or none at all",
             )
     return made
 

@@ -38,7 +38,7 @@ def open_tokbin(path: Path | str) -> TokbinTokenizer:
     """The tokenizer of a tokbin file.
 
     Raises:
-        ModelFormatError: it is no tokbin file, or a damaged one.
+        ModelFormatError: it is not a tokbin file, or a damaged one.
         StoreError: it cannot be read.
 
     Usage:

@@ -325,7 +325,7 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
             warnings.append(f"{counted(number, 'piece')} {is_or_are(number)} made by no merge, as {shown}")
     for part in ("truncation", "padding"):
         if document.get(part):
-            warnings.append(f"the file asks for {part}, which is left out here")
+            warnings.append(f"the file asks for {part}, which is not applied")
     return warnings
 
 

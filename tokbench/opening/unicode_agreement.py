@@ -157,7 +157,7 @@ def _is_settled_in_nfc(character: str, *, kernel: str) -> bool:
     """Whether `tokenizers`, Python and the kernel normalise a character in the same way.
 
     By Unicode's stability policy all do for what was assigned in 3.2. Later characters count where NFC has nothing
-    to do with them, so that who does not know them leaves them alone, too: they are no part of others. Of later marks
+    to do with them, so that who does not know them leaves them alone, too: they are not part of others. Of later marks
     that are put into an order the library is asked.
     """
     if unicodedata.ucd_3_2_0.category(character) != "Cn":

@@ -38,9 +38,9 @@ class UnigramDescription:
         pieces: each piece that a text can become where none is a special token → its id and its score.
         special_pieces: the pieces that are special tokens, which text becomes where these are found and its normal form
             spells one.
-        unknown: the id of what is no piece.
+        unknown: the id of what is not a piece.
         unknown_score: the score of a character that is none.
-        byte_ids: the ids of the 256 bytes, where characters that are no piece become bytes.
+        byte_ids: the ids of the 256 bytes, where characters that are not pieces become bytes.
         normalization: what is done to a text in Python, before the table.
         charsmap: the table of replacements; empty for none.
         only_spaces: whether words are what stands between spaces, other white space being as other characters.
@@ -137,7 +137,7 @@ def _added_tokens(
         ordinary = found(everywhere)
     except NotNativeError as error:
         raise LeftToLibraryError(str(error)) from None
-    # Between tokens nothing is spelled as one of them, but with ▁ in front or where it is no word.
+    # Between tokens nothing is spelled as one of them, but with ▁ in front or where it is not a word.
     if any(SPACE in token["content"] or token.get("single_word") for token in listed if token.get("special")):
         return ordinary, False
     try:
@@ -162,7 +162,7 @@ def _words_between_spaces(document: Mapping[str, Any]) -> bool:
 def _normalizers(
     document: Mapping[str, Any],
 ) -> tuple[list[Mapping[str, Any]], bytes, list[Mapping[str, Any]]]:
-    """The steps before the table of replacements, the table, and what is done to spaces behind it."""
+    """The steps before the table of replacements, the table, and what is done to spaces after it."""
     normalizers = steps(document.get("normalizer"))
     tables = [number for number, step in enumerate(normalizers) if step.get("type") == "Precompiled"]
     if len(tables) > 1:
@@ -198,7 +198,7 @@ def _trims_ends(behind: Sequence[Mapping[str, Any]], *, only_spaces: bool) -> bo
             step.get("type") == "Strip" or _is_run_of_spaces(step) for step in behind
         ):
             return True
-        raise LeftToLibraryError("it normalises behind its table of replacements")
+        raise LeftToLibraryError("it normalises after its table of replacements")
     match behind:
         case [{"type": "Strip", "strip_right": True}, runs] if _is_run_of_spaces(runs):
             return True

@@ -50,7 +50,7 @@ def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
     """The tokenizer of a vocabulary with its merges.
 
     Raises:
-        ModelFormatError: a line or a token that is none, a merge of what is no piece, or pieces that contradict
+        ModelFormatError: a line or a token that is none, a merge of what is not a piece, or pieces that contradict
             the only way in which they could be read.
         ConfigError: nothing says how text is split; or an option that does not belong to it.
     """
@@ -158,8 +158,8 @@ def _classes_hint(against: str) -> str:
 def _no_pattern(path: Path, vocab: Mapping[str, int], across: Sequence[str]) -> ConfigError:
     if across:
         hint = (
-            f"merges reach over spaces, as in {across[0]!r}, so that it is none of the named patterns: "
-            "name the tokenizer.json, or give its regular expression as --pattern"
+            f"merges cross spaces, as in {across[0]!r}, so none of the named patterns fits: name the "
+            f"tokenizer.json, or give its regular expression as --pattern"
         )
     else:
         likely = likely_pattern(len(vocab))

@@ -165,7 +165,7 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     """The tokenizer of a `vocab.txt`.
 
     Raises:
-        ModelFormatError: a line that is no piece.
+        ModelFormatError: a line that is not a piece.
         ConfigError: an option that does not belong to it.
     """
     request.takes_nothing("a vocab.txt")

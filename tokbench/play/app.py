@@ -301,7 +301,7 @@ class PlayApp(App[None], inherit_bindings=False):
         if column is None or not len(column):
             self.notify("there are no ids", severity="warning")
         elif not column.part.is_whole:
-            self.notify("the text is being encoded, and then has ids", severity="warning")
+            self.notify("the text is still being encoded", severity="warning")
         elif len(column) > MOST_COPIED:
             self.notify(
                 f"{len(column):,} ids are too many for a clipboard: `tokbench encode FILE` writes them",
@@ -365,7 +365,7 @@ class PlayApp(App[None], inherit_bindings=False):
     async def action_close_column(self) -> None:
         """Close the current column; the last one stays."""
         if len(self._tokenizers) == 1:
-            self.notify("the last column stays", severity="warning")
+            self.notify("the last column cannot be closed", severity="warning")
             return
         pane = self._current
         del self._tokenizers[self.panes.index(pane)]

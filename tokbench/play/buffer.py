@@ -68,7 +68,7 @@ class TextBuffer:
         self.cursor = self._word_start()
 
     def move_word_right(self) -> None:
-        """To the end of the word behind the cursor."""
+        """To the end of the word after the cursor."""
         found = _WORD_BEHIND.match(self.text, self.cursor, self.cursor + _WORD_REACH)
         self.cursor = self.cursor if found is None else found.end()
 
@@ -88,7 +88,7 @@ class TextBuffer:
         self._replace(self.cursor - self._size_before(), self.cursor, "")
 
     def delete_right(self) -> None:
-        """Delete the grapheme cluster behind the cursor."""
+        """Delete the grapheme cluster after the cursor."""
         self._replace(self.cursor, self.cursor + self._size_behind(), "")
 
     def delete_word(self) -> None:

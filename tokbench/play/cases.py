@@ -29,7 +29,7 @@ def add_case(file: Path, text: str) -> int:
         StoreError: the name ends otherwise, the text is empty, or the file cannot be read or written.
     """
     if file.suffix != ".jsonl":
-        raise StoreError(f"{file} is no name for cases", hint="a name that ends with .jsonl, as cases.jsonl")
+        raise StoreError(f"{file} is not a file of cases", hint="name a .jsonl file, such as cases.jsonl")
     if not text:
         raise StoreError("there is no text to add", hint="type one")
     before = _content(file)

@@ -34,7 +34,7 @@ def encode_chat(tokenizer: Tokenizer, text: str, *, template: str = AUTO) -> Cha
 
     Raises:
         TemplateError: the text is longer than `LONGEST`, there is no template, or it refuses the conversation.
-        ModelFormatError: JSON that is no conversation.
+        ModelFormatError: JSON that is not a conversation.
     """
     if len(text) > LONGEST:
         raise TemplateError(
@@ -53,7 +53,7 @@ def conversation_of_text(text: str) -> Conversation:
     what stands before the first one is the user's.
 
     Raises:
-        ModelFormatError: JSON that is no conversation.
+        ModelFormatError: JSON that is not a conversation.
 
     >>> [dict(message) for message in conversation_of_text("Hi\nassistant: Hello!\nI am here.").messages]
     [{'role': 'user', 'content': 'Hi'}, {'role': 'assistant', 'content': 'Hello!\nI am here.'}]
@@ -77,6 +77,6 @@ def _template(tokenizer: Tokenizer, name: str) -> ChatTemplate:
     if name != AUTO or config_of(tokenizer).chat_templates or recognised(control_tokens(tokenizer)):
         return ChatTemplate.of(tokenizer, name)
     raise TemplateError(
-        f"{tokenizer.info.name} has no chat template, and its special tokens are those of no built-in one",
+        f"{tokenizer.info.name} has no chat template, and no built-in one matches its special tokens",
         hint="open the folder of a chat model; to ranks and other bare vocabularies --special-preset adds the tokens",
     )

@@ -134,7 +134,7 @@ class Editor(Widget, can_focus=True):
 
     @property
     def _columns(self) -> int:
-        return max(self.size.width - 1, 4)  # one is left for the cursor behind a full row
+        return max(self.size.width - 1, 4)  # one is left for the cursor after a full row
 
     # --- keys ---------------------------------------------------------------------------------
 

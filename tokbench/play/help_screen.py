@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KEYS = (
     ("everywhere", (
-        ("Tab, Shift+Tab", "the next part of the screen: text, tokens, details"),
+        ("Tab, Shift+Tab", "the next pane: text, tokens, details"),
         ("F1, Ctrl+G", "these keys"),
         ("F2", "the steps that made the pre-token, and back"),
         ("F3", "search the vocabulary"),
@@ -37,7 +37,7 @@ KEYS = (
         ("Ctrl+Z, Ctrl+Y", "undo, redo"),
     )),
     ("in the tokens", (
-        ("arrows", "the token before, behind, above, below"),
+        ("arrows", "the token before, after, above, below"),
         ("n, p", "the next, the previous token that differs from another column"),
         ("Home, End", "the first, the last token"),
     )),

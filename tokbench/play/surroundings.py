@@ -63,8 +63,8 @@ def explain_token(column: Column, index: int, *, special: SpecialPolicy) -> Expl
         if first == 0 and last == size:
             break
     raise ConfigError(
-        "the text round this token has other tokens by itself",
-        hint="cut the text: what is explained are 40,000 bytes on each side",
+        "the text around this token has other tokens by itself",
+        hint="shorten the text: 40,000 bytes on each side are explained",
     )
 
 
@@ -95,7 +95,7 @@ def _explained(
 
 
 def _whole(data: bytes, offset: int) -> int:
-    """The nearest beginning of a character that is not behind an offset."""
+    """The nearest beginning of a character that is not after an offset."""
     while 0 < offset < len(data) and data[offset] & 0xC0 == 0x80:
         offset -= 1
     return offset

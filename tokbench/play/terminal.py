@@ -40,7 +40,7 @@ def take_keyboard() -> None:
         terminal = os.open(os.ctermid(), os.O_RDWR)
     except (AttributeError, OSError):
         raise ConfigError(
-            "`tokbench play` has no keyboard: standard input is no terminal, and there is none behind it",
+            "`tokbench play` has no keyboard: standard input is not a terminal, and there is no other",
             hint="`tokbench viz` prints the tokens of a text",
         ) from None
     os.dup2(terminal, 0)

@@ -29,7 +29,7 @@ class Piece(NamedTuple):
 
     Attributes:
         start: its first character in the text.
-        stop: the character behind it.
+        stop: the character after it.
         text: what is drawn.
         width: its columns.
         stand_in: whether something is drawn in its place.
@@ -47,9 +47,9 @@ class TextRow(NamedTuple):
 
     Attributes:
         start: its first character in the text.
-        stop: the character behind it, which is where the next row begins; a line end belongs to no row.
+        stop: the character after it, which is where the next row begins; a line end belongs to no row.
         pieces: what is drawn.
-        ends_line: whether a line of the text, or the text, ends behind it.
+        ends_line: whether a line of the text, or the text, ends after it.
     """
 
     start: int
@@ -127,7 +127,7 @@ def _piece(start: int, cluster: str) -> Piece:
 
 
 def _folded(pieces: list[Piece], start: int, stop: int, *, width: int, ends_line: bool) -> list[TextRow]:
-    """Rows that end behind a space where there is one."""
+    """Rows that end after a space where there is one."""
     rows: list[TextRow] = []
     first = used = 0
     last_space = -1

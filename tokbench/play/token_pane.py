@@ -167,7 +167,7 @@ class TokenPane(Widget, can_focus=True):
     # --- keys ---------------------------------------------------------------------------------
 
     def action_step(self, count: int) -> None:
-        """Select the token before or behind."""
+        """Select the token before or after."""
         self._choose(self.selected + count)
 
     def action_rows(self, count: int) -> None:

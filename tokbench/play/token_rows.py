@@ -30,7 +30,7 @@ class Cell(NamedTuple):
         kind: what it is.
         covers_text: whether it stands for some of the text.
         glyphs: what is drawn.
-        separator: what stands behind it where colours do not tell tokens apart.
+        separator: what stands after it where colours do not tell tokens apart.
     """
 
     token: int | None
@@ -139,7 +139,7 @@ def _in_rows(cells: Iterator[Cell], width: int) -> Iterator[TokenRow]:
 
 
 def _parts(cell: Cell, width: int) -> Iterator[Cell]:
-    """A cell in parts that fit a row each; cut behind line ends too."""
+    """A cell in parts that fit a row each; cut after line ends too."""
     if _room(cell) <= width and not any(glyph.ends_line for glyph in cell.glyphs[:-1]):
         yield cell
         return

@@ -41,8 +41,8 @@ def _added(token: Mapping[str, Any], ids: Mapping[str, int]) -> list[Any]:
     ):
         if token.get(flag, flag == "normalized" and not token.get("special")):
             raise PageError(
-                f"no encoder of the page finds the added token {text!r}, which {told}",
-                hint="`tokbench play` in the terminal does",
+                f"the page cannot find the added token {text!r}, which {told}",
+                hint="`tokbench play` in the terminal can",
             )
     lstrip, rstrip, special = (bool(token.get(name)) for name in ("lstrip", "rstrip", "special"))
     return [text, ids[text], lstrip, rstrip, special]

@@ -92,6 +92,4 @@ def _flat(merges: Sequence[tuple[int, int, int]], tokens: Sequence[bytes | None]
 
 
 def _not_run(why: str) -> PageError:
-    return PageError(
-        f"no encoder of the page runs this BPE: {why}", hint="`tokbench play` in the terminal does"
-    )
+    return PageError(f"the page cannot run this BPE: {why}", hint="`tokbench play` in the terminal can")

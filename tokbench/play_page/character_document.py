@@ -66,6 +66,4 @@ def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, in
 
 
 def _not_run(why: str) -> PageError:
-    return PageError(
-        f"no encoder of the page runs this BPE: {why}", hint="`tokbench play` in the terminal does"
-    )
+    return PageError(f"the page cannot run this BPE: {why}", hint="`tokbench play` in the terminal can")

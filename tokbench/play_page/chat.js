@@ -12,8 +12,8 @@ const DOMAINS = {
 };
 const DOMAINS_TOLD = {
   SYSTEM_FIRST: "a system message comes first or not at all",
-  USER_FIRST: "the user speaks first, behind a system message at most",
-  BY_TURNS: "user and assistant speak by turns, behind a system message at most",
+  USER_FIRST: "the user speaks first, after a system message at most",
+  BY_TURNS: "user and assistant speak by turns, after a system message at most",
 };
 
 function behindSystem(roles) {

@@ -50,12 +50,12 @@ class ChatData:
     @property
     def told(self) -> str:
         """What the page says of it."""
-        told = f"Conversations by {self.template.name}, of texts alone; tools are for tokbench chat."
+        told = f"Conversations by {self.template.name}, text only; for tools use tokbench chat."
         if self.form.domain is not Domain.ANY:
-            told += f" Here it is known where {self.form.domain.value}."
+            told += f" It is verified where {self.form.domain.value}."
         if self.form.limits:
             words = " ".join(dict.fromkeys(text for _, text in self.form.limits))
-            told += f" It is not known with these texts in messages: {words}"
+            told += f" It is not verified with these texts in messages: {words}"
         return told if self.date is None else f"{told} Its date is {self.date}."
 
     def to_json(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def chat_data(
         and not config_of(tokenizer).chat_templates
         and not recognised(control_tokens(tokenizer))
     ):
-        return NoChat("it has no chat template, and its special tokens are those of no built-in one")
+        return NoChat("it has no chat template, and no built-in one matches its special tokens")
     chat = ChatTemplate.of(tokenizer, template, date=date)
     controls = control_tokens(tokenizer)
     if lost := sorted(set(controls) - set(found)):
@@ -111,7 +111,7 @@ def chat_data(
     try:
         form = infer_form(_render_of(chat, tokenizer), literals=_literals(chat, controls))
     except NoFormError as error:
-        return NoChat(f"{chat.name} is more than a table can say: {error}")
+        return NoChat(f"{chat.name} does not fit into a table: {error}")
     except TemplateError as error:
         if template != AUTO:
             raise

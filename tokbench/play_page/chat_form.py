@@ -1,7 +1,7 @@
 """What a chat template writes around what people say, as a table that a page can hold.
 
 A template is a program; for conversations of texts alone most of them depend on few things: who speaks before and
-behind, whether a message is the last one, and whether anything is said in it. Then each stretch between two contents is
+after, whether a message is the last one, and whether anything is said in it. Then each stretch between two contents is
 one of a finite list, and so is what is trimmed of each content. `chat_inference` makes such a table and holds the
 template to it; `chat.js` reads it as this module does.
 """
@@ -19,7 +19,7 @@ LETTERS = {"system": "s", "user": "u", "assistant": "a"}
 """The roles of a conversation on a page, and how keys spell them."""
 
 BEGINNING, END, PROMPT, MORE = "^", "$", ">", "+"
-"""In keys: before the first message, behind the last one, there with the header of an answer, another message."""
+"""In keys: before the first message, after the last one, there with the header of an answer, another message."""
 
 TRIMS = ("", " ", "\n", "*")
 """What may be taken off an end of a content: nothing, spaces, line ends, all white space."""
@@ -37,8 +37,8 @@ class Domain(Enum):
 
     ANY = "any"
     SYSTEM_FIRST = "a system message comes first or not at all"
-    USER_FIRST = "the user speaks first, behind a system message at most"
-    BY_TURNS = "user and assistant speak by turns, behind a system message at most"
+    USER_FIRST = "the user speaks first, after a system message at most"
+    BY_TURNS = "user and assistant speak by turns, after a system message at most"
 
     def has(self, roles: Sequence[str]) -> bool:
         """Whether a conversation is one of them.
@@ -117,7 +117,7 @@ class Gap(NamedTuple):
     Attributes:
         key: what is known of it.
         first: the place in the order of messages of the one before it; -1 at the beginning.
-        stop: that of the one behind it; the number of messages at the end.
+        stop: that of the one after it; the number of messages at the end.
     """
 
     key: str
@@ -131,7 +131,7 @@ class ChatForm:
 
     Attributes:
         gaps: what is written between two contents, by the key of `gaps_of`.
-        contents: what becomes of a content, by the letters of the messages before, itself and behind.
+        contents: what becomes of a content, by the letters of the messages before, itself and after.
         order: of the contents.
         domain: the conversations that it tells of.
         has_owners: whether the template's own text belongs to messages; if not, that is not known.
@@ -211,7 +211,7 @@ def emission_order(roles: Sequence[str], order: Order) -> list[int]:
 
 
 def content_keys(roles: Sequence[str], order: Sequence[int], *, prompt: bool) -> dict[int, str]:
-    """For each message the letters of the one before, itself and the one behind.
+    """For each message the letters of the one before, itself and the one after.
 
     >>> content_keys(["user", "assistant"], [0, 1], prompt=True)
     {0: '^ua', 1: 'ua>'}
@@ -225,7 +225,7 @@ def gaps_of(
 ) -> Iterator[Gap]:
     """The gaps between contents that say something, in order, the ends included.
 
-    A key spells the messages beside a gap, with what follows the one behind, and those in it: 0 for an empty one, 1
+    A key spells the messages beside a gap, with what follows the one after, and those in it: 0 for an empty one, 1
     for one of spaces, 2 for one of other white space.
 
     >>> [gap.key for gap in gaps_of(["user", "assistant", "user"], ["Hi", "", "?"], [0, 1, 2], prompt=True)]

@@ -15,7 +15,7 @@ def code_points() -> Iterable[int]:
 
 
 def ranges(codes: Iterable[int]) -> list[int]:
-    """First and last of each range of some code points in order, one behind the other.
+    """First and last of each range of some code points in order, one after the other.
 
     >>> ranges([1, 2, 3, 7])
     [1, 3, 7, 7]

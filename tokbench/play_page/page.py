@@ -62,7 +62,7 @@ def _filled(template: str, parts: Mapping[str, str], *, text: str) -> str:
     """A template with its parts, in which nothing is looked for again."""
     marked = template.replace("</textarea>", "@text@</textarea>")
     pieces = marked.split("@")
-    all_parts = {**parts, "text": f"\n{escape(text)}"}  # a line end behind the tag is no part of the text
+    all_parts = {**parts, "text": f"\n{escape(text)}"}  # a line end after the tag is not part of the text
     return "".join(all_parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 

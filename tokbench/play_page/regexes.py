@@ -141,7 +141,7 @@ class _Writer:
             return f"{made}?"
         if not self._takes("+"):
             return made
-        # Nothing behind it could make it give characters back at the end of an alternative of the whole pattern.
+        # Nothing after it could make it give characters back at the end of an alternative of the whole pattern.
         is_last = self._at == len(self._pattern) or self._pattern[self._at] == "|"
         return made if is_outermost and is_last else self._atomic(made)
 

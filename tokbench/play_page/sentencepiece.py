@@ -42,8 +42,8 @@ def sentencepiece_data(model: SentencePieceFile, *, special_tokens: Mapping[str,
         reason = "its pieces are too many"
     if reason:
         raise PageError(
-            f"no encoder of the page runs this SentencePiece model: {reason}",
-            hint="`tokbench play` in the terminal does",
+            f"the page cannot run this SentencePiece model: {reason}",
+            hint="`tokbench play` in the terminal can",
         )
     return {**_shared_fields(model), **own(model), "special": special_fields(special_tokens, {})}
 

@@ -110,7 +110,7 @@ def tokenizer_data(opened: Opened, *, name: str) -> TokenizerData:
         fields = document_data(_byte_level(document, opened), document)
         return TokenizerData(name, opened, "byte-level BPE", files, fields)
     raise PageError(
-        f"no encoder of the page runs {opened.tokenizer.info.name!r}: {opened.composition.model}",
+        f"the page cannot run {opened.tokenizer.info.name!r}: {opened.composition.model}",
         hint=_HINT,
     )
 
@@ -120,9 +120,7 @@ def _byte_level(document: Mapping[str, Any], opened: Opened) -> ParsedBpe:
     try:
         return parse_byte_level_bpe(document, path=opened.source.path)
     except (NotNativeError, ModelFormatError) as error:
-        raise PageError(
-            f"no encoder of the page runs {opened.tokenizer.info.name!r}: {error}", hint=_HINT
-        ) from None
+        raise PageError(f"the page cannot run {opened.tokenizer.info.name!r}: {error}", hint=_HINT) from None
 
 
 def _files_of(opened: Opened) -> Iterator[SourceFile]:

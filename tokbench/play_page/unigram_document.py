@@ -64,13 +64,11 @@ def unigram_document_data(tokenizer: UnigramDocument) -> dict[str, Any]:
 
 
 def _not_run(why: str) -> PageError:
-    return PageError(
-        f"no encoder of the page runs this Unigram: {why}", hint="`tokbench play` in the terminal does"
-    )
+    return PageError(f"the page cannot run this Unigram: {why}", hint="`tokbench play` in the terminal can")
 
 
 def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
-    """Ranges of characters that join the one before, that join the one behind, and that nothing joins.
+    """Ranges of characters that join the one before, that join the one after, and that nothing joins.
 
     It looks each such cluster up as a whole where it is short. Which characters join depends on the Unicode of its
     year, so the installed library is asked, by what it makes of each character beside one that a table composes.
@@ -88,8 +86,8 @@ def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
     normalize: Callable[[str], str] = Precompiled(charsmap).normalize_str
     if normalize(f"{_DECOMPOSED}{_BETWEEN}") != f"{_COMPOSED}{_MADE}":
         raise PageError(
-            "no encoder of the page runs this Unigram: its table of replacements is not one of NFKC",
-            hint="`tokbench play` in the terminal does",
+            "the page cannot run this Unigram: its table of replacements is not one of NFKC",
+            hint="`tokbench play` in the terminal can",
         )
     alone = _each(normalize, "{}")
     behind, before = _each(normalize, _DECOMPOSED + "{}"), _each(normalize, "{}" + _DECOMPOSED)
@@ -103,7 +101,7 @@ def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
         elif own != chr(code) and with_mark == own + _MARK and _is_short(code):
             found["controls"].append(code)
     if len(found["joining"]) > _MOST_JOINED:
-        raise PageError("no encoder of the page runs this Unigram: its table of replacements is unusual")
+        raise PageError("the page cannot run this Unigram: its table of replacements is unusual")
     return {name: ranges(codes) for name, codes in found.items()}
 
 

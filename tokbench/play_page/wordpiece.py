@@ -35,8 +35,8 @@ def wordpiece_data(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> di
         described = described_wordpiece(document)
     except NotNativeError as error:
         raise PageError(
-            f"no encoder of the page runs this WordPiece: {error}",
-            hint="`tokbench play` in the terminal does",
+            f"the page cannot run this WordPiece: {error}",
+            hint="`tokbench play` in the terminal can",
         ) from None
     pieces: list[str | None] = [None] * (max(described.pieces.values(), default=-1) + 1)
     for piece, id in described.pieces.items():

@@ -44,7 +44,7 @@ def bench_forms(bench: Bench) -> Forms:
 
 
 def bench_table(bench: Bench) -> Table:
-    """A row for each tokenizer in a library, a column for each measure; behind the first the ratio to the baseline."""
+    """A row for each tokenizer in a library, a column for each measure; after the first the ratio to the baseline."""
     names = (text_cell(entry.name, style="bold" if entry.peer is None else "") for entry in bench.entries)
     columns = [_column(bench, measure) for measure in bench.measures]
     if columns and len(bench.entries) > 1:
@@ -83,7 +83,7 @@ def legend(bench: Bench) -> Iterator[str]:
         f"{bench.num_bytes:,} bytes, and {counted(bench.prompts, 'prompt')} of 20 to 200 characters; batch on {threads}"
     )
     if len(bench.entries) > 1:
-        yield f"× {bench.baseline}: as many times its figure, round by round, with the lowest and the highest"
+        yield f"× {bench.baseline}: the ratio to it, round by round, with the lowest and the highest"
     machine = bench.machine
     yield (
         f"{machine.cpu}, {counted(machine.processors, 'processor')}, {machine.system}, {machine.python}, "

@@ -78,7 +78,7 @@ def written_rows(change: ChangedVocabulary) -> Iterator[tuple[str, Text]]:
 
 
 def render_extend(result: ExtendResult, *, console: Console) -> None:
-    """What came, what was proved, and the tokens of the text before and after."""
+    """The tokens added, what was proved, and the tokens of the text before and after."""
     print_rows(_extension_rows(result), console=console)
     print_notes(result.change.notes, console=console)
 
@@ -88,7 +88,7 @@ def _extension_rows(result: ExtendResult) -> Iterator[tuple[str, Text]]:
     special = change.new.vocab_size - change.old.vocab_size - result.words - result.learned
     came = [
         f"{number:,} {what}"
-        for number, what in ((result.words, "of words"), (result.learned, "learned"), (special, "special"))
+        for number, what in ((result.words, "words"), (result.learned, "learned"), (special, "special"))
         if number
     ]
     yield old_row(change)
@@ -106,7 +106,7 @@ def _extension_rows(result: ExtendResult) -> Iterator[tuple[str, Text]]:
 
 
 class Words(NamedTuple):
-    """How proofs are told of an algorithm: why a token stays, what always does, what what is left is good for."""
+    """How proofs of an algorithm are worded: why a token stays, which always do, what the rest still spells."""
 
     needed: str
     made: str
@@ -132,12 +132,12 @@ _WORDS: dict[Algorithm, Words] = {
 
 
 def words_for(algorithm: Algorithm) -> Words:
-    """How proofs are told of an algorithm."""
+    """How proofs of an algorithm are worded."""
     return _WORDS[algorithm]
 
 
 def render_prune(result: PruneResult, *, console: Console) -> None:
-    """What went, what was proved, and the figures before and after."""
+    """The tokens removed, what was proved, and the figures before and after."""
     print_rows(_pruning_rows(result), console=console)
     render_comparison(result.comparison, metrics=metrics_named(FIGURES), console=console)
     print_notes(result.change.notes, console=console)
@@ -147,7 +147,7 @@ def _pruning_rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
     change, removal, proofs = result.change, result.removal, result.proofs
     words = words_for(result.algorithm)
     yield old_row(change)
-    yield "to", Text(f"{change.new.vocab_size:,} ids: {len(removal.ids):,} went")
+    yield "to", Text(f"{change.new.vocab_size:,} ids: {len(removal.ids):,} removed")
     yield "kept", Text(f"{result.kept:,} whatever the text: {words.always}")
     if removal.needed:
         yield "kept", Text(f"{counted(len(removal.needed), 'selected token')} {words.needed}")
@@ -160,7 +160,7 @@ def _pruning_rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
 
 
 def render_swap(result: SwapResult, *, console: Console) -> None:
-    """What came and went, what was proved, and the tokens of the text before and after."""
+    """The tokens added and removed, what was proved, and the tokens of the text before and after."""
     print_rows(_swap_rows(result), console=console)
     print_notes(result.change.notes, console=console)
 
@@ -168,7 +168,10 @@ def render_swap(result: SwapResult, *, console: Console) -> None:
 def _swap_rows(result: SwapResult) -> Iterator[tuple[str, Text]]:
     change, proofs = result.change, result.pruning
     yield old_row(change)
-    yield "to", Text(f"{change.new.vocab_size:,} ids: {len(result.came):,} came, {len(result.went):,} went")
+    yield (
+        "to",
+        Text(f"{change.new.vocab_size:,} ids: {len(result.came):,} added, {len(result.went):,} removed"),
+    )
     yield "came", _pieces(result.came)
     yield "went", _pieces(result.went)
     yield tokens_row(result.old_tokens, result.new_tokens)

@@ -180,7 +180,7 @@ def _figures(result: ChatResult) -> dict[str, str]:
 
 
 def _lines(pieces: Sequence[Piece], *, text: str, console: Console) -> Iterator[Text]:
-    """Rows of tokens behind the role of their message, each with a row of marks where there are any."""
+    """Rows of tokens after the role of their message, each with a row of marks where there are any."""
     is_coloured = palette_for(console) is not None
     separators = None if is_coloured else separators_for(text)
     gutter = min(12, max((len(piece.role or "") for piece in pieces), default=0) + 1)

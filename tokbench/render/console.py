@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ColorChoice = Literal["auto", "always", "never"]
 
 _WIDTH_OF_FILES = 160
-"""Columns where the output is no terminal and COLUMNS does not say: a table in a file should not fold at 80."""
+"""Columns where the output is not a terminal and COLUMNS does not say: a table in a file should not fold at 80."""
 _MIN_WIDTH = 20
 """Columns below which nothing can be shown; some terminals say that they have none."""
 

@@ -24,7 +24,7 @@ def render_words(result: CountWordsResult, *, console: Console) -> None:
     print_rows(_rows(result), console=console)
     console.print()
     if result.index is None:
-        console.print("behind the last --part, the same command with --resume instead adds all up")
+        console.print("after the last --part, the same command with --resume instead adds up all parts")
     else:
         console.print(
             Text.assemble("try: ", (f"tokbench train --counts {shlex.quote(result.folder)}", "bold"))

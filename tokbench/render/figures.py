@@ -116,7 +116,7 @@ def named_gaps(groups: Iterable[str]) -> str:
         return ""
     names = ", ".join(visible(group) for group in gaps[:_GROUPS_NAMED])
     more = f" and {len(gaps) - _GROUPS_NAMED} more" if len(gaps) > _GROUPS_NAMED else ""
-    return f"; no interval of {names}{more}: drawn in fewer than {FEWEST_UNITS}"
+    return f"; no interval for {names}{more}: drawn in fewer than {FEWEST_UNITS}"
 
 
 def drawn_from(units: Mapping[str, int]) -> str:
@@ -180,14 +180,14 @@ def figure_fields(figure: Figure | None) -> tuple[float | None, ...]:
 def with_interval(
     text: str, value: float, interval: Interval | None, *, scale: float = 1, digits: int = 3
 ) -> str:
-    """A figure with its interval behind it: both ends, or half of its width where these are equally far away.
+    """A figure with its interval after it: both ends, or half of its width where these are equally far away.
 
     Args:
         text: the figure as it is written.
         value: the figure.
         interval: None leaves it as it is.
         scale: what ends are multiplied by.
-        digits: behind the point.
+        digits: after the point.
 
     >>> from tokbench.metrics.bootstrap import Interval
     >>> with_interval("1.5", 1.5, Interval(1.4, 1.6), digits=1), with_interval("5", 5, Interval(1, 20), digits=0)

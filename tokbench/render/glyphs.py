@@ -2,7 +2,7 @@
 
 Printable characters stand for themselves. Everything else gets a stand-in: `·` for a space, `⏎` for
 a newline, control pictures such as `␛`, a name in angle brackets (`⟨ZWSP⟩`, `⟨RLO⟩`, `⟨U+E000⟩`), and
-`⟨E2⟩` for a byte that is no complete character.
+`⟨E2⟩` for a byte that is not a complete character.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Strip(NamedTuple):
         runs: the same, gathered by style.
         width: their columns.
         room: their columns at most, see `Glyph`.
-        ends_line: whether the text's line ends behind them.
+        ends_line: whether the text's line ends after them.
         breaks_inside: whether it ends before the last one.
     """
 
@@ -207,7 +207,7 @@ def visible(text: str) -> str:
 
 
 def _decoded(data: bytes) -> str:
-    """Bytes that are no complete character become U+DC80 to U+DCFF."""
+    """Bytes that are not complete character become U+DC80 to U+DCFF."""
     return data.decode(errors="surrogateescape")
 
 

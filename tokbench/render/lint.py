@@ -76,7 +76,7 @@ def render_rule(rule: Rule, *, console: Console) -> None:
 
 
 def print_remedies(remedies: Iterable[str], *, console: Console) -> None:
-    """What to do, each folded behind its arrow."""
+    """What to do, each folded after its arrow."""
     table = grid("label", "text")
     for remedy in remedies:
         table.add_row(Text("  →"), Text(visible(remedy)))
@@ -102,7 +102,7 @@ def _print_findings(findings: Sequence[Finding], *, console: Console, shown: int
 
 
 def _print_folded(text: Text, *, console: Console) -> None:
-    """A text folded behind an indentation of two."""
+    """A text folded after an indentation of two."""
     table = grid("label", "text")
     table.add_row(Text(), text)
     print_table(table, console=console)
@@ -166,7 +166,7 @@ def render_fix(result: FixResult, *, console: Console) -> None:
     if result.repairs or result.left:
         print_table(table, console=console)
     if result.out is None:
-        console.print(Text("nothing written: there is nothing that can be repaired with certainty"))
+        console.print(Text("nothing written: no finding has a safe repair"))
     else:
         if result.not_copied:
             console.print(Text(f"not copied: {visible(', '.join(result.not_copied))}", style="dim"))

@@ -40,7 +40,7 @@ _HEADS = ("name", "head", "unit", "better", "meaning")
 _WIDE = 120
 """Columns of a terminal from which on a figure takes one line."""
 _CHOSEN = "--metrics takes these, `all` for all of them"
-_BESIDE = "beside them, where there is something to tell"
+_BESIDE = "shown beside them where they apply"
 
 
 def render_corpus(result: CorpusResult, *, console: Console) -> None:

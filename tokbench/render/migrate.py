@@ -1,4 +1,4 @@
-"""What a change of tokenizer means, for the terminal: tokens that stay, figures, groups, texts that lose."""
+"""A change of tokenizer on the terminal: tokens kept, figures, groups, texts that need more tokens."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def _rows(result: MigrateResult) -> Iterator[tuple[str, Text]]:
     yield (
         "new",
         Text(
-            f"{counted(len(shared.only_new), 'token')}: {result.decomposed:,} begin from the old tokens that spell "
-            f"them, of {result.unknown:,} nothing is known"
+            f"{counted(len(shared.only_new), 'token')}: {result.decomposed:,} begin from the old tokens "
+            f"that spell them, {result.unknown:,} are unknown"
         ),
     )
     yield "rows", Text(f"{result.patch['vocab_size']:,} for the model")

@@ -1,4 +1,4 @@
-"""What is told of a page that `tokbench play --html` has written."""
+"""The report on a page that `tokbench play --html` has written."""
 
 from __future__ import annotations
 

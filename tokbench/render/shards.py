@@ -23,7 +23,7 @@ def render_shards(result: ShardsResult, *, console: Console) -> None:
     """What was written, how fast, and what to do next."""
     index = result.index
     total, eos = index["total"], index["eos"]
-    behind = f", {visible(eos['text'])} behind each document" if eos else ""
+    behind = f", {visible(eos['text'])} after each document" if eos else ""
     rows = {
         "documents": f"{total['documents']:,}, {counted(total['text_bytes'], 'byte')}",
         "tokens": f"{total['tokens']:,}{behind}",

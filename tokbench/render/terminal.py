@@ -197,7 +197,7 @@ def _bars(values: Sequence[float | None], *, width: int) -> Column:
 
 
 class Line(NamedTuple):
-    """A line that is folded behind its indentation, or behind the first characters of its own text."""
+    """A line that is folded after its indentation, or after the first characters of its own text."""
 
     text: Text
     indent: int = 0
@@ -210,7 +210,7 @@ def folded(line: Line, console: Console) -> list[Text]:
 
 
 def folded_to(line: Line, width: int) -> list[Text]:
-    """The rows of a line; those behind the first begin where its text does."""
+    """The rows of a line; those after the first begin where its text does."""
     before = Text(" " * line.indent) + line.text[: line.label]
     indent = before.cell_len
     rest = line.text[line.label :]

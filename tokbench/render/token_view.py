@@ -169,7 +169,7 @@ def _blocks(cell: _Cell, *, columns: int) -> Iterator[_Block]:
 
 
 def _broken(whole: Strip, *, columns: int) -> Iterator[Strip]:
-    """A strip broken between glyphs, behind line ends and where the columns are used up."""
+    """A strip broken between glyphs, after line ends and where the columns are used up."""
     if whole.room <= columns and not whole.breaks_inside:
         yield whole
         return
@@ -232,9 +232,9 @@ class VisibleToken(NamedTuple):
 
     Attributes:
         token: None where no token covers the text.
-        turn: the position of the token, or of the one behind the text.
+        turn: the position of the token, or of the one after the text.
         start: its first byte in the text.
-        stop: the byte behind its last one.
+        stop: the byte after its last one.
         strip: what it looks like; a token that covers no text is shown by its bytes.
         cuts_behind: whether its end is inside a grapheme cluster.
         covers_text: whether it stands for some of the text.

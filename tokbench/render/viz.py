@@ -82,7 +82,9 @@ def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout
     if columns > 1:
         notes += [_Note(Text("")), _Note(comparison_of(result.views))]
     if layout == "side-by-side" and columns > 1 and not beside:
-        notes.append(_Note(Text(f"shown stacked: side by side takes {needed} columns, here are {width}")))
+        notes.append(
+            _Note(Text(f"shown stacked: side by side takes {needed} columns, and there are {width}"))
+        )
     for note in notes:
         _print(_wrapped(note, console=console, width=width), console=console)
     _render_steps(result.views, console=console)

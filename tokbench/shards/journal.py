@@ -1,8 +1,8 @@
-"""What a run has finished, so that another can go on: one line per shard, on the disk before the next is begun.
+"""What a run has finished, so that another can continue: one line per shard, on disk before the next begins.
 
-The first line is the plan. Each further one tells of a shard: what it holds, the place in the corpus behind
+The first line is the plan. Each further one tells of a shard: what it holds, the place in the corpus after
 its last document, and the files that had been read to their end. Each ends in its CRC-32. A line that a kill cut
-off does not count, and one whose shard is not what it was counts no more than those behind it.
+off does not count, and one whose shard is not what it was counts no more than those after it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Journal:
         """The journal that another run left, or a new one where that had not come to its plan.
 
         What it tells of shards holds as far as their files are what they were, which is found out by
-        reading them; the first that is not is to be written again, and all behind it.
+        reading them; the first that is not is to be written again, and all after it.
 
         Raises:
             StoreError: the run was of another plan, or still goes on.
@@ -167,7 +167,7 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
         yield f"the tokenizer was {one.get('name')!r}, and this {other['name']!r} is another one"
     one, other = _part(before, "eos"), _part(now, "eos")
     if one.get("id") != other.get("id"):
-        yield f"what ends documents was {one.get('text', 'nothing')}, and is {other.get('text', 'nothing')}"
+        yield f"documents ended with {one.get('text', 'nothing')}, and now with {other.get('text', 'nothing')}"
     one, other = _part(before, "options"), _part(now, "options")
     for name, value in other.items():
         if name != "chat" and one.get(name) != value:

@@ -86,7 +86,7 @@ class TokenizerIdentity:
 
 @dataclass(frozen=True, slots=True)
 class EndOfDocument:
-    """The special token behind each document."""
+    """The special token after each document."""
 
     text: str
     id: int
@@ -100,7 +100,7 @@ class ChatOptions:
         template: what the template is called.
         source: sha256 of its text; None for a built-in one.
         train_on: the roles that are learned.
-        pack: ids in a row; None where documents stand one behind another.
+        pack: ids in a row; None where documents stand one after another.
         pad: the id that fills a row.
         date: what the template took for today, as 2024-07-26; None for none.
         variables: what the template was given by name.
@@ -195,7 +195,7 @@ class ShardIndex:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all shards, those behind documents included."""
+        """Tokens of all shards, those after documents included."""
         return sum(shard.tokens for shard in self.shards)
 
     @property

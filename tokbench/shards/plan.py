@@ -1,4 +1,4 @@
-"""What a run of writing shards is going to make: everything that is known before the first document."""
+"""The plan of a run that writes shards: everything that is known before the first document."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What will be made of what. Two runs with equal plans make the same bytes.
+    """Inputs and options of a run. Two runs with equal plans write the same bytes.
 
     Files are known by size, sample and time, not by the path that they were named by. The times stand here,
     and in the journal, but not in the index: they tell that a corpus changed under a run, and nothing of the

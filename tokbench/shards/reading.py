@@ -1,4 +1,4 @@
-"""Shards that are there: their documents as views of the files."""
+"""Read shards: their documents as views of the files."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def folder_of(given: Path | str) -> Path:
         if (local := place_of(given).local) is not None:
             return local
         raise StoreError(
-            f"{given}: one process writes shards to a disk", hint="to a URL they are written in parts"
+            f"{given}: a single process writes shards to a disk only", hint="write to a URL in parts"
         )
     if not isinstance(given, str | os.PathLike):
-        raise StoreError(f"a folder of shards is named by a path, and this is {type(given).__name__}")
+        raise StoreError(f"a folder of shards must be given as a path, not {type(given).__name__}")
     return Path(given)
 
 

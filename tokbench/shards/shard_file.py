@@ -45,7 +45,7 @@ class ShardFile:
         *,
         mask: NDArray[np.uint8] | None = None,
     ) -> None:
-        """Documents behind those that are there; each ends at one of `ends`. `mask` tells what is learned of them."""
+        """Documents after those that are there; each ends at one of `ends`. `mask` tells what is learned of them."""
         if self._mask is not None and mask is not None:
             self._mask += mask.tobytes()
         self._stream.write(np.ascontiguousarray(ids, dtype=ids.dtype.newbyteorder("<")).data)
@@ -112,7 +112,7 @@ class ShardFile:
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file. Raises `ModelFormatError` for what is no regular file, `OSError`."""
+    """The sha256 of a file. Raises `ModelFormatError` for what is not a regular file, `OSError`."""
     with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

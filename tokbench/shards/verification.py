@@ -69,7 +69,7 @@ def verify_shards(
     """Check a folder of shards.
 
     That is: each file is there, with the size and sha256 of the index; offsets ascend and end where the
-    ids do; every id is in the vocabulary; what ends documents stands behind each; no file is too many.
+    ids do; every id is in the vocabulary; what ends documents stands after each; no file is too many.
 
     Args:
         folder: the folder, a path or a URL.
@@ -99,7 +99,7 @@ def verify_shards(
     if corpus is not None and shards.has_masks != (chat is not None):
         held = "conversations" if shards.has_masks else "texts"
         raise ConfigError(
-            f"{shards.name} holds {held}, and the corpus is not compared as such",
+            f"{shards.name} holds {held}, but the corpus is compared as something else",
             hint="chat= is for shards of conversations, and needed there",
         )
     if isinstance(corpus, str | Path):
@@ -219,10 +219,10 @@ def _eos_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[st
 def _tokenizer_problems(shards: Shards, tokenizer: Tokenizer) -> Iterator[str]:
     made, given = shards.index.tokenizer, identity_of(tokenizer)
     if made.vocabulary != given.vocabulary:
-        yield f"the tokenizer {given.name!r} is not the one that made the shards: its tokens are others"
+        yield f"the tokenizer {given.name!r} is not the one that made the shards: its tokens differ"
     elif made.behaviour != given.behaviour:
         yield (
-            f"the tokenizer {given.name!r} has the tokens of the one that made the shards, and gives other ids"
+            f"the tokenizer {given.name!r} has the tokens of the one that made the shards, but gives other ids"
         )
 
 
@@ -292,7 +292,7 @@ class _Comparison:
     def _chat_differences(
         self, chosen: list[int], encoded: Encoded, mask: NDArray[np.uint8], *, pad: int | None
     ) -> Iterator[str]:
-        """The same of conversations and their masks; what fills a row behind one is not its own."""
+        """The same of conversations and their masks; what fills a row after one is not its own."""
         for place, document in enumerate(chosen):
             self.compared += 1
             start, stop = encoded.offsets[place : place + 2].tolist()

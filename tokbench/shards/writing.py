@@ -1,4 +1,4 @@
-"""A corpus becomes shards.
+"""Write a corpus as shards.
 
 Where documents end in a shard, what is on the disk first, and what a run that was killed goes on with: the
 journal tells. The result is the same bytes whether or not a run was interrupted.
@@ -63,12 +63,12 @@ def write_shards(
         folder: made where it is missing.
         format: "npy" for `numpy.load(mmap_mode="r")`, "bin" for the bare ids.
         dtype: "uint16", "uint32", or "auto": the smaller one where it holds every id.
-        eos: the special token to write behind each document, by its text; True takes the tokenizer's own.
+        eos: the special token to write after each document, by its text; True takes the tokenizer's own.
         shard_tokens: a shard has no more, unless one document has.
         special: what the text of a special token becomes.
         threads: for encoding; None takes every processor.
         resume: go on with the run that was interrupted there, if there is one: its shards are read and
-            checked, and the first that is not what was written is written again, with all behind it.
+            checked, and the first that is not what was written is written again, with all after it.
         overwrite: replace shards that are there.
         chat: encodes documents that are conversations; `tokbench.chat.shards` makes it, and reads them.
         progress: told how far it is.

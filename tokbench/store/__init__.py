@@ -70,7 +70,7 @@ class SavedTokenizer:
 def write(
     directory: Path, *, manifest: Manifest, files: Mapping[str, bytes], overwrite: bool = False
 ) -> None:
-    """Save a tokenizer: afterwards the folder is there wholly, or nothing has changed.
+    """Save a tokenizer, atomically.
 
     Args:
         directory: the folder to make; its parents are made where they are missing.

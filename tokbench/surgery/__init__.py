@@ -1,1 +1,1 @@
-"""Vocabularies that change without breaking a model: what goes, what takes its place, and the maps between the ids."""
+"""Change vocabularies without breaking a model: remove and add tokens, and map old ids to new ones."""

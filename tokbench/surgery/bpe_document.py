@@ -74,11 +74,11 @@ def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
 
     Raises:
         SurgeryError: it is another model, or pieces of it are not written in byte-level characters.
-        ModelFormatError: its merges are no list of pairs.
+        ModelFormatError: its merges are not a list of pairs.
     """
     model = document["model"]
     if "merges" not in model or model.get("type", "BPE") != "BPE":
-        raise SurgeryError(f"tokens are made of others in BPE, and this is {model.get('type')}")
+        raise SurgeryError(f"only BPE makes tokens of others, and this is {model.get('type')}")
     if any(model.get(affix) for affix in _AFFIXES):
         raise SurgeryError("its pieces have a prefix or a suffix, as CLIP's have, and are not plain bytes")
     added = {token["content"]: token["id"] for token in document.get("added_tokens") or []}
@@ -114,4 +114,4 @@ def _check_bytes(
     merged = next((part for pair in ranks for part in (*pair, "".join(pair)) if part in unspelled), None)
     if merged is not None or len(unspelled) == len(pieces):
         odd = merged or min(unspelled)
-        raise SurgeryError(f"it is no byte-level BPE: its piece {odd!r:.40} is not of bytes")
+        raise SurgeryError(f"it is not a byte-level BPE: its piece {odd!r:.40} is not of bytes")

@@ -66,7 +66,7 @@ class BpeExtension:
         cut = self._grown.cut(pretokens.words, threads=threads)
         sizes = (cut.offsets[1:] - cut.offsets[:-1]).tolist()
         return [
-            f"{word!r} stays {size} tokens: a token of it is there already, by other merges"
+            f"{word!r} stays {size} tokens: it is a token already, made by other merges"
             for word, size in zip(pretokens.words, sizes, strict=True)
             if size > 1
         ]
@@ -148,7 +148,8 @@ class BpeExtension:
         if len(pretokens) != 1:
             parts = ", ".join(repr(part).replace(r"\udc", r"\x") for part in pretokens) or "nothing"
             raise ConfigError(
-                f"the word {word!r} is no pre-token: it is split into {parts}, and merges never cross that",
+                f"the word {word!r} is not one pre-token: it is split into {parts}, and merges do not "
+                f"cross pre-tokens",
                 hint="leave it out, or give its parts",
             )
         [pretoken] = pretokens

@@ -52,7 +52,7 @@ class BpePruning:
 
     @cached_property
     def vocabulary(self) -> BpeDocument:
-        """Its tokens and merges. Raises `ConversionError` where it is no byte-level BPE."""
+        """Its tokens and merges. Raises `ConversionError` where it is not a byte-level BPE."""
         return read_bpe(self.document, path=self.opened.source.path)
 
     @property

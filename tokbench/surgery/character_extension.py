@@ -1,4 +1,4 @@
-"""Adding pieces to a BPE over characters, as SentencePiece's: more merges behind its own."""
+"""Adding pieces to a BPE over characters, as SentencePiece's: more merges after its own."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class CharacterExtension(PieceExtension):
         return learner.learn(None)
 
     def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
-        """New pieces with scores below all others, or their merges behind all others."""
+        """New pieces with scores below all others, or their merges after all others."""
         if self.model is not None:
             scores = scores_below(self.model.pieces, number=len(pieces))
             found = zip(pieces, scores, strict=True)

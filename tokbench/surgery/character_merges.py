@@ -28,7 +28,7 @@ class CharacterMerges:
     Attributes:
         texts: id → text of the pieces that are merged, with ▁ for a space.
         parts: what each of them is made of. Kept are single characters, all that is no such piece (special, unknown,
-            user-defined, unused and byte pieces), and what is made of a character that is no piece by itself.
+            user-defined, unused and byte pieces), and what is made of a character that is not a piece by itself.
     """
 
     texts: Mapping[int, str]
@@ -79,7 +79,7 @@ def merges_of_document(document: Mapping[str, Any], *, path: Path | str) -> Char
 
     Raises:
         SurgeryError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merges.
-        ModelFormatError: its merges are no list of pairs.
+        ModelFormatError: its merges are not a list of pairs.
     """
     texts = merged_texts(document)
     added = document.get("added_tokens") or []

@@ -1,4 +1,4 @@
-"""What holds the tokens of a tokenizer, and by which algorithm text becomes them: what surgery works on."""
+"""The model that surgery works on: what holds the tokens of a tokenizer, and its algorithm."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class CountedPretokens:
     """Distinct pre-tokens of a text.
 
     Attributes:
-        words: they; a byte that is no whole character as its surrogate escape, since some files split bytes.
+        words: they; a byte that is not a whole character as its surrogate escape, since some files split bytes.
         counts: int64, how often each occurs.
         num_bytes: UTF-8 bytes of the text; None where that was not counted.
     """

@@ -99,15 +99,15 @@ def extended_document(
     scores: Mapping[str, float] | None = None,
     special_tokens: Mapping[str, int],
 ) -> dict[str, Any]:
-    """A `tokenizer.json` with pieces behind its own, and with more special tokens.
+    """A `tokenizer.json` with pieces after its own, and with more special tokens.
 
     Args:
         document: parsed.
         pieces: the new ones, as the file spells them, → ids. A Unigram numbers pieces by their places, so that those
-            of added tokens behind its own come first, where any come.
+            of added tokens after its own come first, where any come.
         merges: of a BPE, what they are made of.
         scores: of a Unigram, piece → score.
-        special_tokens: text → id, behind those.
+        special_tokens: text → id, after those.
 
     Raises:
         ConfigError: a special token is there already.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Extension(Protocol):
-    """A tokenizer to which tokens are to come: first those of words, then those that are learned.
+    """A tokenizer to extend: first with tokens of words, then with learned ones.
 
     Attributes:
         algorithm: what the tokenizer is, by a word of `contents.Algorithm`.
@@ -34,7 +34,7 @@ class Extension(Protocol):
 
     @property
     def tokens(self) -> Sequence[bytes]:
-        """The bytes of the tokens that have come, in the order of their ids."""
+        """The bytes of the added tokens, in the order of their ids."""
 
     def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
         """Make each word one token, with those that it needs on the way; notes, a sentence each.
@@ -55,7 +55,7 @@ class Extension(Protocol):
         threads: int | None,
         progress: Progress,
     ) -> None:
-        """Learn tokens from what was counted; fewer come where nothing more is worth it."""
+        """Learn tokens from the counts; fewer than asked for where no more are worth adding."""
 
     def extend(
         self,
@@ -87,7 +87,7 @@ def extension_of(opened: Opened) -> Extension:
     """What adds tokens to a tokenizer. Raises `SurgeryError` where nothing does."""
     found = contents_of(opened)
     if found.algorithm is None:
-        raise SurgeryError(f"a {found.kind} learns no pieces behind its own")
+        raise SurgeryError(f"a {found.kind} cannot learn more pieces")
     return _EXTENSIONS[found.algorithm](opened, found.content)
 
 

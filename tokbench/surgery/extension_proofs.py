@@ -1,4 +1,4 @@
-"""What must hold of texts when tokens came: nothing but what the new tokens change, and that for the better.
+"""What must hold of texts after tokens were added: only new tokens change them, and only for the better.
 
 Where new pieces are merged last, a text keeps its tokens, or some are joined. Of a Unigram and of a WordPiece a text
 without a new piece keeps its tokens: what was the best sum, or the longest match, of fewer pieces is that of more, too,
@@ -72,7 +72,7 @@ class Coarser:
     Args:
         old: the tokenizer.
         new: it with more tokens.
-        unknown: the id of what is no token; text with it is not judged, as some of that may be known now.
+        unknown: the id of what is not a token; text with it is not judged, as some of that may be known now.
     """
 
     def __init__(self, old: Tokenizer, new: Tokenizer, *, unknown: int | None = None) -> None:
@@ -97,7 +97,7 @@ class OnlyByNewPieces:
         old: the tokenizer.
         new: it with more tokens.
         first_id: of those.
-        unknown: the id of what is no token; None where there is none.
+        unknown: the id of what is not a token; None where there is none.
     """
 
     old: Tokenizer
@@ -113,7 +113,8 @@ class OnlyByNewPieces:
             return None
         if self.unknown in after:
             raise SurgeryError(
-                f"{quoted(self.old.decode(before))} would become unknown: what is left behind a new piece is none",
+                f"{quoted(self.old.decode(before))} would become unknown: what is left after a new piece "
+                f"is not a piece",
                 hint="leave that word out, or name one that ends where others begin",
             )
         if self.old.decode_bytes(before) != self.new.decode_bytes(after):

@@ -1,8 +1,8 @@
-"""Extending lists of pieces as the textbook would say it: slow, and what every faster form is held to.
+"""Extending lists of pieces by the textbook: slow, the definition that every faster form must equal.
 
 Of a byte-level BPE the definition is `continue_training` in `backends/bpe/reference.py`. Here are those of vocabularies
 whose pieces are text. In all three a word *votes*: for each two neighbours that it is cut into, which could be one
-piece, and for each character that is no piece. What is chosen becomes a piece, words are cut anew, and so on.
+piece, and for each character that is not a piece. What is chosen becomes a piece, words are cut anew, and so on.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def merge(word: str, ranks: Mapping[str, int]) -> list[str]:
 def extend_merged(
     ranks: Mapping[str, int], words: Mapping[str, int], *, most: int, min_frequency: int = 2
 ) -> list[str]:
-    """Learn pieces behind those of a BPE over characters: the one with most votes, of equals the first by its text.
+    """Learn pieces after those of a BPE over characters: the one with most votes, of equals the first by its text.
 
     None is a part of an old piece that no text becomes, as some text might then.
 

@@ -73,7 +73,7 @@ class MergedPieces:
         return 0 if text in self._fixed else votes
 
     def add(self, text: str, votes: int) -> None:
-        """Make a piece behind all others."""
+        """Make a piece after all others."""
         del votes
         if len(text) > 1:
             left, right = self.cut(text)

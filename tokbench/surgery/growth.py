@@ -1,4 +1,4 @@
-"""A byte-level BPE that learns more merges: the tokens behind the old ones, and what each is made of."""
+"""A byte-level BPE that learns more merges: the tokens after the old ones, and what each is made of."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Vocabulary:
         return cls(tuple(tokens), merges, bpe.whole_tokens_first)
 
     def grown(self, new: Sequence[NewToken]) -> Vocabulary:
-        """It with tokens behind its own.
+        """It with tokens after its own.
 
         >>> letters = tuple(bytes([value]) for value in range(256))
         >>> grown = Vocabulary(letters, ()).grown([NewToken(97, 98, 2), NewToken(256, 99, 1)])
@@ -117,7 +117,7 @@ class Vocabulary:
 
     def _encoder(self) -> Encoder:
         merges = np.array(self.merges, dtype=np.uint32).reshape(-1, 3)
-        # A kernel wants every byte; ids behind the vocabulary come of no word that is cut here.
+        # A kernel wants every byte; ids after the vocabulary come of no word that is cut here.
         tokens = [*self.tokens, *(bytes([byte]) for byte in self.missing_bytes)]
         try:
             return current_kernel().encoder_from_parts(
@@ -132,7 +132,7 @@ class Growth:
     """What was learned from words.
 
     Attributes:
-        tokens: in order; the first has the id behind the last old one.
+        tokens: in order; the first has the id after the last old one.
         old_count: tokens of the text before.
         new_count: tokens of the text with them.
     """
@@ -152,7 +152,7 @@ def grow(
     threads: int | None,
     progress: Progress = no_progress,
 ) -> Growth:
-    """Learn tokens behind those of a vocabulary: `tokbench.backends.bpe.reference.continue_training` of its words.
+    """Learn tokens after those of a vocabulary: `tokbench.backends.bpe.reference.continue_training` of its words.
 
     Args:
         vocabulary: cuts the words to begin with.

@@ -1,4 +1,4 @@
-"""Which tokens of a BPE go, leaf by leaf: `reference.prune` in one pass.
+"""Choose the tokens to remove from a BPE, leaf by leaf: `reference.prune` in one pass.
 
 A token becomes a leaf when the last merge that takes it has gone, and waits in a heap from then on. Its frequency can
 only rise there, where a whole pre-token falls apart into it, so that one whose frequency has risen is put back.
@@ -23,7 +23,7 @@ NO_FREQUENCIES: Mapping[int, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The tokens that go.
+    """The tokens to remove.
 
     Attributes:
         ids: in the order in which they go.

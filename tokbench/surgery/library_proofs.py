@@ -1,4 +1,4 @@
-"""What a changed tokenizer is in libraries: each file of it gives the same ids there, or it is not written."""
+"""Prove a changed tokenizer in libraries: each of its files gives the same ids there, or is not written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WITH_RANKS = (Format.RANKS, Format.SAVED)
 
 @dataclass(frozen=True, slots=True)
 class LibraryProofs:
-    """How a tokenizer does in libraries.
+    """The proofs of a tokenizer in libraries.
 
     Attributes:
         encodings: the comparison with each library that opens a file of it.

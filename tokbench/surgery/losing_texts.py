@@ -1,4 +1,4 @@
-"""Which texts of a corpus become more tokens than they were."""
+"""The texts of a corpus that become more tokens than before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Document
 
 FEWEST_TOKENS = 8
-"""Old tokens of a text that is looked at: two tokens instead of one are no loss to speak of."""
+"""Old tokens of a text that is looked at: two tokens instead of one are not a loss to speak of."""
 _BATCH_CHARACTERS = 1 << 20
 _CHARACTERS_KEPT = 200
 

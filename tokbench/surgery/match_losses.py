@@ -1,4 +1,4 @@
-"""Which pieces of a WordPiece go, by the tokens that a text gains: `reference.prune_matches` without counting anew.
+"""Choose the pieces to remove from a WordPiece by the tokens that a text gains: a fast `reference.prune_matches`.
 
 The loss of a piece is a sum over the words that it is a token of. Of each word it is known how many tokens it would
 have without each of its own, and which pieces that is made of; when one of these goes, the word is matched again. So

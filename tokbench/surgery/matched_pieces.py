@@ -26,7 +26,7 @@ class MatchedPieces:
         texts: id → piece, of those that words are matched with.
         prefix: marks pieces inside words.
         kept: the ids that never go: single characters, special, unknown and added tokens.
-        needed: the ids of pieces with a character that is no piece by itself in its place.
+        needed: the ids of pieces with a character that is not a piece by itself in its place.
     """
 
     ids: frozenset[int]
@@ -94,7 +94,7 @@ def _characters(text: str, prefix: str) -> list[str]:
 
 
 def characters_without_piece(pieces: MatchedPieces) -> Counter[str]:
-    """The characters that pieces hold and that are no piece by themselves in their place, with how many hold them."""
+    """The characters that pieces hold and that are not pieces by themselves in their place, with how many hold them."""
     known = set(pieces.texts.values())
     return Counter(
         character
@@ -111,8 +111,8 @@ def notes_of_characters(pieces: MatchedPieces) -> tuple[str, ...]:
         return ()
     some = ", ".join(piece for piece, _ in without.most_common(_SHOWN))
     return (
-        f"{counted(len(without), 'character')} of its pieces, as {some}, are no pieces by themselves: on other "
-        "text a word with one may become unknown",
+        f"{counted(len(without), 'character')} of its pieces, as {some}, are not pieces by themselves: on "
+        f"other text a word with one may become unknown",
     )
 
 

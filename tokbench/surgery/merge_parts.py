@@ -1,4 +1,4 @@
-"""What each token of a BPE is made of, as far as it matters to a token that goes."""
+"""What each token of a BPE is merged of, as far as pruning needs it."""
 
 from __future__ import annotations
 

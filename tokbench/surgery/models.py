@@ -1,4 +1,4 @@
-"""A SentencePiece model with more pieces behind its own, or without some: the same options."""
+"""A SentencePiece model with more pieces after its own, or without some: the same options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROLE_IDS = ("unk_id", "bos_id", "eos_id", "pad_id")
 
 
 def extended_model(proto: bytes, pieces: Sequence[ModelPiece]) -> bytes:
-    """A `ModelProto` with pieces behind its own; what else it holds stays, but for the self-test.
+    """A `ModelProto` with pieces after its own; what else it holds stays, but for the self-test.
 
     Args:
         proto: the serialised model.

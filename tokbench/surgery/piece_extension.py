@@ -63,7 +63,7 @@ class PieceExtension:
 
     @property
     def deciding(self) -> Sequence[Any]:
-        """All that decides of its segmentations, what is new behind what is old."""
+        """All that decides of its segmentations, what is new after what is old."""
         raise NotImplementedError
 
     def words_of(self, line: str) -> list[str]:
@@ -137,8 +137,8 @@ class PieceExtension:
         self._new += self.take(single)
         cuts = {word: self.pieces.cut(word) for word in single}
         return [
-            f"{word.replace(SPACE, ' ')!r} stays {len(parts)} tokens: its piece is there already, and is not what it "
-            "is cut into"
+            f"{word.replace(SPACE, ' ')!r} stays {len(parts)} tokens: it is a piece already, but text is "
+            f"not cut into it"
             for word, parts in cuts.items()
             if len(parts) > 1
         ]
@@ -214,7 +214,7 @@ class PieceExtension:
 
     @property
     def unknown_id(self) -> int | None:
-        """The id of what is no piece; None where there is none."""
+        """The id of what is not a piece; None where there is none."""
         if self.model is not None:
             return next(id for id, piece in enumerate(self.model.pieces) if piece.type is PieceType.UNKNOWN)
         model = self.document["model"]
@@ -244,7 +244,7 @@ class PieceExtension:
             return words[0]
         parts = ", ".join(repr(word.replace(SPACE, " ")) for word in words) or "nothing"
         raise ConfigError(
-            f"{line!r} is no word: it is split into {parts}, and no piece reaches across",
+            f"{line!r} is not one word: it is split into {parts}, and pieces do not cross words",
             hint="leave it out, or give its parts",
         )
 

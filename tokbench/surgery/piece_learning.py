@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 UNKNOWN = "\0"
-"""Marks a part of a word that is no piece."""
+"""Marks a part of a word that is not a piece."""
 
 Parts = tuple[str, ...]
 
@@ -36,7 +36,7 @@ class GrowingPieces(Protocol):
     """Pieces that become more, and how they cut words."""
 
     def cut(self, word: str) -> Parts:
-        """The parts of a word; a character that is no piece has `UNKNOWN` before it."""
+        """The parts of a word; a character that is not a piece has `UNKNOWN` before it."""
 
     def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
         """The parts of a word that is cut into some, when one more piece was made."""

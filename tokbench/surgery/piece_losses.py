@@ -1,4 +1,4 @@
-"""Which pieces of a Unigram go, by what the likelihood of a text loses: `reference.prune_pieces` with a heap.
+"""Choose the pieces to remove from a Unigram by the lost likelihood of a text: `reference.prune_pieces` with a heap.
 
 The loss of a piece only rises while others go: its frequency by those that it takes the place of, and the score of its
 best other segmentation falls with the pieces there are. So a piece whose loss was worked out before waits at what it

@@ -48,7 +48,7 @@ class PieceWords:
         is_local: whether the chunks of a part tell its words, by `chunk_counting`.
         rules: what a new piece may be.
         space_behind: whether ▁ ends a word instead of beginning one.
-        taken: texts that are no new piece, whatever they are now.
+        taken: texts that are not new piece, whatever they are now.
     """
 
     normal: Callable[[str], Iterable[str]]
@@ -83,7 +83,7 @@ class PieceWords:
         return piece not in self.taken and self.rules.allow(piece[::-1] if self.space_behind else piece)
 
     def of_line(self, line: str) -> list[str]:
-        """The words of a line as they stand behind a space, where one is put before each text."""
+        """The words of a line as they stand after a space, where one is put before each text."""
         [probe, *_] = [*self.normal("x"), ""]
         if probe.startswith(SPACE):
             line = line.removeprefix(" ")

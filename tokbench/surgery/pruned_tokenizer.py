@@ -47,7 +47,7 @@ class PruningProofs:
 
 @dataclass(frozen=True, slots=True)
 class PrunedTokenizer:
-    """A tokenizer from which tokens went.
+    """A tokenizer without some of its tokens.
 
     Attributes:
         tokenizer: it, running.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Pruning(Protocol):
-    """A tokenizer from which tokens are to go.
+    """A tokenizer to prune.
 
     Attributes:
         algorithm: what the tokenizer is, by a word of `contents.Algorithm`.
@@ -45,7 +45,7 @@ class Pruning(Protocol):
     def choose(
         self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
     ) -> Removal:
-        """The tokens that go.
+        """Choose the tokens to remove.
 
         Args:
             usage: what was counted; nothing where only `selected` says what goes.

@@ -1,4 +1,4 @@
-"""Pruning as the textbook would say it: slow, and what every faster form is held to.
+"""Pruning by the textbook: slow, the definition that every faster form must equal.
 
 A *leaf* of a BPE is a token that a merge makes and no surviving merge takes. Leaves go one after another, the least
 frequent first and of equals the one with the greatest id; the frequency of one that goes is added to its two parts,

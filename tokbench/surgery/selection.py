@@ -1,4 +1,4 @@
-"""Which tokens a user names: by the script of their letters, or by a list of ids."""
+"""Select tokens as a user names them: by the script of their letters, or by a list of ids."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def of_scripts(
 ) -> frozenset[int]:
     """The tokens with a letter of a script to drop, or of one that is not to keep.
 
-    Letters that scripts share have no say, nor have tokens that are no whole characters.
+    Letters that scripts share have no say, nor have tokens that are not whole characters.
 
     Args:
         tokens: id → bytes.
@@ -98,7 +98,7 @@ def parse_ids(lines: Sequence[str], *, name: str) -> frozenset[int]:
             continue
         if not _ID.fullmatch(cell):
             raise ConfigError(
-                f"{name}, line {number}: {cell[:_LINE_SHOWN]!r} is no id",
+                f"{name}, line {number}: {cell[:_LINE_SHOWN]!r} is not an id",
                 hint=_LIST_HINT,
             )
         found.add(int(cell))

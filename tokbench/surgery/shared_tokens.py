@@ -1,4 +1,4 @@
-"""Which tokens two unrelated vocabularies share, and of which old tokens the others are made."""
+"""The tokens that two unrelated vocabularies share, and the old tokens that spell the others."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class OldTokens:
     def making(self, tokens: Mapping[int, bytes]) -> dict[int, list[int]]:
         """The old ids of the bytes of each token, in their order: those that it gives them as a text.
 
-        Where it gives them other bytes, as it puts a space in front, or they are no text, the longest old tokens are
+        Where it gives them other bytes, as it puts a space in front, or they are not text, the longest old tokens are
         taken from left to right, and bytes that no old token has are left out.
 
         Args:

@@ -1,4 +1,4 @@
-"""How often a text uses each token: what pruning by frequency or by loss goes by."""
+"""How often a text uses each token, for pruning by frequency or by loss."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class UnigramExtension(PieceExtension):
         return check_texts(texts, tokenizers=(old, new), judge=judge, threads=threads)
 
     def _held(self, pieces: Mapping[str, int]) -> dict[str, int]:
-        """The added tokens behind the pieces, where more come: each holds the place of its id."""
+        """The added tokens after the pieces, where more come: each holds the place of its id."""
         outside = added_outside(self.document) if pieces else {}
         return dict(sorted(outside.items(), key=lambda item: item[1]))
 
@@ -140,7 +140,7 @@ def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:
         pieces: all others.
 
     Raises:
-        SurgeryError: no score is low enough, as a character is no piece.
+        SurgeryError: no score is low enough, as a character is not a piece.
 
     >>> from tokbench.surgery.growing_pieces import ScoredGrowing
     >>> unused_score(["[A]"], ScoredGrowing({"[": -2.0, "A": -3.0, "]": -2.5}))
@@ -150,8 +150,8 @@ def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:
         unknown = next((character for character in piece if character not in pieces.scores), None)
         if unknown is not None:
             raise _no_place(
-                f"one that holds its place has a low score, by which unknown characters would be worth less, and text "
-                f"could be cut otherwise where {unknown!r} is, which is in the piece {piece!r} and none itself"
+                f"a placeholder's low score would lower that of unknown characters, and change how text "
+                f"with {unknown!r} is cut: it is in the piece {piece!r}, but not a piece itself"
             )
     lowest = min(pieces.scores.values())
     for text in texts:
@@ -159,9 +159,9 @@ def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:
         unknown = next((part[1:] for part in parts if part[0] == UNKNOWN), None)
         if unknown is not None:
             raise _no_place(
-                f"{text!r} would have to be a piece, and ordinary text would become it, as its character {unknown!r} "
-                "is none",
-                hint=f"learn from text with {unknown!r}, so that it becomes one, or add special tokens alone",
+                f"{text!r} would have to be a piece, and ordinary text would become it, as its character "
+                f"{unknown!r} is not a piece",
+                hint=f"learn from text with {unknown!r}, so that it becomes one, or add special tokens only",
             )
         lowest = min(lowest, pieces.sum(parts))
     return floor(lowest) - _BELOW
@@ -169,6 +169,6 @@ def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:
 
 def _no_place(why: str, *, hint: str = "tokens can only be added to it as special ones") -> SurgeryError:
     return SurgeryError(
-        f"the pieces of a Unigram are numbered by their places, and added tokens have the ids behind them: {why}",
+        f"a Unigram's pieces are numbered in order, and added tokens have the ids after them: {why}",
         hint=hint,
     )

@@ -84,11 +84,11 @@ class WordPieceExtension(PieceExtension):
         return text not in self.ids
 
     def take(self, words: Sequence[str]) -> list[str]:
-        """The words that are no pieces yet."""
+        """The words that are not pieces yet."""
         long = next((word for word in words if len(self.text_of(word)) > self.words.longest), None)
         if long is not None:
             raise ConfigError(
-                f"the word {long!r:.40} has more than {self.words.longest} characters, and no such word is cut",
+                f"the word {long!r:.40} has more than {self.words.longest} characters, and such words are unknown",
                 hint="leave it out",
             )
         new = [word for word in words if self.pieces.cut(word) != (word,)]
@@ -97,7 +97,7 @@ class WordPieceExtension(PieceExtension):
         return new
 
     def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
-        """New pieces behind the old ones."""
+        """New pieces after the old ones."""
         self._check_no_word([*added_outside(self.document), *special_tokens])
         return extended_document(self.document, pieces, special_tokens=special_tokens)
 

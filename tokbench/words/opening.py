@@ -42,7 +42,7 @@ def open_words(name: str) -> WordsFolder | WordsTable:
             return open_folder(place)
         if (place / PLAN_NAME).exists():
             raise StoreError(
-                f"{place} holds words that are not counted to the end",
+                f"{place} holds an unfinished count of words",
                 hint="continue with `tokbench count-words … --resume`",
             )
         return WordsTable(_files(place))

@@ -1,4 +1,4 @@
-"""A vocabulary that was changed and written: what is the same whatever was done to it."""
+"""A changed vocabulary that is written: what extending, pruning and migrating share."""
 
 from __future__ import annotations
 

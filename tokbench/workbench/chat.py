@@ -1,4 +1,4 @@
-"""Encode a conversation for a model: its ids, which of them are learned, and what in it looked like a control token."""
+"""Encode a conversation: its ids, which of them are learned, and content that spells control tokens."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SeamDifference:
 
     Attributes:
         start: its first byte in the rendered text.
-        stop: the byte behind it.
+        stop: the byte after it.
         text: it.
         joint: its ids where the text between control tokens is encoded together.
         apart: its ids where each segment is encoded by itself.
@@ -52,7 +52,7 @@ class MaskDifference:
 
     Attributes:
         start: its first byte in the rendered text.
-        stop: the byte behind it.
+        stop: the byte after it.
         text: it.
         generated: whether it is in a `{% generation %}` block; else it is in a turn alone.
     """
@@ -151,7 +151,7 @@ def encode_conversation(
     by_segment: bool = False,
     max_tokens: int | None = None,
 ) -> ChatResult:
-    """Encode a conversation and say what there is to know of it.
+    """Encode a conversation and report on it.
 
     Args:
         tokenizer: any.

@@ -63,8 +63,8 @@ def check_thresholds(
     older = [] if saved is None else list(saved.thresholds(names, policy or RegressionPolicy()))
     if not thresholds and not older:
         raise ConfigError(
-            "there is nothing to check: the baseline has no figure that is held and can become worse",
-            hint="write it with `tokbench compare --json`, and --metrics all or those to be held",
+            "there is nothing to check: the baseline has no figure that is checked and can become worse",
+            hint="write it with `tokbench compare --json`, and --metrics all or those to check",
         )
     comparison = compare(
         corpus,
@@ -89,7 +89,7 @@ def check_thresholds(
             }
         )
         older = [threshold for threshold in older if threshold.group not in left_out]
-        notes = (*notes, "the text is another than the baseline's", *_left_out(left_out))
+        notes = (*notes, "the text is not the baseline's", *_left_out(left_out))
     return Checked(check_comparison(comparison, [*thresholds, *older]), comparison.aggregation, notes)
 
 
@@ -99,4 +99,4 @@ def _same_reference(saved: SavedComparison | None, corpus: Corpus) -> str | None
 
 
 def _left_out(groups: Sequence[str]) -> tuple[str, ...]:
-    return (f"left out are its groups {listed(groups)}, which this text does not have",) if groups else ()
+    return (f"its groups {listed(groups)} are left out, which this text does not have",) if groups else ()

@@ -1,4 +1,4 @@
-"""Cut documents into chunks of at most so many tokens."""
+"""Cut documents into chunks of at most N tokens."""
 
 from __future__ import annotations
 

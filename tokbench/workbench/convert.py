@@ -202,7 +202,7 @@ def compare(
 
 
 def _uncompared(first: Tokenizer, second: Tokenizer) -> tuple[str, ...]:
-    """What two tokenizers do to the ids of a text, where that differs: it is no part of a comparison."""
+    """What two tokenizers do to the ids of a text, where that differs: it is not part of a comparison."""
     done = [
         post_processing_of(each.description() if isinstance(each, DescribesItself) else None)
         for each in (first, second)
@@ -223,7 +223,7 @@ def _source(
 ) -> Source:
     if accept_rounding and not target.adds_otherwise:
         raise ConfigError(
-            f"{target.name} adds up no scores in another precision", hint="leave out --accept-rounding"
+            f"{target.name} does not add up scores in another precision", hint="leave out --accept-rounding"
         )
     if (roles or chat_template is not None) and not target.takes_roles:
         raise ConfigError(

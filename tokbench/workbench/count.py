@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How long a text is, in every unit."""
+    """The length of a text in tokens, bytes, characters and lines."""
 
     source: str
     tokens: int
@@ -33,7 +33,7 @@ class Count:
         return self.num_bytes / self.tokens if self.tokens else None
 
     def joined(self, other: Count) -> Count:
-        """This text and another one behind it."""
+        """This text and another one after it."""
         return Count(
             self.source,
             self.tokens + other.tokens,
@@ -138,7 +138,7 @@ def _lines(inputs: Iterable[TextInput]) -> Iterator[TextInput]:
 
 
 def num_tokens(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy) -> int:
-    """How many tokens a text has: a short one needs no array, and NumPy is slow to import."""
+    """How many tokens a text has; a short text needs no NumPy, which is slow to import."""
     if len(text) <= _SHORT_TEXT:
         return len(tokenizer.encode(text, special=special))
     if isinstance(tokenizer, SupportsCounts):

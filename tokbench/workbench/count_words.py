@@ -88,7 +88,7 @@ def count_words(
     overwrite: bool = False,
     progress: Progress = no_progress,
 ) -> CountWordsResult:
-    """Count the words of a corpus into a folder from which `train` learns what it learns from the text.
+    """Count the words of a corpus into a folder; training on it gives the same as training on the text.
 
     Args:
         corpus: the text; files in `out` are left out.
@@ -158,7 +158,7 @@ def merge_words(
     overwrite: bool = False,
     progress: Progress = no_progress,
 ) -> CountWordsResult:
-    """Add up counted words, as though their texts had been counted together.
+    """Merge word counts, as if their texts had been counted together.
 
     Args:
         names: folders of `count_words`, and what other programs counted.
@@ -330,7 +330,7 @@ def _common(
     for name, folder in folders:
         if folder.index.dropped is not None:
             raise ConfigError(
-                f"{name} has lost its words below a count of {folder.index.dropped.min_count}: they cannot be added up",
+                f"{name} lacks words below a count of {folder.index.dropped.min_count}: its counts cannot be merged",
                 hint="count it without --min-count, which merge-words and train take, too",
             )
     known = [(name, folder) for name, folder in folders if folder.index.counting is not None]

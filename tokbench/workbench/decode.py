@@ -20,7 +20,7 @@ class DecodeResult:
 
     Attributes:
         info: of the tokenizer.
-        tokens: the ids that were decoded: none behind what ended the text.
+        tokens: the ids that were decoded: none after what ended the text.
         data: the bytes.
         stop_id: the id that ended the text; None where none did.
     """
@@ -55,14 +55,14 @@ def decode_ids(
     Args:
         tokenizer: any.
         ids: them.
-        errors: "strict" refuses bytes that are no whole characters.
+        errors: "strict" refuses bytes that are not whole characters.
         stop: ids and roles of tokens before which the text ends.
         skip_special: whether special tokens are left out.
 
     Raises:
         ConfigError: an unknown role to stop at, or roles of which the tokenizer has none.
         UnknownIdError: an id that the vocabulary does not have.
-        DecodeError: bytes that are no whole characters, under "strict".
+        DecodeError: bytes that are not whole characters, under "strict".
     """
     ends = stop_ids(tokenizer, stop)
     place = next((place for place, id in enumerate(ids) if id in ends), len(ids))

@@ -1,4 +1,4 @@
-"""What is installed, which kernel runs, and whether it all does what it should."""
+"""Check the installation: libraries, kernel, backends and folders."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _OPTIONAL = {
 
 
 def examine() -> DoctorResult:
-    """Look at everything; nothing is changed, and only the imports of the backends are heavy."""
+    """Check everything without changing anything; only importing the backends takes time."""
     return DoctorResult(checks=(*_machine(), *_libraries(), *_bundled(), *_backends(), *_places()))
 
 

@@ -49,7 +49,7 @@ def encode_texts(
     special: SpecialPolicy = SpecialPolicy.TEXT,
     sampling: Sampling | None = None,
 ) -> Iterator[EncodeResult]:
-    """Each text as tokens, at random where a `sampling` says how.
+    """Each text as tokens; segmented at random if `sampling` is given.
 
     Raises:
         SpecialTokenError, TextError: as `Tokenizer.segment`.
@@ -92,7 +92,7 @@ def naming_place(item: TextInput) -> Iterator[None]:
 def segment(
     tokenizer: Tokenizer, text: str, *, special: SpecialPolicy, sampling: Sampling | None
 ) -> Segmentation:
-    """One text as tokens, at random where a `sampling` says how; raises as `encode_texts`."""
+    """One text as tokens; segmented at random if `sampling` is given. Raises as `encode_texts`."""
     if sampling is None:
         return tokenizer.segment(text, special=special)
     return sample_segmentation(tokenizer, text, sampling, special=special)

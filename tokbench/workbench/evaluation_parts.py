@@ -1,4 +1,4 @@
-"""Evaluate tokenizers on a corpus in parts, on an engine: what parts are counted in is added up exactly."""
+"""Evaluate tokenizers on a corpus in parts, on an engine: the counts of parts add up exactly."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def evaluating(
 
 
 class PartedCorpus:
-    """A corpus whose parts are read and counted; tells of it what `CorpusScan` does, once they are."""
+    """A corpus that is read and counted in parts; gives the same facts as `CorpusScan` afterwards."""
 
     def __init__(self, corpus: Corpus, plan: CorpusPlan, folder: Place, work: EvaluationWork) -> None:
         """Nothing is read yet."""

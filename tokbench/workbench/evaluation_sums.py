@@ -1,4 +1,4 @@
-"""Adding up what was counted of the parts of a corpus, in a tree: a task adds up a few files, others what these made.
+"""Add up the counts of a corpus' parts in a tree: a task adds up a few files, others the sums of these.
 
 Sums are of whole numbers, and what is kept of documents is kept in their order: the figures do not depend on the tree.
 """
@@ -104,7 +104,7 @@ def add_up(
         tell: told how many bytes of the corpus are added up.
 
     Returns:
-        Of each tokenizer; behind these, where lines were counted apart, the same of lines.
+        Of each tokenizer; after these, where lines were counted apart, the same of lines.
 
     Raises:
         ModelFormatError: a file is damaged, or of other tokenizers.

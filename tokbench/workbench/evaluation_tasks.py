@@ -1,4 +1,4 @@
-"""The tasks of evaluating tokenizers in parts: what a part is, what they make of it, and sums of several parts."""
+"""The tasks of evaluating tokenizers in parts: noting a part, counting it, and adding up several."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _opened(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan]:
     folder = place_of(arguments["folder"])
     plan = read_plan(folder / PLAN_NAME, schema=SCHEMA)
     if plan.id != arguments["plan"]:
-        raise ConfigError(f"{folder} has another plan now", hint="is another run writing there?")
+        raise ConfigError(f"{folder} has a different plan now", hint="is another run writing there?")
     return folder, plan
 
 

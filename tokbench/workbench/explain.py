@@ -1,4 +1,4 @@
-"""Tell why a text is cut where it is cut."""
+"""Explain why a text is split where it is."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class WordResult:
 def explain_text(
     tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT, token: int | None = None
 ) -> ExplainResult:
-    """Why a text is cut where it is cut.
+    """Explain why a text is split where it is.
 
     Args:
         tokenizer: any that can tell.

@@ -58,7 +58,7 @@ def explanation_fields(
 
 
 def symbol_fields(symbol: Symbol) -> dict[str, Any]:
-    """A symbol as plain data: its id, null where it is no token, and what it stands for."""
+    """A symbol as plain data: its id, null where it is not a token, and what it stands for."""
     return {"id": symbol.id, **token_fields(symbol.data)}
 
 

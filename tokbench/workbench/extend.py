@@ -1,4 +1,4 @@
-"""Add tokens to a vocabulary behind its own: learned from text, given as words, or special."""
+"""Append tokens to a vocabulary: learned from text, given as words, or special."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _LEARNED_SHOWN = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Additions:
-    """What a vocabulary is to get.
+    """The tokens to add to a vocabulary.
 
     Attributes:
         num_tokens: tokens to be learned from text.
         size: the ids to have at last, words and special tokens included, instead of `num_tokens`.
-        words: what is to be one token each, as it stands in text.
+        words: texts to make one token each, as they occur in text.
         special_tokens: texts that only their ids stand for.
         min_frequency: learning stops when what would become a token is rarer than this.
         max_token_length: bytes that a learned token may have; None for any number.
@@ -62,7 +62,7 @@ class Additions:
             raise ConfigError("--tokens and --size both say how many tokens are learned", hint="give one")
         if not (self.learns or self.words or self.special_tokens):
             raise ConfigError(
-                "nothing says which tokens are to come", hint="--tokens N with text, --words or --special"
+                "no tokens are asked for", hint="give --tokens N with text, --words or --special"
             )
 
     @property
@@ -148,7 +148,7 @@ def extend(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> ExtendResult:
-    """Add tokens to a vocabulary behind its own, prove what that changes, and write it.
+    """Append tokens to a vocabulary, prove what that changes, and write it.
 
     Args:
         name: what `-t` takes.
@@ -172,7 +172,7 @@ def extend(
     from tokbench.workbench.open import find_and_open
 
     if additions.learns and corpus is None:
-        raise ConfigError("tokens are learned from text, and none is named", hint="name files behind it")
+        raise ConfigError("there is no text to learn tokens from", hint="name files after the tokenizer")
     check_place(out, overwrite=overwrite)
     started = time.perf_counter()
     opened = find_and_open(name, request or OpenRequest(), progress=progress)
@@ -263,7 +263,7 @@ def grow(
         clock.lap("learning")
         notes += _fewer(len(extension.tokens) - num_words, wanted, additions, extension.algorithm)
     if not (extension.tokens or additions.special_tokens):
-        raise ConfigError("no token would come", hint="; ".join(notes) or "each word is one token already")
+        raise ConfigError("no token would be added", hint="; ".join(notes) or "each word is a token already")
     made = extension.extend(
         additions.special_tokens,
         name=name,

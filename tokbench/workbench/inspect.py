@@ -33,7 +33,7 @@ def inspect_tokenizer(
     special_preset: str | None = None,
     progress: Progress = no_progress,
 ) -> InspectResult:
-    """What is found behind a name: format, files, parts, special tokens, engine. As `open_tokenizer`."""
+    """Inspect the tokenizer of a name: format, files, parts, special tokens, engine. As `open_tokenizer`."""
     from tokbench.opening.request import OpenRequest
 
     request = OpenRequest(
@@ -89,8 +89,8 @@ class InspectResult:
         lossless_reason: why a text comes back as it was, or may not.
         warnings: what a user should know of.
         config: what it is to a model: roles, chat templates, what ends a turn.
-        roles: role → text, from there, from the vocabulary's own file or given; also of texts that are no token.
-        token_ids: text → id of the tokens that have a role or a name; None for what is no token.
+        roles: role → text, from there, from the vocabulary's own file or given; also of texts that are not tokens.
+        token_ids: text → id of the tokens that have a role or a name; None for what is not a token.
         config_files: those that say it.
     """
 

@@ -1,4 +1,4 @@
-"""Whether texts are within a number of tokens, and what their first tokens are, reading no further than needed."""
+"""Whether texts have at most N tokens, and the text of their first or last ones, reading no further than needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class LimitedText:
-    """How one text stands to the limit under one tokenizer.
+    """How one text compares with the limit under one tokenizer.
 
     Attributes:
         source: the text or file.
@@ -45,7 +45,7 @@ class LimitedText:
 
 @dataclass(frozen=True, slots=True)
 class LimitResult:
-    """How several texts stand to the limit.
+    """How several texts compare with the limit.
 
     Attributes:
         limit: the most tokens.
@@ -88,7 +88,7 @@ def hold_to_limit(
     limit: int,
     special: SpecialPolicy = SpecialPolicy.TEXT,
 ) -> LimitResult:
-    """Count each text until it is clear that it has more tokens than a limit, or to its end.
+    """Count each text to its end, or until it certainly has more tokens than the limit.
 
     Args:
         tokenizers: each counts every text, which is read once.

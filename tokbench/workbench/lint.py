@@ -48,7 +48,7 @@ def lint_tokenizer(
     template: str | None = None,
     progress: Progress = no_progress,
 ) -> LintResult:
-    """What is wrong with the tokenizer behind a name.
+    """Find what is wrong with the tokenizer of a name.
 
     Args:
         name: what `-t` takes.
@@ -185,7 +185,7 @@ class LintResult:
 
     @property
     def by_severity(self) -> dict[Severity, int]:
-        """How many findings there are of each severity, the gravest first."""
+        """How many findings there are of each severity, the most severe first."""
         return counted_by_severity(self.findings)
 
     def to_json(self) -> dict[str, Any]:

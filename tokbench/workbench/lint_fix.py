@@ -51,7 +51,7 @@ class FixResult:
 
     @property
     def left_by_reason(self) -> dict[str, list[Finding]]:
-        """The findings that were not touched, by why."""
+        """The findings that were not repaired, by reason."""
         reasons: dict[str, list[Finding]] = {}
         for finding in self.left:
             reasons.setdefault(why_left(finding), []).append(finding)
@@ -85,14 +85,14 @@ def fix_tokenizer(
 
     Args:
         name: what `-t` takes.
-        out: the folder of the copy, which is not there yet.
+        out: the folder of the copy, which does not exist yet.
         request: how the tokenizer is opened.
         select: rules or groups to check, by default all.
         ignore: those to leave out.
         progress: told how many rules are done.
 
     Raises:
-        ConfigError: it is no folder with a tokenizer.json, or `out` is there.
+        ConfigError: it is not a folder with a tokenizer.json, or `out` is there.
         ConversionError: the copy gives other ids.
         StoreError, ModelFormatError: something cannot be read or written.
     """

@@ -30,7 +30,7 @@ class Place:
 
     Attributes:
         start: its first character, counted from 0.
-        end: behind its last one.
+        end: after its last one.
         line: counted from 1.
         column: in characters, counted from 1.
         evidence: what was seen.
@@ -102,7 +102,7 @@ class TextLint:
 
     @property
     def by_severity(self) -> dict[Severity, int]:
-        """How many findings there are of each severity, the gravest first."""
+        """How many findings there are of each severity, the most severe first."""
         return counted_by_severity(self.findings)
 
     def to_json(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class TextLint:
 def lint_text(
     name: str, corpus: Corpus, *, request: OpenRequest, progress: Progress = no_progress
 ) -> TextLint:
-    """What in the documents of a corpus is dangerous for the tokenizer behind a name.
+    """Find what in the documents of a corpus is dangerous for the tokenizer of a name.
 
     Args:
         name: what `-t` takes.

@@ -1,4 +1,4 @@
-"""What it means to exchange a model's tokenizer for another."""
+"""Assess the exchange of a model's tokenizer for another."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def migrate(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> MigrateResult:
-    """Compare two tokenizers as the one that a model has and the one that it is to have.
+    """Compare a model's tokenizer with the one to change to.
 
     Args:
         old: what `-t` takes.
@@ -198,7 +198,7 @@ def migrate(
 def open_both(
     names: Sequence[str | Path], request: OpenRequest | None, *, progress: Progress
 ) -> list[Opened]:
-    """Two tokenizers; what is added to a bare vocabulary is not for one that says all itself.
+    """Open two tokenizers; options for bare vocabularies are not applied to one that defines everything itself.
 
     Raises:
         ConfigError: neither takes what was added, or one needs it and cannot use it.

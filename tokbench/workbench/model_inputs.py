@@ -1,4 +1,4 @@
-"""Turn texts into what a model gets: templates, truncation, windows, padding, masks."""
+"""Turn texts into model input: templates, truncation, windows, padding, masks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class InputRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputPlan:
-    """What is made of each text.
+    """How each text becomes model input.
 
     Attributes:
         special: what the text of a special token becomes.
@@ -189,8 +189,8 @@ def npz_of(tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPlan) -> byte
     rows = [row for _, row in encode_rows(tokenizer, pairs, plan)]
     if plan.padding is None and len({len(row.ids) for row in rows}) > 1:
         raise TextError(
-            "the rows have different lengths, and the arrays of a .npz file one",
-            hint="--pad-to longest fills them up; --out FILE.jsonl takes any lengths",
+            "the rows have different lengths, but the arrays of a .npz file need one",
+            hint="--pad-to longest pads them; --out FILE.jsonl takes any lengths",
         )
     batch = pad_rows(tokenizer, rows, padding=plan.padding, dtype="int32")
     file = io.BytesIO()

@@ -41,7 +41,7 @@ def load(
     roles: Mapping[str, str] | None = None,
     special_preset: str | None = None,
 ) -> Tokenizer:
-    """Open a tokenizer by its path or name: one that was saved, or that of another tool.
+    """Open a tokenizer by its path or name: a saved one, or a file of another tool.
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, `vocab.json` with
@@ -94,7 +94,7 @@ def open_tokenizer(
 
     Args:
         name: a path, a name below `tokenizers/`, the built-in `default`, `tiktoken:NAME` or `hf:ORG/MODEL`; only the
-            last two may fetch something. A `Path` is no name.
+            last two may fetch something. A `Path` is not a name.
         request: what the user asks for.
         progress: told how far the training of `default` is.
         tell: called with each damaged file that was skipped for another one of its folder.
@@ -192,7 +192,7 @@ class NamedTokenizer:
         return cls(str(near[0].absolute()) if near else name, request)
 
     def document(self, identity: TokenizerIdentity) -> dict[str, Any]:
-        """As a task is told of it: what `opened_alike` takes."""
+        """The description for tasks, which `opened_alike` takes."""
         return {
             "name": self.name,
             "request": asdict(self.request),
@@ -202,7 +202,7 @@ class NamedTokenizer:
 
 
 def opened_alike(document: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer that a task is told of; a worker opens it once.
+    """The tokenizer of a task; a worker opens it once.
 
     Raises:
         ConfigError: it is another one where the worker is, or cannot be opened there.
@@ -220,7 +220,7 @@ def _opened(name: str, request: str, vocabulary: str, behaviour: str) -> Tokeniz
     found = identity_of(tokenizer)
     if (found.vocabulary, found.behaviour) != (vocabulary, behaviour):
         raise ConfigError(
-            f"{name} is another tokenizer where the worker is",
-            hint="copy the folder to where workers read it",
+            f"{name} is a different tokenizer on the worker",
+            hint="copy the folder to where the workers read it",
         )
     return tokenizer

@@ -1,4 +1,4 @@
-"""Write tokenizers as a page that encodes by itself, after its encoders have been held against them."""
+"""Write tokenizers as a standalone page, after checking its encoders against them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _checked_chat(
 
 
 def _names_of(tokenizers: Sequence[Opened]) -> Iterator[str]:
-    """Their names; of those that have one in common the second has a 2 behind it, and so on."""
+    """Their names; of those that have one in common the second has a 2 after it, and so on."""
     seen: Counter[str] = Counter()
     for opened in tokenizers:
         name = opened.tokenizer.info.name

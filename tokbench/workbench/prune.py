@@ -1,4 +1,4 @@
-"""Remove tokens from a vocabulary: which, what takes their place, and what that costs on text."""
+"""Remove tokens from a vocabulary: choose them, prove the result, and measure the cost on text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FIGURES = ("bytes_per_token", "tokens_per_word", "vocab_utilization", "renyi_eff
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which tokens are to go; what is selected goes first.
+    """Which tokens to remove; selected ones go first.
 
     Attributes:
         size: how many tokens stay, special tokens included.
@@ -61,7 +61,7 @@ class Choice:
     def __post_init__(self) -> None:
         if not (self.by_frequency or self.drop_scripts or self.keep_scripts is not None or self.ids):
             raise ConfigError(
-                "nothing says which tokens are to go",
+                "no tokens to remove are chosen",
                 hint="--size or --min-count with --corpus, --script, --keep-script or --list",
             )
 
@@ -157,7 +157,7 @@ def prune(
 
     if choice.by_frequency and corpus is None:
         raise ConfigError(
-            "--size and --min-count remove what is rare, and nothing says on which text",
+            "--size and --min-count remove what is rare in a text, and none is named",
             hint="add --corpus PATH",
         )
     check_place(out, overwrite=overwrite)
@@ -175,7 +175,7 @@ def prune(
             clock.lap("counting")
         removal = pruning.choose(usage, selected=selected, size=choice.size, min_count=choice.min_count)
         if not removal.ids:
-            raise ConfigError("no token would go", hint=_why_none(removal))
+            raise ConfigError("no token would be removed", hint=_why_none(removal))
         id_map = IdMap.closing_up(removal.frequencies.keys(), size=opened.tokenizer.info.vocab_size)
         clock.lap("choosing")
         pruned = pruning.prune(id_map, name=out.name, texts=samples(text), seed=seed, progress=progress)
@@ -216,13 +216,13 @@ def _size_missed(removal: Removal, choice: Choice) -> Iterator[str]:
     """That more tokens are left than were wanted, where they are."""
     left = len(removal.frequencies)
     if choice.size is not None and left > choice.size:
-        yield f"{left:,} tokens stay, more than the {choice.size:,} asked for: text needs each of the others"
+        yield f"{left:,} tokens stay, more than the {choice.size:,} asked for: the text needs each of them"
 
 
 def _why_none(removal: Removal) -> str:
     if removal.needed:
-        return f"what stays needs the {len(removal.needed):,} tokens that were selected"
+        return f"the remaining tokens need the {len(removal.needed):,} tokens that were selected"
     if removal.fixed:
         always = "bytes, single characters of pieces, and special tokens always stay"
         return f"the {counted(len(removal.fixed), 'token')} that were selected cannot go: {always}"
-    return f"of {len(removal.frequencies):,} tokens none is chosen by what was given"
+    return f"of {len(removal.frequencies):,} tokens none matches the options"

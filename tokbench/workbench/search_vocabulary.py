@@ -1,4 +1,4 @@
-"""Search a vocabulary, and show how its tokens are made, what is made of them, and how often a corpus has them."""
+"""Search a vocabulary, and show how its tokens are merged, which merges use them, and how often a corpus has them."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def vocabulary_token_fields(token: VocabularyToken) -> dict[str, Any]:
 
 
 def open_vocabulary(name: str, request: OpenRequest, *, progress: Progress = no_progress) -> VocabularyTokens:
-    """The vocabulary of the tokenizer behind a name. Raises as `tokbench.workbench.open.open_tokenizer`."""
+    """The vocabulary of the tokenizer of a name. Raises as `tokbench.workbench.open.open_tokenizer`."""
     return VocabularyTokens(TokenizerContents(find_and_open(name, request, progress=progress)))
 
 

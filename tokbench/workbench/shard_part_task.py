@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Write one part; a `Task`. Nothing is there of it, or all."""
+    """Write one part, atomically; a `Task`."""
     tokenizer = opened_alike(arguments["tokenizer"])
     corpus = Corpus(
         tuple(_file_of(document) for document in arguments["files"]),
@@ -72,7 +72,7 @@ def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
 
 
 def template_document(chat: ConversationShards, name: str) -> dict[str, Any]:
-    """How conversations are encoded, as a task is told of it.
+    """How conversations are encoded, as the argument of a task.
 
     Args:
         chat: does so here.
@@ -94,7 +94,7 @@ def _encoder(tokenizer: Tokenizer, document: dict[str, Any]) -> ConversationShar
 
 
 def file_document(file: CorpusFile) -> dict[str, Any]:
-    """A file of a corpus as a task is told of it, wherever its worker was started."""
+    """A file of a corpus as the argument of a task, wherever its worker was started."""
     path = file.path if file.url else file.path.absolute()
     return {**asdict(file), "path": str(path)}
 

@@ -186,7 +186,7 @@ def _encode(
 
 
 def _finish(folder: Place, corpus: Corpus, *, count: int) -> ShardIndex:
-    """Write the index behind the parts. Raises `CorpusError` where none has a document."""
+    """Write the index after the parts. Raises `CorpusError` where none has a document."""
     written = _written_parts(folder, count)
     if not written:
         (folder / PLAN_NAME).remove()

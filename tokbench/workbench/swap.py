@@ -1,4 +1,4 @@
-"""Adapt a vocabulary to a text at the same size: useful tokens come, and rare ones go for them."""
+"""Adapt a vocabulary to a text at the same size: frequent tokens replace rare ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class SwapResult:
-    """A vocabulary whose rare tokens have made room for others, proved and written.
+    """A vocabulary whose rare tokens were replaced, proved and written.
 
     Attributes:
         change: the tokenizer before and after, and what was written.
@@ -81,7 +81,7 @@ def swap(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> SwapResult:
-    """Let tokens come behind those of a vocabulary, and others go, as `prune` does, until the size is what it was.
+    """Append tokens to a vocabulary, and remove others as `prune` does, until the size is what it was.
 
     A token that came and is among those that are worth least goes again: as many are swapped as are worth it, and at
     most as many as were asked for.
@@ -99,7 +99,7 @@ def swap(
         progress: told how far it is.
 
     Raises:
-        ConfigError: no token would come.
+        ConfigError: no token would be added.
         ConversionError: nothing adds or removes its tokens, or a proof does not hold.
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
@@ -138,7 +138,7 @@ def swap(
     came = tuple(pruned.tokenizer.token_bytes(id) for id, old in enumerate(id_map.new_to_old) if old == NONE)
     if not came:
         raise ConfigError(
-            "no token would come: each new one would be rarer on this text than those that it would replace",
+            "no token would be added: each would be rarer on this text than the tokens that it would replace",
             hint="the tokenizer suits the text; --tokens N adds tokens at a larger size",
         )
     change = write_changed(

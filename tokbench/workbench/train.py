@@ -119,7 +119,7 @@ def train(
             `special_tokens=["<|endoftext|>"]`, `threads=2`; `tokbench backends` lists them.
 
     Raises:
-        ConfigError: an option that cannot be used; a role of a text that is no special token.
+        ConfigError: an option that cannot be used; a role of a text that is not a special token.
         UnknownBackendError: no backend of that name.
         CorpusError: a text that cannot be read.
         TrainingError: a training that cannot succeed.
@@ -169,7 +169,7 @@ def train_and_save(
 
     Raises:
         StoreError: the folder exists or cannot be written; found out before training where possible.
-        ConfigError: also for a role that there is not, or one of a text that is no special token.
+        ConfigError: also for a role that there is not, or one of a text that is not a special token.
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
     from tokbench.corpus.identified import IdentifiedDocuments
@@ -223,7 +223,7 @@ def configured_on_words(
     options: Mapping[str, Any],
     special_preset: str | None,
 ) -> tuple[Any, Any]:
-    """The backend and the configuration to learn from counted words: how they were counted decides, where it is known.
+    """The backend and the configuration to learn from counted words, as they were counted where that is known.
 
     Raises:
         ConfigError: a backend that cannot, or options by which the words would have been others.
@@ -322,7 +322,7 @@ def _configured(
     base: Mapping[str, Any] = {}
     for what, name in (("backend", backend), ("preset", preset)):
         if not isinstance(name, str | None):
-            raise ConfigError(f"a {what} is named by a text, and this is {type(name).__name__}")
+            raise ConfigError(f"a {what} must be named by a str, not {type(name).__name__}")
     if preset is not None:
         found = load_preset(preset)
         if backend not in (None, found.backend):
@@ -365,7 +365,7 @@ def learn_within(
 
     if not isinstance(backend, TrainsOnWords) or not backend.bounds_memory:
         raise ConfigError(
-            f"--memory is for the backend bpe on its native kernel, and this is {backend.name} ({backend.kernel})",
+            f"--memory needs the backend bpe on its native kernel, and this is {backend.name} ({backend.kernel})",
             hint="`tokbench count-words` counts the words of other backends in little memory",
         )
     with count_within(

@@ -21,7 +21,7 @@ def test_shares_of_compare(run, trained, texts, aggregation):
     for share in ("1/2", "2/2"):
         done = run(*command, *IN_PARTS, "--part", share).good()
         assert done.stdout == ""
-        assert "parts are counted in kept; --resume adds all up" in done.stderr
+        assert "parts are counted in kept; --resume adds up all parts" in done.stderr
     assert run(*command, *IN_PARTS, "--resume").good().out == run(*command).good().out
 
 
@@ -37,7 +37,7 @@ def test_a_report_is_the_same(run, trained, byte, texts):
     assert figures(*IN_PARTS) == figures()
     assert run(*command, *IN_PARTS, "--resume", "--part", "1/2").code == 2
     refused = run(*command, "-t", byte, *IN_PARTS)
-    assert (refused.code, "--parts keeps what is counted for one report" in refused.stderr) == (2, True)
+    assert (refused.code, "--parts keeps the counts of one report" in refused.stderr) == (2, True)
 
 
 def test_a_check_is_the_same(run, trained, texts):
@@ -65,7 +65,7 @@ def test_processes_of_this_machine(run, trained, texts):
         (["--engine", "dask", "--scheduler", "tcp://nowhere:1"], "a folder that all of them can write to"),
         (["--parts", "p", "--workers", "2"], "--scheduler and --workers are for an engine"),
         (["--parts", "p", "--engine", "local", "--threads", "2"], "--threads is for this process"),
-        (["--parts", "p", "--part", "3/2"], "is no share of the parts"),
+        (["--parts", "p", "--part", "3/2"], "is not a share of the parts"),
         (["--parts", "p", "--part", "1/2", "--resume"], "and --resume is for all of them"),
         (["--parts", "p", "--part", "1/2", "--engine", "local"], "and an engine is for all of them"),
         (["--engine", "local", "--engine", "dask"], "are both for the work"),

@@ -19,7 +19,7 @@ LANGUAGES = ("am", "en", "th")
 
 @pytest.fixture
 def parallel(tmp_path):
-    """Sixty lines of three languages to learn from, and the forty behind them as development text."""
+    """Sixty lines of three languages to learn from, and the forty after them as development text."""
     for language in LANGUAGES:
         lines = bundled_texts()[f"parallel/{language}.txt"].splitlines(keepends=True)
         for folder, part in (("text", lines[:60]), ("dev", lines[60:])):
@@ -111,14 +111,14 @@ def test_what_is_not_compared_is_said(train, parallel):
     (parallel / "dev" / "SOURCE.txt").write_text("From somewhere.\n", encoding="utf-8")
     data = train("text", "--parity", "dev", "--vocab-size", "300", "--out", "t")
     assert data["notes"][1:] == [
-        "development text without text to learn from: xx",
-        "development text of another number of lines: SOURCE",
-        "without development text, and not learned from: code",
+        "development text without training text: xx",
+        "development text with a different number of lines: SOURCE",
+        "without development text, not used: code",
     ]
     data = train(
         "text", "--parity", "dev", "--vocab-size", "300", "--parity-global-merges", "9", "--out", "u"
     )
-    assert data["notes"][-1] == "without development text, learned from by global merges alone: code"
+    assert data["notes"][-1] == "without development text, used by global merges only: code"
 
 
 def test_records_tell_their_language(train, parallel):
@@ -146,10 +146,10 @@ def test_records_tell_their_language(train, parallel):
             ["text", "--parity", "dev", "--vocab-size", "300", "--parity-global-merges", "45"],
             "parity_global_merges is 45, and the vocabulary has 44 merges",
         ),
-        (["text", "--parity", "dev", "--memory", "1GB"], "counted words do not tell them"),
-        (["text", "--parity-window", "9"], "--parity-… and --group-by are for --parity"),
-        (["text", "--group-by", "path"], "--parity-… and --group-by are for --parity"),
-        (["text", "--option", "parity_window=9"], "are for parity"),
+        (["text", "--parity", "dev", "--memory", "1GB"], "which counted words do not record"),
+        (["text", "--parity-window", "9"], "--parity-… and --group-by need --parity"),
+        (["text", "--group-by", "path"], "--parity-… and --group-by need --parity"),
+        (["text", "--option", "parity_window=9"], "need parity"),
         (["text", "--parity", "dev", "--backend", "unigram"], "parity"),
     ],
 )
@@ -179,7 +179,7 @@ def test_counted_words_are_refused_before_anything_is_counted(parallel):
     from tokbench.backends.bpe import BpeBackend
     from tokbench.backends.bpe.config import BpeConfig
 
-    with pytest.raises(ConfigError, match="counted words do not tell their languages"):
+    with pytest.raises(ConfigError, match="counted words do not record their languages"):
         BpeBackend().word_counting(BpeConfig(parity=str(parallel / "dev")))
 
 
@@ -202,7 +202,7 @@ def test_more_words_than_can_be_merged_are_told(parallel, monkeypatch, merges):
             corpus, vocab_size=300, parity=str(parallel / "dev"), parity_global_merges=merges
         )
 
-    with pytest.raises(TrainingError, match="times of what can be merged at once") as error:
+    with pytest.raises(TrainingError, match="times what can be merged at once") as error:
         learn(1_000)
     assert error.value.hint == "train on less text"
     learn(1 << 31)

@@ -185,7 +185,7 @@ def test_peers_that_cannot_be_had_are_told_of(bench, monkeypatch):
     assert [(one.tokenizer, one.peer, one.reason) for one in found.left_out] == [
         (None, "nolib", "not installed: pip install nolib"),
         ("toy", "refuses", "it is too small"),
-        ("toy", "crashes", "it does not open it: panicked"),
+        ("toy", "crashes", "it cannot open it: panicked"),
     ]
     assert len(found.entries) == 1
 
@@ -198,7 +198,7 @@ def test_ctrl_c_in_a_library_ends_it_all(bench):
 
 def test_a_tokenizer_that_does_not_say_what_it_is_has_no_peers(toy, tmp_path):
     found = entrants.peer_of(Subject("toy", {}), toy, Peer("json", "json"), tmp_path / "x")
-    assert found == "tokenizers of the backend 'toy' do not say what they are made of"
+    assert found == "tokenizers of the backend 'toy' do not describe their model"
 
 
 def test_lookups_are_of_ids_of_the_text(toy):

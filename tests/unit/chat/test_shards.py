@@ -145,7 +145,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="rows of 0 ids cannot be"):
         written(tmp_path, [talk(1)], pack=0)
     plain = _plain()
-    with pytest.raises(ConfigError, match="no token to fill rows with"):
+    with pytest.raises(ConfigError, match="no token to pad rows with"):
         ConversationShards(plain, tokbench.ChatTemplate("chatml"), pack=8)
     shards = write_shards(plain, _text_corpus(tmp_path), tmp_path / "texts")
     with pytest.raises(ConfigError, match="holds texts"):

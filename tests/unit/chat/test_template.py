@@ -156,7 +156,7 @@ def test_a_last_message_can_be_continued(name: str) -> None:
     whole, begun = (template.render(HI, continue_final=each) for each in (False, True))
     assert begun.text == whole.text[: whole.text.rindex("Yes") + 3]
     assert all(turn.stop <= len(begun.text) for turn in begun.turns)
-    with pytest.raises(TemplateError, match="cannot both end ready for the assistant and go on"):
+    with pytest.raises(TemplateError, match="cannot both end with the assistant's prompt and continue"):
         template.render(HI, continue_final=True, prompt=True)
 
 

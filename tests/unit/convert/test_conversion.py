@@ -96,7 +96,7 @@ def test_what_a_format_cannot_carry_is_refused_before_any_work(
 ) -> None:
     if target == "transformers":
         pytest.importorskip("transformers")
-    monkeypatch.setattr(conversion, "prove", None)  # what would be called is no function
+    monkeypatch.setattr(conversion, "prove", None)  # what would be called is not a function
     with pytest.raises(ConversionError) as refused:
         convert(source_named(name), to=target, out=tmp_path / "out")
     assert not isinstance(refused.value, ProofError)

@@ -159,7 +159,7 @@ def test_what_a_format_cannot_hold_is_told(opened: Callable[..., Any], tmp_path:
         assert "tiktoken does not truncate; the source does, at 12 tokens" in notes
         assert "tiktoken does not pad; the source does, to 16 tokens with '</s>'" in notes
         assert "the special token '<mask>' has the flag lstrip, which tiktoken does not know" in notes
-        assert any("it is found otherwise there" in limit for limit in result.proof.limits)
+        assert any("it is matched differently there" in limit for limit in result.proof.limits)
 
 
 def test_tokens_that_listed_merges_do_not_lead_to_are_taken_whole_there(tmp_path: Path) -> None:

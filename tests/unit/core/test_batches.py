@@ -120,9 +120,9 @@ def test_what_means_nothing_is_refused(tokenizer: Any, options: dict[str, Any], 
 
 
 def test_what_is_no_batch_is_refused(tokenizer: Any) -> None:
-    with pytest.raises(TextError, match="these are not"):
+    with pytest.raises(TextError, match="needs the ids of several texts"):
         tokenizer.pad([1, 2])
-    with pytest.raises(TextError, match="these are not"):
+    with pytest.raises(TextError, match="needs the ids of several texts"):
         tokenizer.pad(["text"])
     with pytest.raises(TextError, match="a list of texts"):
         tokenizer.batch("text")

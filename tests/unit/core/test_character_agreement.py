@@ -44,7 +44,7 @@ def test_texts_are_encoded_at_once_while_no_character_is_new() -> None:
     assert encoded(agreement, encoder, "a", "é") == (False, True)
     assert encoder.calls == 2
     assert encoded(agreement, encoder, "é", "è") == (False, True)
-    assert encoder.calls == 2, "behind new characters, texts are looked at first"
+    assert encoder.calls == 2, "after new characters, texts are looked at first"
     assert encoded(agreement, encoder, "é", "è") == (False, True)
     assert encoded(agreement, encoder, "é", "è") == (True, False)
     assert encoder.calls == 3

@@ -36,5 +36,5 @@ def test_a_merge_that_was_left_out_may_come_after_another_one() -> None:
 
 
 def test_with_another_neighbour_a_merge_is_another_one() -> None:
-    drawn = iter("nyy")  # "ab" is left out, then "bc" made; "a" with "bc" is no merge
+    drawn = iter("nyy")  # "ab" is left out, then "bc" made; "a" with "bc" is not a merge
     assert merge_symbols("abc", MERGES.get, is_dropped=lambda: next(drawn) == "n") == ["a", "bc"]

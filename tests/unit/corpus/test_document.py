@@ -212,7 +212,7 @@ def test_a_record_that_is_too_long_does_not_hide_the_next(tmp_path: Path) -> Non
     assert [document.source for document in corpus.documents()] == [f"{path}:1", f"{path}:3"]
 
 
-# What is no file
+# What is not a file
 
 
 @pytest.mark.skipif(os.name == "nt", reason="makes a pipe")

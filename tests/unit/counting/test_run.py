@@ -89,7 +89,7 @@ def test_a_part_that_fails_is_named_and_the_others_are_kept(texts: list[Path], t
     assert "UTF-8" in error.value.message
     parts = tmp_path / "words" / "parts"
     assert len(list(parts.iterdir())) > 5
-    with pytest.raises(StoreError, match="holds what an earlier run counted"):
+    with pytest.raises(StoreError, match="holds the counts of an earlier run"):
         counted(texts, tmp_path / "words", part_bytes=40_000)
     texts[0].write_bytes(text)
     with pytest.raises(StoreError, match=r"a\.txt has changed"):
@@ -104,7 +104,7 @@ def test_what_is_counted_is_not_counted_again(
     from tokbench.counting import part_task
 
     class Stopped(InProcessEngine):
-        """As one that is killed behind its third part."""
+        """As one that is killed after its third part."""
 
         def run(self, task: str, slices: Any, **options: Any) -> Any:
             yield from super().run(task, slices[:3], **options)
@@ -174,7 +174,7 @@ def test_folders_with_something_else_are_refused(texts: list[Path], tmp_path: Pa
     counted(texts, tmp_path / "done")
     with pytest.raises(StoreError, match="already"):
         counted(texts, tmp_path / "done")
-    with pytest.raises(StoreError, match="the counting of something else"):
+    with pytest.raises(StoreError, match="the counts of a different run"):
         count_words_share(
             open_corpus(*texts), out=str(tmp_path / "other"), share=Share(1, 2), threads=1, options={}
         )
@@ -199,7 +199,7 @@ def test_a_finished_folder_is_taken_for_the_same_options_alone(
     assert again.counted is None and again.index is not None
     special = {"special_tokens": ("[UNK]", "<x>")}
     for other in ({"min_count": 1}, {"options": special}, {"backend": "bpe", "options": {"pattern": "gpt2"}}):
-        with pytest.raises(StoreError, match=r"counted in another way: .* was .*, and is "):
+        with pytest.raises(StoreError, match=r"counted differently: .* was .*, and is "):
             counted(texts, tmp_path / "words", **{**given, **other}, resume=True)
     lines = open_corpus(*texts, documents="lines")
     with pytest.raises(StoreError, match="documents was file, and is lines"):

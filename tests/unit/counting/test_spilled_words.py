@@ -96,7 +96,7 @@ def test_what_would_take_too_much_is_told_before_it_is_merged(
 
 
 def test_other_backends_are_refused(texts: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="for the backend bpe"):
+    with pytest.raises(ConfigError, match="needs the backend bpe"):
         trained(texts, tmp_path / "t", memory=MEMORY, backend="wordpiece")
     with pytest.raises(ConfigError, match="--memory of 1,000 bytes is too little"):
         trained(texts, tmp_path / "t", memory=1000)

@@ -76,10 +76,10 @@ def test_more_words_than_pieces_can_be_learned_from(
     for module in ("core.word_input", "backends.wordpiece.training"):
         monkeypatch.setattr(f"tokbench.{module}.merger_room", lambda: merger_room(1000))
     given: dict[str, Any] = {"directory": tmp_path / "a", "options": {"vocab_size": 4000}}
-    with pytest.raises(TrainingError, match="of what can be merged") as error:
+    with pytest.raises(TrainingError, match="times what can be merged") as error:
         train_and_save(training_words(str(tmp_path / "words")), **given)
     assert str(error.value.hint).startswith("--min-count ")
-    with pytest.raises(TrainingError, match="of what can be merged") as error:
+    with pytest.raises(TrainingError, match="times what can be merged") as error:
         train_and_save(open_corpus(*texts), backend="wordpiece", **given)
     assert str(error.value.hint).startswith("`tokbench count-words` with --min-count ")
     assert not (tmp_path / "a").exists()

@@ -249,7 +249,7 @@ def test_resamples_of_lines_are_moved_to_the_figure_of_the_files() -> None:
     assert lines.units == {"aligned lines": 5}
     assert found.estimate == Aggregate(files).value(TOKENS) != expected.estimate
     assert found.values - found.estimate == pytest.approx(expected.values - expected.estimate)
-    # Two files are no sample of files, and their lines no files.
+    # Two files are not a sample of files, and their lines no files.
     assert Aggregate(files, lines=lines).resampled(METRICS["roundtrip_rate"]) is None
     [in_german] = Aggregate(files, lines=lines).group_resampled([TOKENS], "de")
     assert in_german is not None

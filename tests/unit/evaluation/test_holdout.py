@@ -245,7 +245,7 @@ def test_the_same_lines_of_every_language_are_held_out(tmp_path: Path, seed: int
 
 
 def test_a_line_of_many_characters_is_a_line_in_translations(tmp_path: Path) -> None:
-    """A line that is longer than what others are cut at would put all lines behind it out of step."""
+    """A line that is longer than what others are cut at would put all lines after it out of step."""
     long = numbered(100).replace("3 \n", "3 " + "word " * 900 + "\n")
     corpus = open_corpus(write(tmp_path, {"parallel/de.txt": long, "parallel/en.txt": numbered(100)}))
     for seed in range(4):

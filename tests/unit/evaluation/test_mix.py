@@ -178,7 +178,7 @@ def test_too_few_units_give_the_reason_instead_of_an_interval(documents: list[Do
     assert all(
         one.mixed is not None and one.mixed.tokens_per_byte.interval is None for one in found.tokenizers
     )
-    assert "is not known: a part was drawn in fewer than 5 units" in found.mix_summary[0]
+    assert "no interval: a part was drawn in fewer than 5 units" in found.mix_summary[0]
     enough = compared([*drawn("x", [1, 1, 2], number=FEWEST_UNITS), *drawn("y", [4, 4, 1])], LETTERS, PAIRS)
     assert enough.tokenizers[1].mixed is not None
     assert enough.tokenizers[1].mixed.tokens_per_byte.interval is not None
@@ -188,7 +188,7 @@ def test_a_part_without_text_has_no_figure(documents: list[Document]) -> None:
     mix = Mix((Part("x", 0.5, frozenset("x")), Part("w", 0.5, frozenset("w"))))
     found = compared(documents, LETTERS, PAIRS, mix=mix)
     assert all(one.mixed is not None and one.mixed.tokens_per_byte.value is None for one in found.tokenizers)
-    assert found.mix_summary == ("for x 50 %, w 50 % nothing can be said: a part of it has no text",)
+    assert found.mix_summary == ("for x 50 %, w 50 % there is no cost: a part of it has no text",)
 
 
 def test_the_mix_is_in_every_form(documents: list[Document]) -> None:

@@ -173,7 +173,7 @@ def test_languages_that_differ_leave_the_difference_of_tokenizers_narrow() -> No
     assert set(aligned.group_interval_gaps) == set()
     assert set(by_file.group_interval_gaps) == {"de", "en", "fr", "ka", "zh"}
     assert "paired bootstrap over 40 aligned lines" in printed(aligned)
-    assert "no interval of de, en, fr and 2 more" in printed(by_file)
+    assert "no interval for de, en, fr and 2 more" in printed(by_file)
 
 
 def test_premiums_and_gini_have_intervals_in_every_form() -> None:

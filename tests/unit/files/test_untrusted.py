@@ -1,4 +1,4 @@
-"""Files that somebody else wrote: what is no file is refused before it is opened, and JSON has bounds."""
+"""Files that somebody else wrote: what is not a file is refused before it is opened, and JSON has bounds."""
 
 from __future__ import annotations
 

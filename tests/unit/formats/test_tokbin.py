@@ -62,7 +62,7 @@ def tiny(**changes: Any) -> TokbinContents:
 
 SOURCES: dict[str, Callable[[], Any]] = {
     "listed merges": trained,
-    "ranks, a gap, special tokens behind it": lambda: running(ranked(gap=7)),
+    "ranks, a gap, special tokens after it": lambda: running(ranked(gap=7)),
     "a normalising pattern": lambda: trained("qwen2"),
     "no pattern": lambda: trained("none"),
     "a pattern of one's own": lambda: trained(r"\w+|\W"),
@@ -281,7 +281,7 @@ def test_a_hostile_header_is_refused(offset: int, value: bytes, expected: str) -
         (Section.SPECIAL, 4, b"\xff", "a text of"),
         (Section.KINDS, 0, b"\x09", "kinds that are known"),
         (Section.KINDS, 0, b"\x04", "the special tokens among the kinds"),
-        (Section.TEXT, 31, b"\x01", "the checksum of section 1"),  # the filling behind it
+        (Section.TEXT, 31, b"\x01", "the checksum of section 1"),  # the filling after it
         (Section.OFFSETS, 0, b"\x01", "ascending offsets"),
         (Section.OFFSETS, 4, b"\xff", "ascending offsets"),
         (Section.OFFSETS, 20, b"\x08", "ascending offsets"),

@@ -242,7 +242,7 @@ def test_the_map_of_special_tokens_counts_where_added_tokens_are_not_listed(tmp_
     assert found.roles == {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
     assert found.additional_special_tokens == ("<a>",)
     assert found.problems == (
-        "tokenizer_config.json says that eos is '<end>', and special_tokens_map.json '</s>', which is taken",
+        "tokenizer_config.json says that eos is '<end>', and special_tokens_map.json '</s>', which is used",
     )
 
 
@@ -252,7 +252,7 @@ def test_the_map_of_special_tokens_is_told_where_added_tokens_are_listed(tmp_pat
     found = read_config(tmp_path)
     assert found.roles == {"eos": "<end>"}
     assert len(found.problems) == 2
-    assert "which is taken" in found.problems[0]
+    assert "which is used" in found.problems[0]
 
 
 def test_added_tokens_have_their_flags_from_the_roles(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_templates_in_files_come_first(tmp_path: Path) -> None:
     found = read_config(tmp_path)
     assert found.chat_templates == {"default": "new\nline\n", "rag": "documents", "tool_use": "tools"}
     assert found.problems == (
-        "tokenizer_config.json has other chat templates than the .jinja files, which are taken",
+        "tokenizer_config.json has other chat templates than the .jinja files, which are used",
     )
     assert [path.name for path in config_paths(tmp_path)] == [
         *("tokenizer_config.json", "chat_template.jinja", "rag.jinja", "tool_use.jinja")

@@ -38,7 +38,7 @@ PATTERNS = {
 
 
 def described(pairs: list[tuple[bytes, bytes]], pattern: str, **options: Any) -> ByteLevelBpe:
-    """A byte-level BPE with merges; those whose parts are no tokens yet make tokens of their own."""
+    """A byte-level BPE with merges; those whose parts are not tokens yet make tokens of their own."""
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right in pairs:
         tokens += [token for token in dict.fromkeys((left, right, left + right)) if token not in tokens]

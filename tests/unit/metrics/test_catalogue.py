@@ -55,7 +55,7 @@ EXAMPLES = {
     "tokens_per_line": Example(Toy("a", "\n"), ("a\na\na",), 5 / 3),
     "split_word_rate": Example(WORDS, ("low lower",), 1 / 2),
     "single_token_word_types": Example(WORDS, ("low lower low low",), 1 / 2),
-    # Of a, b, é, 1 and à, the last is cut in two; the unknown comma and line feed are no letters.
+    # Of a, b, é, 1 and à, the last is cut in two; the unknown comma and line feed are not letters.
     "character_coverage": Example(Toy("ab", "é1", b"\xc3", b"\xa0"), ("ab,é1à\n",), 4 / 5),
     "vocab_coverage": Example(FALLBACK, ("abé",), 2 / 4),
     "unk_rate": Example(LATIN, ("aéb",), 1 / 3),

@@ -112,7 +112,7 @@ def test_demanding_a_missing_kernel_is_an_error() -> None:
 def test_any_other_choice_is_an_error() -> None:
     with chosen("fast"), pytest.raises(ConfigError, match="TOKBENCH_KERNEL is 'fast'") as caught:
         current_kernel()
-    assert caught.value.hint == "it may be auto, native or python"
+    assert caught.value.hint == "it must be auto, native or python"
 
 
 @pytest.mark.parametrize("tier", ["", "scalar", "swar", "avx2", "avx512"])

@@ -189,7 +189,10 @@ def test_ids_that_contradict_are_told_and_the_vocabulary_is_right(tmp_path: Path
     put(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {"3": entry("<|eot_id|>")}}})
     made = opened(tmp_path)
     assert made.tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
-    assert f"the added token '<|eot_id|>' has the id {FIRST + 4}, not 3 as is said beside" in made.warnings
+    assert (
+        f"the added token '<|eot_id|>' has the id {FIRST + 4}, not 3 as the files beside it say"
+        in made.warnings
+    )
 
 
 def test_flags_that_contradict_are_told_and_those_of_the_vocabulary_count(tmp_path: Path) -> None:
@@ -337,7 +340,7 @@ def test_another_normalisation_beside_a_tokenizer_json_is_told(
     document = json.loads(huggingface.wordpiece())
     document["normalizer"] = {"type": "BertNormalizer", **flags}
     put(tmp_path, {"tokenizer.json": document, "tokenizer_config.json": said})
-    told = [warning for warning in opened(tmp_path).warnings if "which is taken" in warning]
+    told = [warning for warning in opened(tmp_path).warnings if "which is used" in warning]
     assert len(told) == (found is not None)
     assert (found or "") in "".join(told)
 

@@ -29,9 +29,9 @@ def test_names_are_paths_then_folders_then_built_in(tmp_path: Path, monkeypatch:
 def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
     link = tmp_path / "tokenizer.json"
     link.symlink_to("blobs/3fa1c2")
-    with pytest.raises(StoreError, match=r"tokenizer\.json is a link to blobs/3fa1c2, which is not there"):
+    with pytest.raises(StoreError, match=r"tokenizer\.json is a link to blobs/3fa1c2, which does not exist"):
         load(str(link))
-    with pytest.raises(ModelFormatError, match=r"found links to files that are not there: tokenizer\.json"):
+    with pytest.raises(ModelFormatError, match=r"found links to missing files: tokenizer\.json"):
         load(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Mistral's tekken.json: ids behind the special tokens, what is left of its ranks, and damaged files."""
+"""Mistral's tekken.json: ids after the special tokens, what is left of its ranks, and damaged files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def entries(tokens: list[bytes]) -> list[dict[str, Any]]:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """256 bytes and three tokens behind six special ones, of which four have a text, and a rank too many."""
+    """256 bytes and three tokens after six special ones, of which four have a text, and a rank too many."""
     config = {
         "pattern": PATTERN,
         "num_vocab_tokens": len(TOKENS) + 1,

@@ -118,7 +118,7 @@ def test_a_pattern_that_may_mean_something_else_runs_in_tiktoken(
 
 
 def test_a_panic_of_tiktoken_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its regular expressions give up on a million spaces; pyo3 raises what is no `Exception`."""
+    """Its regular expressions give up on a million spaces; pyo3 raises what is not an `Exception`."""
 
     class PanicException(BaseException):
         pass

@@ -181,7 +181,7 @@ def test_classes_that_split_by_rules_of_their_own_are_refused(tmp_path: Path, na
     [
         ([*BYTES, "w</w>", "lo", "low</w>"], ["l o", "lo w</w>"], "begin with 'w</w>', at the end of a word"),
         (["l", "##o", "l##o"], ["l ##o"], "begin with '##o', inside a word"),
-        (["l@@", "o", "l@@o"], ["l@@ o"], "begin with 'l@@', with more of the word behind it"),
+        (["l@@", "o", "l@@o"], ["l@@ o"], "begin with 'l@@', with more of the word after it"),
         (["▁", "l", "▁l"], ["▁ l"], "begin with '▁', with SentencePiece's sign for a space"),
         (["日", "本", "日本"], ["日 本"], "begin with '日', which is not a byte"),
         ([*BYTES, "<0x0A>", "lo"], ["l o"], "the piece '<0x0A>' for a byte"),
@@ -226,7 +226,7 @@ def test_merges_over_spaces_are_none_of_the_named_patterns(tmp_path: Path) -> No
     folder = folder_of(tmp_path, pieces, merges)
     with pytest.raises(ConfigError) as caught:
         tokbench.load(folder)
-    assert "merges reach over spaces, as in 'lowĠlow'" in (caught.value.hint or "")
+    assert "merges cross spaces, as in 'lowĠlow'" in (caught.value.hint or "")
     assert tokbench.load(folder, pattern="none").encode("low low") == [260]
     told = opened(folder, pattern="gpt2")
     assert told.warnings == ("pieces of several words are made by 1 merge, as 'lowĠlow': is text cut there?",)

@@ -68,7 +68,7 @@ def test_what_is_on_the_screen_is_drawn_before_all_is_encoded(
         await pilot.press("ctrl+home", "x", "y")
         await until(pilot, lambda: "xy" in screen_of(app) and "xylow·newer⏎" in screen_of(app))
         await pilot.press("f6")
-        await until(pilot, lambda: "is being encoded" in screen_of(app))
+        await until(pilot, lambda: "is still being encoded" in screen_of(app))
         gate.set()
         await settled(app, pilot)
         for pane, tokenizer in zip(app.panes, (lower, letters), strict=True):

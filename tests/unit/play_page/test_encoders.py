@@ -60,7 +60,7 @@ def test_the_lowest_rank_is_merged_first_and_the_leftmost_of_equals(engine: Engi
         ["rank 0", "ab|c"],
         ["rank 2", "abc"],
     ]
-    # By ranks aa (259) comes behind ab (256) and bc (257), as here; but bc + a letter makes nothing more.
+    # By ranks aa (259) comes after ab (256) and bc (257), as here; but bc + a letter makes nothing more.
     assert engine.call("encode", by_hand(merges=None), "xbcab", "text")["ids"] == [120, 257, 256]
 
 

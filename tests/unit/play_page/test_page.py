@@ -98,7 +98,7 @@ def test_nothing_of_a_name_or_a_text_is_read_as_markup(data: TokenizerData) -> N
     tags = [tag for tag, _ in parts.elements]
     assert tags.count("script") == 3
     assert tags.count("textarea") == 1
-    assert parts.texts["textarea"] == [f"\n\n{HOSTILE}"]  # the first line end is no part of the text
+    assert parts.texts["textarea"] == [f"\n\n{HOSTILE}"]  # the first line end is not part of the text
     assert b"alert(1)</script>" not in page
 
 

@@ -105,7 +105,7 @@ def test_side_by_side_with_ids_keeps_the_columns() -> None:
 
 def test_columns_that_are_too_narrow_are_stacked_and_the_last_line_says_so() -> None:
     output = rendered(two_views(), width=80, layout="side-by-side")
-    assert output.splitlines()[-1] == "shown stacked: side by side takes 83 columns, here are 80"
+    assert output.splitlines()[-1] == "shown stacked: side by side takes 83 columns, and there are 80"
     assert output.startswith(rendered(two_views(), width=80))
 
 

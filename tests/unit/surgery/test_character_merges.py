@@ -27,7 +27,7 @@ def found(scores: dict[str, float], *more: ModelPiece) -> CharacterMerges:
 
 
 def test_pieces_are_merged_of_the_two_of_the_best_scores() -> None:
-    """ab comes before bc, so that abc is ab and c; x is no piece, and xa stays for it."""
+    """ab comes before bc, so that abc is ab and c; x is not a piece, and xa stays for it."""
     merges = found(SCORES)
     assert dict(merges.parts.parts) == {4: (1, 2), 5: (2, 3), 6: (4, 3)}
     assert merges.parts.kept == {0, 1, 2, 3, 7}

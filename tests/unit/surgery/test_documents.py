@@ -14,7 +14,7 @@ from tokbench.surgery.documents import pruned_document
 from tokbench.surgery.id_map import IdMap
 
 PATH = "tokenizer.json"
-# 256 ab, 257 abc, 258 bc, 259 <s> (of the vocabulary), 260 </s> (added behind it)
+# 256 ab, 257 abc, 258 bc, 259 <s> (of the vocabulary), 260 </s> (added after it)
 SPECIALS = [added("<s>", 259), added("</s>", 260)]
 
 
@@ -73,8 +73,8 @@ def test_bytes_and_added_tokens_are_kept() -> None:
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        ({"type": "WordPiece", "vocab": {}}, "tokens are made of others in BPE, and this is WordPiece"),
-        ({"type": "BPE", "vocab": {"▁a": 0}, "merges": []}, "it is no byte-level BPE"),
+        ({"type": "WordPiece", "vocab": {}}, "only BPE makes tokens of others, and this is WordPiece"),
+        ({"type": "BPE", "vocab": {"▁a": 0}, "merges": []}, "it is not a byte-level BPE"),
         ({"type": "BPE", "vocab": {}, "merges": [], "end_of_word_suffix": "</w>"}, "a prefix or a suffix"),
     ],
 )
@@ -93,5 +93,7 @@ def test_a_piece_that_no_text_becomes_is_kept() -> None:
     assert 261 not in read.token_bytes
     document["model"]["merges"].append(["a", "\u200d"])
     document["model"]["vocab"]["a\u200d"] = 262
-    with pytest.raises(ConversionError, match="this vocabulary cannot be changed: it is no byte-level BPE"):
+    with pytest.raises(
+        ConversionError, match="this vocabulary cannot be changed: it is not a byte-level BPE"
+    ):
         read_bpe(document, path=PATH)

@@ -1,4 +1,4 @@
-"""A `tokenizer.json` with merges behind its own: old ids stay, whatever the library would number."""
+"""A `tokenizer.json` with merges after its own: old ids stay, whatever the library would number."""
 
 from __future__ import annotations
 

@@ -36,11 +36,11 @@ def test_a_list_is_lines_that_begin_with_an_id(tmp_path: Path) -> None:
 
 
 def test_what_is_no_list_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"x\.txt, line 2: 'hello' is no id"):
+    with pytest.raises(ConfigError, match=r"x\.txt, line 2: 'hello' is not an id"):
         parse_ids(["1", "hello"], name="x.txt")
-    with pytest.raises(ConfigError, match="line 2: 'id' is no id"):
+    with pytest.raises(ConfigError, match="line 2: 'id' is not an id"):
         parse_ids(["1", "id"], name="x.txt")
-    with pytest.raises(ConfigError, match=r"line 1: '9+' is no id"):
+    with pytest.raises(ConfigError, match=r"line 1: '9+' is not an id"):
         parse_ids(["9" * 5000], name="x.txt")
     with pytest.raises(ConfigError, match="cannot be read"):
         read_ids(tmp_path / "missing")

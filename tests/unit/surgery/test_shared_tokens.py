@@ -54,7 +54,7 @@ def test_a_special_token_is_not_its_text(tmp_path: Path, old: Tokenizer) -> None
 
 
 def test_new_tokens_are_made_as_the_old_tokenizer_makes_their_text(old: Tokenizer, new: Tokenizer) -> None:
-    """cab is c + ab, as "ab" is merged first; bytes that are no text are taken one by one."""
+    """cab is c + ab, as "ab" is merged first; bytes that are not text are taken one by one."""
     made = OldTokens(old).making({258: b"cab", 259: b"\xd0\xd0"})
     assert made == {258: [99, 256], 259: [0xD0, 0xD0]}
     rows = InitialRows.of(shared_tokens(old, new).id_map, made)

@@ -53,5 +53,7 @@ def test_a_text_with_an_unknown_character_would_become_it() -> None:
 
 def test_an_unknown_character_within_a_piece_would_be_worth_less() -> None:
     """axb is "a", "xb"; were x worth 90 less than it is, "ax", "b" and "a", x, "b" would be compared otherwise."""
-    with pytest.raises(SurgeryError, match="where 'x' is, which is in the piece 'ax' and none itself"):
+    with pytest.raises(
+        SurgeryError, match="text with 'x' is cut: it is in the piece 'ax', but not a piece itself"
+    ):
         unused_score(["ab"], ScoredGrowing({"a": -1.0, "b": -2.0, "ax": -20.0}))

@@ -155,7 +155,7 @@ def test_a_relative_path_has_the_same_groups(case: Case, monkeypatch: pytest.Mon
 
 
 def test_failures_are_named_by_their_lines_in_the_whole_file(case: Case) -> None:
-    """The first documents that do not decode to themselves are of the records, behind blank lines, in several parts."""
+    """The first documents that do not decode to themselves are of the records, after blank lines, in several parts."""
     (case.folder / "corpus" / "a.jsonl").write_text(
         '\n{"text": "the"}\n\n' * 30 + '{"text": "Überall"}\n' * 2
     )
@@ -182,9 +182,9 @@ def test_what_was_counted_is_taken_again(case: Case) -> None:
     found = case.figures(case.work(folder=case.parts))
     again = case.work(folder=case.parts, engine=Unused(threads=1), resume=True)
     assert case.figures(again, seed=0) == found == case.figures()
-    with pytest.raises(StoreError, match="holds what an earlier run counted"):
+    with pytest.raises(StoreError, match="holds the counts of an earlier run"):
         case.figures(case.work(folder=case.parts))
-    with pytest.raises(StoreError, match="counting of something else: it has"):
+    with pytest.raises(StoreError, match="counts of a different run: it has"):
         case.figures(case.work(folder=case.parts, part_bytes=10**6, resume=True))
 
 
@@ -233,7 +233,7 @@ def test_a_file_that_changed_since_the_plan_is_refused(case: Case) -> None:
 
 def test_another_tokenizer_under_the_name_is_refused(case: Case) -> None:
     case.named = [replace(case.named[0], name=case.named[1].name), case.named[1]]
-    with pytest.raises(DistributedError, match="is another tokenizer where the worker is"):
+    with pytest.raises(DistributedError, match="is a different tokenizer on the worker"):
         case.figures(case.work())
 
 

@@ -345,7 +345,7 @@ def test_a_corpus_without_a_document_is_told(case: Case) -> None:
 def test_another_tokenizer_where_the_worker_is(case: Case) -> None:
     tokenizer(290).save(case.folder / "another")
     case.named = NamedTokenizer(str(case.folder / "another"), OpenRequest())
-    with pytest.raises(DistributedError, match="another is another tokenizer where the worker is"):
+    with pytest.raises(DistributedError, match="another is a different tokenizer on the worker"):
         write_shard_parts(case.named, tokenizer(), case.corpus(), case.folder / "out", engine=HereEngine())
 
 

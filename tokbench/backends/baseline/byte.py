@@ -34,7 +34,7 @@ class ByteConfig:
     """The options of the baseline `byte`. Raises `ConfigError` for an invalid one."""
 
     special_tokens: tuple[str, ...] = field(
-        default=(), metadata={"help": "texts with ids of their own, behind the 256 bytes"}
+        default=(), metadata={"help": "texts with ids of their own, after the 256 bytes"}
     )
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class ByteConfig:
 
 
 class ByteTokenizer(SaveableTokenizer):
-    """A token for every byte, its id the byte's value: lossless, and as long as a text can be."""
+    """A token for every byte, its id the byte's value: lossless, and the longest encoding of any text."""
 
     def __init__(self, *, name: str = "byte", special_tokens: Sequence[str] = ()) -> None:
         ids = {text: id for id, text in enumerate(special_tokens, start=_NUM_BYTES)}
@@ -92,7 +92,7 @@ class ByteTokenizer(SaveableTokenizer):
         return Derivation("bytes, nothing is learned", text, (), "nothing splits the text", steps)
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
         return bytes([id]) if id < _NUM_BYTES else None
 
     def token_id(self, piece: bytes) -> int | None:

@@ -183,7 +183,7 @@ class FrequentTokenizer(SaveableTokenizer):
         )
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
         return self.parts[id].encode()
 
     def token_id(self, piece: bytes) -> int | None:

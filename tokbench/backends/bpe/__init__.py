@@ -65,12 +65,12 @@ class BpeBackend:
 
         if config.parity is not None:
             raise ConfigError(
-                "counted words do not tell their languages, which parity asks for",
+                "counted words do not record their languages, which parity needs",
                 hint="leave out --parity, or --memory and --counts",
             )
         if config.superwords is not None:
             raise ConfigError(
-                "superwords are learned from whole texts, and counted words are none",
+                "superwords are learned from whole texts, not from counted words",
                 hint="leave out --superwords, or --memory and --counts",
             )
         return PretokenCounting(config)

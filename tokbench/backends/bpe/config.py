@@ -40,7 +40,7 @@ class BpeConfig:
         metadata={"help": f"how text is split: {', '.join(PATTERN_NAMES)}, or a regular expression"},
     )
     special_tokens: tuple[str, ...] = field(
-        default=(), metadata={"help": "texts with ids of their own, behind all others"}
+        default=(), metadata={"help": "texts with ids of their own, after all others"}
     )
     min_frequency: int = field(
         default=2, metadata={"help": "training stops when the most frequent pair is rarer than this"}
@@ -50,7 +50,7 @@ class BpeConfig:
         metadata={"help": "tokens, bytes included, after which merges may cross spaces; by default never"},
     )
     max_token_length: int | None = field(
-        default=None, metadata={"help": "bytes that a token may have; by default any number"}
+        default=None, metadata={"help": "the most bytes that a token may have; by default unlimited"}
     )
     threads: int | None = field(
         default=None,
@@ -63,7 +63,7 @@ class BpeConfig:
     parity: str | None = field(
         default=None,
         metadata={
-            "help": "a folder of development text by language: merges are learned for the one that is behind"
+            "help": "a folder of development text by language: merges are learned for the language that is behind"
         },
     )
     parity_rule: str = field(
@@ -121,11 +121,11 @@ class BpeConfig:
         if not 1 <= self.parity_alpha < float("inf"):
             raise ConfigError(
                 f"parity_alpha is {self.parity_alpha}",
-                hint="it must be at least 1: below, no language would be left",
+                hint="it must be at least 1: with less, no language would be left",
             )
         if self.parity is None and (self.parity_global_merges or self.parity_window):
             raise ConfigError(
-                "parity_global_merges and parity_window are for parity",
+                "parity_global_merges and parity_window need parity",
                 hint="name a folder with parity (--parity)",
             )
         if self.vocab_size is not None:
@@ -133,21 +133,19 @@ class BpeConfig:
             if self.parity_global_merges > merges:
                 raise ConfigError(
                     f"parity_global_merges is {self.parity_global_merges}, and the vocabulary has {merges} merges",
-                    hint="fewer leave some for the languages that are behind",
+                    hint="give fewer, to leave some for the languages that are behind",
                 )
 
     def _check_superwords(self) -> None:
         if self.superwords is None:
             return
         if self.vocab_size is None:
-            raise ConfigError(
-                "superwords need the size of the vocabulary that they are to fill", hint="give --vocab-size"
-            )
+            raise ConfigError("superwords need a vocabulary size", hint="give --vocab-size")
         most = self.vocab_size - len(self.special_tokens)
         if not NUM_BYTES <= self.superwords <= most:
             raise ConfigError(
                 f"superwords is {self.superwords}",
-                hint=f"they begin after {NUM_BYTES} to {most} tokens: the bytes, and those without special ones",
+                hint=f"they begin after {NUM_BYTES} to {most} tokens: the bytes, or all but the special ones",
             )
         if self.parity is not None:
             raise ConfigError(
@@ -158,8 +156,8 @@ class BpeConfig:
             raise ConfigError("superwords cannot be traced", hint="leave out one of superwords and trace")
         if resolve_pattern(self.pattern).normalization is not None:
             raise ConfigError(
-                f"the pattern {self.pattern!r} normalizes text, and superwords do not",
-                hint="choose another --pattern for the words, as llama3",
+                f"the pattern {self.pattern!r} normalizes text, which superwords do not support",
+                hint="choose another --pattern for the words, such as llama3",
             )
 
     def _check_range(self, name: str, value: int | None, *, smallest: int) -> None:

@@ -44,7 +44,7 @@ class PretokenCounting:
 
     @property
     def reads_bytes(self) -> bool:
-        """Whether UTF-8 is split as it stands in a file, by a native scanner: then no Python string is made of it."""
+        """Whether a native scanner splits UTF-8 as it is read from a file, without making Python strings."""
         return not self.pattern.is_custom and self.pattern.normalization is None
 
     @property
@@ -61,7 +61,7 @@ class PretokenCounting:
 
     @property
     def cuts_at_lines(self) -> bool:
-        """Whether that is known of the pattern (`native/bpe/patterns.hpp`), and no special token is in two lines."""
+        """Whether the pattern allows it (`native/bpe/patterns.hpp`), and no special token spans two lines."""
         is_known = not self.pattern.is_custom and self.pattern.name not in _WITHOUT_CUTS
         return is_known and not any("\n" in text[:-1] for text in self.config.special_tokens)
 
@@ -75,7 +75,7 @@ class PretokenCounting:
         )
 
     def count(self, counter: PretokenCounter, documents: Iterable[str], *, progress: Progress) -> None:
-        """Hand documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
+        """Pass documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
         refuse_one_text(documents)
         if self.reads_bytes and isinstance(documents, ByteDocuments):
             count_sources(counter, documents, progress=progress)
@@ -94,7 +94,7 @@ class PretokenCounting:
             count_texts(counter, texts, normalized=pattern.normalized)
 
     def drain(self, counter: PretokenCounter) -> None:
-        """Bring all that has arrived into the counts."""
+        """Add everything received to the counts."""
         with limits_told():
             counter.drain()
 

@@ -1,4 +1,4 @@
-"""How a byte-level BPE made its tokens, and how its merges were learned: what `tokbench explain` asks of it."""
+"""How a byte-level BPE made its tokens and learned its merges, for `tokbench explain`."""
 
 from __future__ import annotations
 

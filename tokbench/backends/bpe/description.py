@@ -1,4 +1,4 @@
-"""Convert between the description of a byte-level BPE and the kernel's encoder."""
+"""Convert between the description of a byte-level BPE and the encoder of the kernel."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def check_fits_tiktoken(description: ByteLevelBpe | None, pattern: SplitPattern)
         raise ConversionError(
             f"the pattern {pattern.name!r} brings text to {pattern.normalization.upper()} first, "
             "and tiktoken has no normaliser",
-            hint="the saved ranks.tiktoken can be used on text that is normalised before",
+            hint="the saved ranks.tiktoken can be used on text that is normalised first",
         )
 
 

@@ -7,7 +7,7 @@ none is left the pre-token is done. So p = 0 is what encoding does, and p = 1 gi
 The order of random numbers is part of the result: they come from `random.Random(seed)`, pre-token
 after pre-token; at each step one number is drawn for each possible merge in the order in which they
 would be made, up to the first that is not dropped (number >= p). What would be drawn for the
-merges behind it changes nothing.
+merges after it changes nothing.
 
 Source: Provilkov, Emelianenko and Voita 2020, "BPE-Dropout: Simple and Effective Subword Regularization".
 """

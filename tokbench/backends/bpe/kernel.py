@@ -68,17 +68,17 @@ class WordList(CountedPretokens, Protocol):
     def add_arrays(
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> None:
-        """Words, each of them once. Raises ValueError for what are none."""
+        """Words, each of them once. Raises ValueError for invalid ones."""
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """What `add_arrays` does not know."""
+        """Add the totals, which `add_arrays` does not contain."""
 
 
 class Encoder(KernelEncoder, Protocol):
     """Turns text into ids; knows no special tokens."""
 
     def complete(self) -> None:
-        """Make ready for much text, as it is by itself once there has been some."""
+        """Prepare for much text now, instead of after some text has been encoded."""
 
     def encode_bytes(self, text: bytes) -> list[int]:
         """The ids of one pre-token of any bytes, UTF-8 or not; without a pattern."""
@@ -112,7 +112,7 @@ class Kernel:
         train: a finished counter, or such a list, and keyword arguments → (uint32[n, 2] merges, int64[n] counts,
             tokens).
         continue_training: words cut into tokens (uint32 ids, int64 offsets, int64 counts), the bytes of each token by
-            id and keyword arguments → as `train`, the merges behind those of the tokens; see
+            id and keyword arguments → as `train`, the merges after those of the tokens; see
             `reference.continue_training`.
         train_for_parity: lists of finished counters, of the languages and of their development texts, and keyword
             arguments → as `train`, the language of each merge (int32[n]) and the tokens of the development texts; see

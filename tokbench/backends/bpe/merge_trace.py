@@ -77,7 +77,7 @@ def _replay(pretoken: bytes, count: int, rank_of: dict[Pair, int], lost: list[di
     while ranks and (rank := min(ranks)) < none:
         place = ranks.index(rank)
         made, counts = NUM_BYTES + rank, lost[rank]
-        # What the same merge has made just before is no neighbour of old.
+        # What the same merge has made just before is not a neighbour of old.
         if place and word[place - 1] != made:
             pair = word[place - 1], word[place]
             counts[pair] = counts.get(pair, 0) + count
@@ -93,7 +93,7 @@ def _replay(pretoken: bytes, count: int, rank_of: dict[Pair, int], lost: list[di
 
 
 def _replay_long(pretoken: bytes, count: int, rules: ListedMerges, lost: list[dict[Pair, int]]) -> None:
-    """The same on a heap and in linked places, for pre-tokens in which looking for the lowest rank takes too long."""
+    """The same with a heap and linked places, for pre-tokens too long to search for the lowest rank."""
     ids = dict(enumerate(pretoken))
     before = {place: place - 1 for place in ids}
     size = len(pretoken)

@@ -1,4 +1,4 @@
-"""How much memory merging takes, known before it begins."""
+"""How much memory merging takes, computed before it begins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOKEN_BYTES = 256
 
 
 def merging_rooms(words: CountedWords, config: BpeConfig) -> tuple[Room, ...]:
-    """What merging words has room for: what the kernel can number, and the memory that they allow."""
+    """The limits on merging words: what the kernel can number, and the memory that the words allow."""
     if words.memory is None:
         return (merger_room(),)
     return merger_room(), _memory_room(words.memory, vocab_size=config.vocab_size or _MOST_SMALL_SYMBOLS)
@@ -47,7 +47,7 @@ def merging_bytes(sizes: NDArray[np.int64], *, vocab_size: int, step_units: int 
 
     symbol_bytes = 2 if vocab_size <= _MOST_SMALL_SYMBOLS else 4
     listed = sizes + _LIST_HEADER_BYTES
-    # Its pairs at first, and two that each merge makes, but one before the last merge and none behind it.
+    # Its pairs at first, and two that each merge makes, but one before the last merge and none after it.
     postings = (sizes > 1) * _POSTING_BYTES * np.maximum(3 * sizes - 6, 1)
     symbols = is_short(sizes) * symbol_bytes * step_units * -(-(sizes + _HEADER_SYMBOLS) // step_units)
     nodes = (sizes > 1) * ~is_short(sizes) * _NODE_BYTES * sizes

@@ -87,7 +87,7 @@ def _runs(text: str) -> Iterator[str]:
 
 
 def _is_starter(character: str) -> bool:
-    """Whether marks stay behind it. A few of class 0 (U+0F73) decompose into marks, which others pass."""
+    """Whether marks stay after it. A few of class 0 (U+0F73) decompose into marks, which others pass."""
     return is_later(character) or unicodedata.combining(unicodedata.normalize("NFD", character)[0]) == 0
 
 

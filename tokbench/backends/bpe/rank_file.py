@@ -1,4 +1,4 @@
-"""A regular rank file as one block of bytes: the Python fallback of what the kernel reads it with."""
+"""Read a regular rank file as one block of bytes: the kernel's Python fallback."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def continue_training(
     max_token_length: int | None = None,
     may_be_token: Callable[[bytes], bool] = bool,
 ) -> list[Merge]:
-    """Learn merges behind inherited ones, which stay where they are, in the text or not.
+    """Learn merges after inherited ones, which stay where they are, in the text or not.
 
     Args:
         pretokens: how often each pre-token occurs.
@@ -146,7 +146,7 @@ def continue_training(
         may_be_token: whether bytes may become a new token.
 
     Returns:
-        The new merges in order: merge i makes the id behind the inherited ones' and i others. Bytes that are a
+        The new merges in order: merge i makes the id after the inherited ones' and i others. Bytes that are a
         token already become no second one.
 
     "aaabdaaabac" is cut by (a, a) into "aa a b d aa a b a c", and "zz" is in no text:

@@ -109,7 +109,7 @@ def _check_same_ids(encode: Callable[[str], list[int]], document: bytes) -> None
     hard_cases = (file.path.read_bytes().decode() for file in bundled_files() if file.kind == "edge")
     for text in (*self_test_texts(seed=0), *hard_cases):
         if exported.encode(text, add_special_tokens=False).ids != encode(text):
-            raise ConversionError("tokenizers splits by this pattern in another way")
+            raise ConversionError("tokenizers splits by this pattern differently")
 
 
 def dump_merges(merges: Sequence[Merge]) -> bytes:

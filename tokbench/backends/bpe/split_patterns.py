@@ -48,7 +48,7 @@ _REGEXES: dict[str, str | None] = {
     ),
     # As gpt4, but a word ends where camelCase begins a new one (getUserName, HTTPServer; snake_case
     # already does, since "_" can stand before letters), and two or more spaces, or tabs, stay whole
-    # instead of giving their last one to the word behind them: an indentation is one pre-token.
+    # instead of giving their last one to the word after them: an indentation is one pre-token.
     "code": (
         r"'(?i:[sdmt]|ll|ve|re)"
         r"|[^\r\n\t\p{L}\p{N}]?+(?:[\p{Lu}\p{Lt}]+(?!\p{Ll})|[\p{Lu}\p{Lt}]?[\p{Ll}\p{Lm}\p{Lo}]+)"

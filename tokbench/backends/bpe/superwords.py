@@ -1,4 +1,4 @@
-"""Tokens of several words (SuperBPE, Liu et al. 2025): merges learned across spaces, behind those within words.
+"""Tokens of several words (SuperBPE, Liu et al. 2025): merges learned across spaces, after those within words.
 
 The first merges are learned from pre-tokens. They then cut the text that is split by the pattern "superwords"
 alone, and learning goes on there: `reference.train_superwords` is the definition.
@@ -138,7 +138,7 @@ def _learn(
     seed: int,
     progress: Callable[[int], None],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-    """What `Kernel.train` gives: the merges within words, and behind them those across spaces."""
+    """What `Kernel.train` gives: the merges within words, and after them those across spaces."""
     kernel = current_kernel()
     num_first = (config.superwords or 0) - NUM_BYTES
     first, counts, _ = kernel.train(
@@ -176,7 +176,7 @@ def _learn(
 def _encoded(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], encoder: Encoder, *, threads: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The ids of stretches of text one behind the other, and where each ends; not all are strings at a time."""
+    """The ids of stretches of text one after the other, and where each ends; not all are strings at a time."""
     parts, lengths = [], [np.zeros(1, np.int64)]
     stops = np.searchsorted(offsets, np.arange(0, offsets[-1], _ENCODED_BYTES)[1:]).tolist()
     for first, stop in pairwise(sorted({0, *stops, len(offsets) - 1})):

@@ -104,7 +104,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         name: str = "ranks",
         special_tokens: Mapping[str, int] | None = None,
     ) -> BpeTokenizer:
-        """A tokenizer that merges as `tiktoken` does with these tokens, given in the order of their ranks."""
+        """A tokenizer that merges these tokens as `tiktoken` does; they are given in the order of their ranks."""
         encoder = kernel.encoder_from_ranks(list(tokens), pattern.kernel_name)
         return cls(
             name=name, pattern=pattern, encoder=encoder, kernel=kernel, special_tokens=special_tokens or {}
@@ -175,7 +175,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     def count_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """How many ids `encode_batch` would give for each text; the ids are not made where they need not be.
+        """How many ids `encode_batch` would give for each text, without making them where possible.
 
         Raises:
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
@@ -264,7 +264,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
 
         if nbest_size is not None:
             raise ConfigError(
-                "BPE does not rank segmentations, so that nbest_size means nothing", hint="leave it out"
+                "BPE does not rank segmentations, so nbest_size has no meaning", hint="leave it out"
             )
         pretokens = (pretoken.encode() for pretoken in self.pretokens(text))
         dropout = DEFAULT_DROPOUT if alpha is None else alpha
@@ -293,7 +293,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         return Decoding.JOINED
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
         return self._tokens_for(1)[id] if id < self._num_ordinary and id not in self._gaps else None
 
     def token_id(self, piece: bytes) -> int | None:

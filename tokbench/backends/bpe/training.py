@@ -83,7 +83,7 @@ def train_on_words(words: CountedWords, config: BpeConfig, *, progress: Progress
     """
     if config.parity is not None:
         raise ConfigError(
-            "counted words do not tell their languages, which parity asks for",
+            "counted words do not record their languages, which parity needs",
             hint="train on text, without --counts and --memory",
         )
     started = time.perf_counter()
@@ -207,7 +207,7 @@ def _no_more_pairs(config: BpeConfig) -> str:
 
 
 def smaller(tokenizer: BpeTokenizer, vocab_size: int) -> BpeTokenizer | None:
-    """What a training to a smaller size gives: the first merges, and the special tokens behind them.
+    """What a training to a smaller size gives: the first merges, and the special tokens after them.
 
     Args:
         tokenizer: one that was trained here.

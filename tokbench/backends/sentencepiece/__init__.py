@@ -19,7 +19,7 @@ class SentencePieceBackend(LineTrainedBackend):
 
     @property
     def advised_bytes(self) -> int:
-        """As much text as is trained on in minutes."""
+        """The most text that trains within minutes."""
         return 1_000_000_000 if self._is_compiled else 100_000_000
 
     @property

@@ -28,7 +28,7 @@ class LineTrainedBackend:
 
     @property
     def advised_bytes(self) -> int:
-        """As much text as is trained on in minutes."""
+        """The most text that trains within minutes."""
         return 1_000_000_000 if self._is_compiled else 1_000_000
 
     @property
@@ -61,7 +61,7 @@ class LineTrainedBackend:
         return train(documents, config, learn=self._learner(), backend=self.name, progress=progress)
 
     def _is_for_the_library(self, config: SentencePieceConfig) -> bool:
-        """Whether its trainer is asked for, or has to do what the kernel cannot, or only slowly."""
+        """Whether the library's trainer is chosen, or needed for what the kernel cannot do, or does only slowly."""
         from tokbench.backends.sentencepiece.options import library_options
 
         if config.trainer == "auto":
@@ -84,7 +84,7 @@ class LineTrainedBackend:
         for option, values in needed.items():
             if getattr(config, option) not in values:
                 raise ConfigError(
-                    f"{option} asks for the lines of the text, and counted words have none",
+                    f"{option} needs the lines of the text, which counted words do not have",
                     hint="leave it out, or train on the text",
                 )
         return LineWordCounting(config, self.name)

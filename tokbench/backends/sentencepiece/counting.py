@@ -62,7 +62,7 @@ class LineWordCounting:
         return counter
 
     def count(self, counter: WordCounter, documents: Iterable[str], *, progress: Progress) -> None:
-        """Hand documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
+        """Pass documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
         if current_kernel().reads_bytes and isinstance(documents, ByteDocuments):
             count_sources(counter, documents, progress=progress, phase="reading")
             return

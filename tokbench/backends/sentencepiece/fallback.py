@@ -122,7 +122,7 @@ class TrainingText:
 
     @property
     def characters(self) -> list[tuple[str, int]]:
-        """They, ascending, and how often each occurs."""
+        """The characters, ascending, and how often each occurs."""
         return sorted(self.occurrences.items())
 
 

@@ -68,7 +68,7 @@ class TrainingText(Protocol):
 
     @property
     def characters(self) -> Sequence[tuple[str, int]]:
-        """They, ascending, and how often each occurs."""
+        """The characters, ascending, and how often each occurs."""
 
     @property
     def too_many(self) -> Sequence[int]:

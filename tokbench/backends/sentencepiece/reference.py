@@ -1,4 +1,4 @@
-"""SentencePiece's BPE as a textbook would have it: the definition.
+"""SentencePiece's BPE by the textbook: the definition.
 
 Source: `bpe_model_trainer.cc` of sentencepiece 0.2.3, which keeps all pairs in one queue.
 """

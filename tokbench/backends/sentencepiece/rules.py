@@ -60,7 +60,7 @@ class PieceRules:
         return 0 < len(piece) <= self.longest and not IN_NO_PIECE & set(piece)
 
     def are_parted(self, left: str, right: str) -> bool:
-        """Whether no piece holds two characters side by side, whatever else is in it."""
+        """Whether no piece may hold two characters side by side."""
         if SPACE in (left, right):
             runs_end = left == right and not self.whitespace_only
             return self.split_by_whitespace and (left != SPACE or runs_end)

@@ -1,4 +1,4 @@
-"""The vocabulary of a trained model: symbols at their ids, the learned pieces between and behind them."""
+"""The vocabulary of a trained model: symbols at their ids, learned pieces in the remaining ids."""
 
 from __future__ import annotations
 

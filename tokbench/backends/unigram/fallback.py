@@ -1,4 +1,4 @@
-"""The kernel in Python: training as `_sentencepiece_training` has it, on the definition."""
+"""The kernel in Python: the training interface of `_sentencepiece_training`, by the definition."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def best_segmentation(
 
 
 def pruned(segments: Mapping[str, int], scores: Mapping[str, float], *, to: int) -> dict[str, float]:
-    """At most so many pieces: those without which the text would become least probable go first.
+    """At most that many pieces: those whose removal costs the text least probability go first.
 
     A piece's uses are taken to become those of the best other pieces that spell it.
     """

@@ -46,7 +46,7 @@ class BertAgreement(CharacterAgreement):
 
 
 def settled_characters(kernel: Kernel, rules: BertRules) -> bytearray:
-    """A 1 for each of 0x110000 code points of which the installed library makes what a kernel does, in every text."""
+    """A 1 for each of the 0x110000 code points that the installed library treats as the kernel does, in every text."""
     settled = only_ascii()
     if kernel.tables == f"tokenizers {_installed_version()}":
         settled[128:] = kernel.settled_marks(rules.strip_accents)[128:]

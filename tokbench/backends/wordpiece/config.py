@@ -91,7 +91,7 @@ class WordPieceConfig:
         if not self.initial_alphabet.isprintable():  # lone surrogates are not
             raise ConfigError(
                 f"initial_alphabet is {self.initial_alphabet!a}",
-                hint="it is made of characters that can be seen",
+                hint="it may have visible characters only",
             )
 
     @property
@@ -139,7 +139,7 @@ def _check_prefix(prefix: str) -> None:
     if not prefix or not all(_is_punctuation(character) for character in prefix):
         raise ConfigError(
             f"continuing_prefix is {prefix!r}",
-            hint="it is made of punctuation, as ##, so that no word begins with it",
+            hint="it must be punctuation, such as ##, so that no word begins with it",
         )
 
 

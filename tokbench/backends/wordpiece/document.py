@@ -1,4 +1,4 @@
-"""Decide whether a `tokenizer.json` is a WordPiece for which our kernel gives the library's ids, and what is in it.
+"""Decide whether our kernel gives the library's ids for the WordPiece of a `tokenizer.json`, and describe it.
 
 Our kernel does what `BertNormalizer`, `BertPreTokenizer` and `WordPiece` do. What else a document asks for that could
 change an id is a reason to leave it to its library. The checks mirror these files of Hugging Face's `tokenizers`, below

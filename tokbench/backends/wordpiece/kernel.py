@@ -28,11 +28,11 @@ class Encoder(KernelEncoder, Protocol):
     def place_batch(
         self, texts: list[str], threads: int
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The ids of many texts; the first and behind the last byte of the characters of each; ids a text."""
+        """The ids of many texts; the first and after the last byte of the characters of each; ids a text."""
 
 
 class WordCounter(DocumentCounter, BulkCounter, Protocol):
-    """Counts words; what follows is asked for behind `finish`."""
+    """Counts words; what follows is asked for after `finish`."""
 
     def take_unsettled(self) -> list[tuple[str, int]]:
         """Parts of the text with characters that are not settled, and their counts; handed over once."""

@@ -26,7 +26,7 @@ def library_words(
 def is_movable(code_point: int) -> bool:
     """Whether a character, or a part of it, stays under strip_accents, and marks around may change places with that.
 
-    A musical note is taken apart: a mark behind it comes to stand between, and the library says that what follows
+    A musical note is taken apart: a mark after it comes to stand between, and the library says that what follows
     stood where the mark does.
 
     >>> is_movable(0x302E), is_movable(0x1D15E), is_movable(0x301), is_movable(ord("a"))

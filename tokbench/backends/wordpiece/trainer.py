@@ -1,4 +1,4 @@
-"""The fast trainer: the same pieces as `reference.train`, from counts that are kept instead of made anew.
+"""The fast trainer: the same pieces as `reference.train`, from counts that are updated, not recomputed.
 
 When a pair is joined, only the words that hold it change; the counts of pairs and pieces
 follow from those words. The next pair is looked for among all of them at once, in arrays:

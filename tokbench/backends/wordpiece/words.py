@@ -1,4 +1,4 @@
-"""The words of documents, counted: by a kernel, and by the library where that knows characters otherwise."""
+"""Count the words of documents: by a kernel, and by the library for characters that it treats differently."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class NormalWordCounting:
 
         Raises:
             CorpusError: a document that cannot be read.
-            TrainingError: what was given is no iterable of texts, or more than the kernel can number.
+            TrainingError: what was given is not an iterable of texts, or more than the kernel can number.
             TextError: a text holds a lone surrogate.
         """
         refuse_one_text(documents)

@@ -19,7 +19,7 @@ PATTERN_NAME = "pattern.txt"
 
 
 def without_special(source: Source) -> Source:
-    """The same without special tokens: they take no part, and some libraries find them in every text."""
+    """The same without special tokens, which are not timed and which some libraries find in every text."""
     description = source.description
     if isinstance(description, ByteLevelBpe):
         return replace(
@@ -35,7 +35,7 @@ def write_ranks(source: Source, folder: Path) -> ByteLevelBpe:
 
     description = source.description
     if not isinstance(description, ByteLevelBpe):
-        raise ConversionError("it runs byte-level BPE alone, and this is another kind of tokenizer")
+        raise ConversionError("it runs byte-level BPE only, and this is another kind of tokenizer")
     if description.normalization is not None:
         raise ConversionError(f"it does not bring text to {description.normalization.upper()} first")
     (folder / RANKS_NAME).write_bytes(dump_ranked(ranks_of(description)))

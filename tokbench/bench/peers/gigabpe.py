@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def prepare(source: Source, folder: Path) -> NoReturn:
     """Raise `ConversionError`."""
     del source, folder
-    raise ConversionError("it trains alone: it opens no vocabulary, and encodes nothing")
+    raise ConversionError("it only trains: it opens no vocabulary and encodes nothing")
 
 
 def opened(folder: Path) -> NoReturn:

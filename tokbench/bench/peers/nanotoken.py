@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def prepare(source: Source, folder: Path) -> None:
     """The `tokenizer.json`. Raises `ConversionError`."""
     if isinstance(source.description, ByteLevelBpe | SentencePieceModel):
-        raise ConversionError("it runs WordPiece alone, and this is another kind of tokenizer")
+        raise ConversionError("it runs WordPiece only, and this is another kind of tokenizer")
     write_document(source, folder)
 
 

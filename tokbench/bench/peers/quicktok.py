@@ -22,7 +22,7 @@ def prepare(source: Source, folder: Path) -> None:
     """The pairs that merge, a line each. Raises `ConversionError`."""
     description = source.description
     if not isinstance(description, ByteLevelBpe) or description.pattern is not None:
-        raise ConversionError("it has no split patterns: it can run byte-level BPE over whole texts alone")
+        raise ConversionError("it has no split patterns: it can only run byte-level BPE over whole texts")
     merges = description.merges or ()
     is_in_order = [made for _, _, made in merges] == list(range(_NUM_BYTES, _NUM_BYTES + len(merges)))
     if (
@@ -30,7 +30,9 @@ def prepare(source: Source, folder: Path) -> None:
         or not is_in_order
         or tuple(description.tokens[:_NUM_BYTES]) != tuple(bytes([byte]) for byte in range(_NUM_BYTES))
     ):
-        raise ConversionError("it numbers the bytes first and then the merges, and here the ids are others")
+        raise ConversionError(
+            "it numbers the bytes first and then the merges, and these ids are numbered differently"
+        )
     lines = "".join(f"{left} {right}\n" for left, right, _ in merges)
     (folder / _MODEL_NAME).write_text(f"quicktok v1\n\n0\n{lines}", encoding="ascii", newline="\n")
 

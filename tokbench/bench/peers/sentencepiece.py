@@ -20,7 +20,7 @@ _MODEL_NAME = "tokenizer.model"
 def prepare(source: Source, folder: Path) -> None:
     """The model. Raises `ConversionError`."""
     if not isinstance(source.description, SentencePieceModel):
-        raise ConversionError("it runs SentencePiece models alone, and this is another kind of tokenizer")
+        raise ConversionError("it runs SentencePiece models only, and this is another kind of tokenizer")
     (folder / _MODEL_NAME).write_bytes(source.description.proto)
 
 

@@ -24,7 +24,7 @@ END = "<|im_end|>"
 
 
 def open_turn(writer: Writer, role: str, index: int) -> None:
-    """Begin the turn of a role, behind its header."""
+    """Begin the turn of a role, after its header."""
     if role in ROLES:
         writer.begin_turn(index, f"{START}{role}\n")
     else:

@@ -57,7 +57,7 @@ def role_of(message: Mapping[str, Any], index: int, known: Collection[str] | Non
         known: the roles that the format has; None if it takes any.
 
     Raises:
-        TemplateError: the message is no object, or has no role, or one that the format does not have.
+        TemplateError: the message is not an object, or has no role, or one that the format does not have.
     """
     if not isinstance(message, dict | Mapping):
         raise refuse(
@@ -88,7 +88,7 @@ def text_of(message: Mapping[str, Any], index: int, field: str = "content") -> s
             where, "this format takes a text, not a list of parts", hint="join the parts into one text"
         )
     if value is None:
-        raise refuse(where, "expected a text, found none", hint='give "" where nothing is said')
+        raise refuse(where, "expected a text, found none", hint='give "" for an empty message')
     raise refuse(where, f"expected a text, found {kind_of(value)}")
 
 
@@ -126,7 +126,7 @@ def alternating_role(message: Mapping[str, Any], index: int, first: int) -> str:
     Args:
         message: the message.
         index: its place in the conversation, from 0.
-        first: the place of the first one, behind a system message.
+        first: the place of the first one, after a system message.
 
     Raises:
         TemplateError: it is another one's turn.
@@ -136,7 +136,7 @@ def alternating_role(message: Mapping[str, Any], index: int, first: int) -> str:
         raise refuse(
             f"messages[{index}].role",
             f"expected {expected!r}, found {role!r}",
-            hint="messages of user and assistant alternate, behind a system message at most",
+            hint="user and assistant messages must alternate, after an optional system message",
         )
     return role
 
@@ -151,7 +151,7 @@ def calls_of(message: Mapping[str, Any], index: int) -> list[Call]:
     """The calls of tools in a message; none if it has none.
 
     Raises:
-        TemplateError: `tool_calls` is no list of objects with a function's name and arguments.
+        TemplateError: `tool_calls` is not a list of objects with a function's name and arguments.
     """
     calls = message.get("tool_calls")
     if not calls and (calls is None or isinstance(calls, list | tuple)):

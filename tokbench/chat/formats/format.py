@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokbench.chat.conversation import Conversation
     from tokbench.chat.rendered import Rendered
 
-_OTHERS = "others have, as qwen3, llama3.1, mistral-v7 and harmony"
+_OTHERS = "others do, such as qwen3, llama3.1, mistral-v7 and harmony"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +93,9 @@ class Format:
 
 def _refuse_tools(conversation: Conversation) -> None:
     if conversation.tools:
-        raise refuse("tools", "this format has no place for tools", hint=_OTHERS)
+        raise refuse("tools", "this format does not support tools", hint=_OTHERS)
     for index, message in enumerate(conversation.messages):
         if isinstance(message, dict | Mapping) and message.get("tool_calls"):
             raise refuse(
-                f"messages[{index}].tool_calls", "this format has no place for calls of tools", hint=_OTHERS
+                f"messages[{index}].tool_calls", "this format does not support tool calls", hint=_OTHERS
             )

@@ -80,7 +80,7 @@ def _end_of(said: Said, *, is_answer: bool) -> str:
 
 
 def _write_header(writer: Writer, said: Said, *, continued: bool) -> None:
-    """Write what is before the content; the model itself writes what is behind the assistant's role."""
+    """Write what is before the content; the model itself writes what is after the assistant's role."""
     index = said.message
     role = {"tool": "", "system": "developer"}.get(said.role, said.role)
     if said.role == "assistant" and not said.name and not continued:
@@ -139,7 +139,7 @@ def _builtin_tools(conversation: Conversation) -> list[str]:
 
 
 def _write_system(conversation: Conversation, writer: Writer, builtin: list[str]) -> None:
-    """Write what the model is told of itself, which is no message of the conversation."""
+    """Write what the model is told of itself, which is not a message of the conversation."""
     if not conversation.variables and not conversation.tools:
         writer.template(_SYSTEM)
         return
@@ -183,7 +183,7 @@ HARMONY = Format(
         "reasoning_effort": "low, medium (the default) or high",
         "model_identity": "the first line of the system message",
         "knowledge_cutoff": "2024-06 unless given",
-        "conversation_start_date": "the date of today; none unless given",
+        "conversation_start_date": "today's date; none unless given",
         "builtin_tools": "browser and python",
         "auto_drop_analysis": "false: analysis before the first final answer is kept",
     },

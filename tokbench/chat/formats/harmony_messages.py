@@ -36,7 +36,7 @@ class Said(NamedTuple):
     Attributes:
         message: the message of the conversation that it is part of.
         role: whose it is.
-        texts: what is said, one behind the other.
+        texts: what is said, one after the other.
         arguments: of a call, which are an object; None where the texts are all.
         name: of the user or assistant, or of the tool.
         recipient: whom it is for, as `functions.add`; empty if for all.
@@ -62,7 +62,7 @@ def said_in(conversation: Conversation, builtin_tools: Sequence[str]) -> list[Sa
         builtin_tools: the names of the model's own tools that it may call.
 
     Raises:
-        TemplateError: a message is of no known role or of a wrong form, or a tool answers that nobody called.
+        TemplateError: a message is of no known role or of a wrong form, or a tool result without a tool call.
     """
     said: list[Said] = []
     called: dict[str | None, str] = {}
@@ -122,7 +122,9 @@ def _assistant(
         )
     said += [_call(call, index, name, builtin_tools) for call in calls]
     if not said:
-        raise refuse(f"messages[{index}]", "the assistant neither thinks nor says something nor calls a tool")
+        raise refuse(
+            f"messages[{index}]", "the assistant message has neither reasoning, content nor a tool call"
+        )
     return said
 
 
@@ -154,7 +156,7 @@ def _result(
         name, field = called[None], "tool_call_id"
     if not isinstance(name, str) or not name:
         raise refuse(
-            f"messages[{index}]", "a tool answers that nobody called", hint="give its name as `name`"
+            f"messages[{index}]", "a tool result without a tool call", hint="give its name as `name`"
         )
     is_builtin = name.split(".")[0] in builtin_tools
     is_full = is_builtin or name.startswith("functions.")

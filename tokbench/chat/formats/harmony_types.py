@@ -53,7 +53,7 @@ def functions_of(tools: Sequence[Mapping[str, Any]]) -> list[Function]:
     """The tools of a conversation.
 
     Raises:
-        TemplateError: one is no function with a name.
+        TemplateError: one is not a function with a name.
     """
     functions = []
     for place, tool in enumerate(tools):
@@ -116,9 +116,9 @@ def type_of(schema: Any, path: str | None, indent: str) -> list[Part]:
     """The type that a JSON schema describes.
 
     Args:
-        schema: of a value; whatever is no object is `any`.
+        schema: of a value; whatever is not an object is `any`.
         path: where the schema is; None if it is the format's own.
-        indent: what lines behind the first begin with.
+        indent: what lines after the first begin with.
 
     >>> "".join(part.text for part in type_of({"type": "array", "items": {"type": "integer"}}, None, ""))
     'number[]'
@@ -185,7 +185,7 @@ def _default(schema: Any, path: str | None, *, in_quotes: bool) -> list[Part]:
 
 
 def _trailing(comments: Sequence[list[Part]]) -> Iterator[Part]:
-    """Comments behind a type."""
+    """Comments after a type."""
     before = " // "
     for comment in comments:
         if comment:

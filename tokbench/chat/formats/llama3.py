@@ -239,7 +239,7 @@ def _write_builtin_call(writer: Writer, call: Call, index: int) -> None:
 _TOKENS = (BOS, HEADER, HEADER_END, TURN_END)
 
 _VARIABLES = {
-    "date_string": "the date of today that the system message tells",
+    "date_string": "today's date in the system message",
     "tools_in_user_message": "false: tools are in the system message",
 }
 
@@ -252,11 +252,12 @@ LLAMA_3 = (
         control_tokens=_TOKENS,
         turn_end=(TURN_END, MESSAGE_END),
         optional_tokens=(MESSAGE_END, PYTHON_TAG),
-        variables=_VARIABLES | {"builtin_tools": "tools that the model calls in Python, as brave_search"},
+        variables=_VARIABLES
+        | {"builtin_tools": "tools that the model calls in Python, such as brave_search"},
     ),
     Format(
         name="llama3.2",
-        description="Llama 3.2: as 3.1 with the date of today, without built-in tools",
+        description="Llama 3.2: as 3.1 with today's date, without built-in tools",
         source="Meta, Llama-3.2-3B-Instruct (2024-10)",
         write=_write_32,
         control_tokens=_TOKENS,

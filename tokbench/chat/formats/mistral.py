@@ -46,7 +46,7 @@ class _Version:
 
     Attributes:
         number: of Mistral's: 1, 2, 3 or 7.
-        space: written before each text behind a control token: what SentencePiece adds, nothing for Tekken.
+        space: written before each text after a control token: what SentencePiece adds, nothing for Tekken.
         rules: what it asks of messages.
     """
 
@@ -166,7 +166,7 @@ class _Version:
 
 
 def _write_text(writer: Writer, pieces: Sequence[Piece], before: str) -> None:
-    """Write the pieces of a text behind a space, each message's in a turn; the last turn is left open."""
+    """Write the pieces of a text after a space, each message's in a turn; the last turn is left open."""
     if pieces:
         writer.template(before, pieces[0].message)
     current = pieces[0].message if pieces else None
@@ -204,7 +204,7 @@ def _check_results(speeches: Sequence[Speech]) -> None:
         if results > 1:
             raise refuse(
                 f"messages[{speech.message}]",
-                "this format has no place for a second result",
+                "this format does not support a second result",
                 hint="mistral-v3 has",
             )
 

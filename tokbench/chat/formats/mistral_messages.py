@@ -104,9 +104,9 @@ def speeches_of(conversation: Conversation, rules: Rules) -> list[Speech]:
 def _check_said(speech: Speech, rules: Rules) -> None:
     where = f"messages[{speech.message}]"
     if not speech.calls and not speech.pieces:
-        raise refuse(where, "the assistant neither says something nor calls a tool")
+        raise refuse(where, "the assistant message has neither content nor a tool call")
     if speech.calls and speech.pieces and not rules.calls_with_text:
-        raise refuse(where, "the assistant says something and calls a tool in one turn")
+        raise refuse(where, "the assistant message has both content and a tool call")
 
 
 def _check_order(messages: Sequence[Mapping[str, Any]], roles: Sequence[str]) -> None:
@@ -122,7 +122,7 @@ def _check_order(messages: Sequence[Mapping[str, Any]], roles: Sequence[str]) ->
         elif role == "assistant":
             if unanswered:
                 raise refuse(
-                    f"messages[{index}]", "before it, there are not as many results of tools as calls"
+                    f"messages[{index}]", "before it, there are not as many tool results as tool calls"
                 )
             unanswered = len(messages[index].get("tool_calls") or ())
 
@@ -132,13 +132,13 @@ def _speech(message: Mapping[str, Any], index: int, roles: Sequence[str], rules:
     last = index == len(roles) - 1
     pieces = _pieces(message, index)
     if role == "system" and message.get("content") and not pieces:
-        raise refuse(f"messages[{index}].content", "its parts say nothing")
+        raise refuse(f"messages[{index}].content", "its parts are empty")
     if role == "assistant":
         return _assistant(message, index, pieces, rules, last=last)
     if role != "tool":
         return Speech(role, index, pieces)
     if not rules.has_tools:
-        raise refuse(f"messages[{index}]", "this format has no place for tools")
+        raise refuse(f"messages[{index}]", "this format does not support tools")
     call_id, name = message.get("tool_call_id"), message.get("name")
     if call_id is not None or rules.needs_ids:
         _check_id(call_id, f"messages[{index}].tool_call_id", needed=rules.needs_ids)
@@ -152,10 +152,10 @@ def _assistant(
 ) -> Speech:
     where = f"messages[{index}]"
     if reasoning_of(message, index) is not None:
-        raise refuse(where, "this format has no place for reasoning", hint="leave it out")
+        raise refuse(where, "this format does not support reasoning", hint="leave it out")
     calls = calls_of(message, index)
     if not calls and not message.get("content") and not rules.calls_with_text:
-        raise refuse(where, "the assistant neither says something nor calls a tool")
+        raise refuse(where, "the assistant message has neither content nor a tool call")
     if calls and message.get("content") and not rules.calls_with_text:
         raise refuse(where, "a message has either content or tool_calls", hint='give "" for content')
     for call in calls:
@@ -167,14 +167,14 @@ def _assistant(
             _check_id(call.id, f"{where}.{call.path.removesuffix('.function')}.id", needed=True)
     prefix = message.get("prefix", False)
     if not isinstance(prefix, bool) or (prefix and not last):
-        raise refuse(f"{where}.prefix", "only the last message is a prefix, which is true or false")
+        raise refuse(f"{where}.prefix", "it must be true or false, and only the last message can be a prefix")
     return Speech("assistant", index, pieces, tuple((index, call) for call in calls), prefix=prefix)
 
 
 def _check_id(id: object, where: str, *, needed: bool) -> None:
     if not isinstance(id, str) or (needed and not _ID.fullmatch(id)):
         raise refuse(
-            where, f"expected nine letters and digits, found {id!r}", hint="an id as 'a1b2c3d4e' is one"
+            where, f"expected nine letters and digits, found {id!r}", hint="use an id such as 'a1b2c3d4e'"
         )
 
 
@@ -246,7 +246,7 @@ def tools_of(conversation: Conversation) -> list[dict[str, Any]]:
     """The tools of a conversation with the fields that Mistral's formats show, in their order.
 
     Raises:
-        TemplateError: one is no function with a name and an object of parameters.
+        TemplateError: one is not a function with a name and an object of parameters.
     """
     return [_tool(tool, f"tools[{place}]") for place, tool in enumerate(conversation.tools)]
 

@@ -1,7 +1,7 @@
 """nanochat: user and assistant by turns, with Python that the assistant runs and what it gives.
 
 Source: Andrej Karpathy, nanochat, `render_conversation` and `render_for_completion` in `nanochat/tokenizer.py`
-(92d63d4, 2026-07). What Python gives is no part of the assistant's turn, as no model is trained on it.
+(92d63d4, 2026-07). What Python gives is not part of the assistant's turn, as no model is trained on it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def _write(conversation: Conversation, writer: Writer) -> None:
     if writer.prompt:
         if role != "user":
             raise refuse(
-                f"messages[{len(messages) - 1}]", "the assistant answers the user, who has to speak last"
+                f"messages[{len(messages) - 1}]",
+                "the assistant answers the user, so the last message must be the user's",
             )
         writer.end_ready(ASSISTANT)
 

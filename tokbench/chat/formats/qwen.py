@@ -182,7 +182,7 @@ def _write_3_instruct(conversation: Conversation, writer: Writer) -> None:
 
 
 def _write_without_default(conversation: Conversation, writer: Writer, *, thinks_after: int | None) -> None:
-    """Write all messages; thinking is kept behind a message, or nothing is taken for thinking."""
+    """Write all messages; thinking is kept after a message, or nothing is taken for thinking."""
     messages = conversation.messages
     first = _write_system(conversation, writer, default="", blank_before_tools=False)
     for index in range(first, len(messages)):
@@ -247,7 +247,7 @@ QWEN = (
         control_tokens=(START, END),
         turn_end=(END,),
         plain_tags=(THINK, THINK_END, *_TOOL_TAGS, *_RESPONSE_TAGS),
-        variables={"enable_thinking": "false: the answer begins behind an empty thought"},
+        variables={"enable_thinking": "false: the answer begins after an empty thinking block"},
     ),
     Format(
         name="qwen3-instruct",

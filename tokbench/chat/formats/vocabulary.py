@@ -1,4 +1,4 @@
-"""A built-in template and the vocabulary that it is used with: what is missing, and who writes which space."""
+"""Fit a built-in template to a vocabulary: check its control tokens, and decide which of the two writes each space."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def fitted(format: Format, tokenizer: Tokenizer) -> Format:
     """The template as a tokenizer needs it: without the spaces that this writes by itself.
 
-    SentencePiece puts a space before a text, and some libraries before each text behind a control token.
+    SentencePiece puts a space before a text, and some libraries before each text after a control token.
     """
     spaceless = format.with_dummy_prefix
     if spaceless is None or not _writes_space(tokenizer, format.turn_end[0]):
@@ -28,7 +28,7 @@ def fitted(format: Format, tokenizer: Tokenizer) -> Format:
 
 
 def _writes_space(tokenizer: Tokenizer, token: str) -> bool:
-    """Whether a tokenizer puts a space before the text behind a control token."""
+    """Whether a tokenizer puts a space before the text after a control token."""
     if token not in control_tokens(tokenizer):
         return False
     ids = encode_guarded(tokenizer, [f"{token}a"], [[(0, len(token))]], threads=1).spans.encoded.ids.tolist()
@@ -57,7 +57,7 @@ def check_vocabulary(format: Format, tokenizer: Tokenizer, rendered: Iterable[Re
     if missing:
         raise TemplateError(
             f"{tokenizer.info.name} does not have {_listed(missing)}, which {format.name} needs as special tokens",
-            hint="name the template that the vocabulary is made for, or add them by --special-token",
+            hint="choose the template that the vocabulary is made for, or add them with --special-token",
         )
 
 

@@ -54,7 +54,7 @@ class Writer:
         self._add(text, _origin(message, field))
 
     def begin_turn(self, message: int, header: str = "") -> None:
-        """Begin what the speaker of a message says, behind a header."""
+        """Begin what the speaker of a message says, after a header."""
         if header:
             self._add(header, _origin(message))
         self._opened = (message, self.size)
@@ -64,7 +64,7 @@ class Writer:
 
         Args:
             token: ends the turn.
-            after: text of the format behind it.
+            after: text of the format after it.
         """
         message, start = self._opened
         stop = self.size + len(token)
@@ -74,7 +74,7 @@ class Writer:
             self._turns.append(Turn(message, start, stop))
 
     def turn(self, message: int, header: str, text: str, *, token: str, after: str = "") -> None:
-        """Add a whole turn: a header, the content of the message, the token that ends it, and text behind that.
+        """Add a whole turn: a header, the content of the message, the token that ends it, and text after that.
 
         The same by parts is `begin_turn`, `content` and `end_turn`; as most of all text comes this way, this is faster.
         """
@@ -94,7 +94,7 @@ class Writer:
         self.size = stop + len(token) + len(after)
 
     def end_ready(self, header: str = "") -> None:
-        """End ready for the assistant, behind the header of its turn."""
+        """End ready for the assistant, after the header of its turn."""
         self._add(header, TEMPLATE)
         self._ready = True
 

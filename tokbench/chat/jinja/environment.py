@@ -99,7 +99,7 @@ class TracedCodeGenerator(CodeGenerator):
 class GenerationExtension(Extension):
     """Notes which characters of the text are in such blocks, as `transformers` does.
 
-    A block begins behind what the template has written to its output when the block is reached. What a macro or a
+    A block begins after what the template has written to its output when the block is reached. What a macro or a
     `{% set %}` block has gathered until then is not yet written and does not count, there as here.
     """
 

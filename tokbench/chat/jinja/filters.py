@@ -1,4 +1,4 @@
-"""Jinja's filters that would lose where text is from, written anew.
+"""Jinja's filters that would lose the origins of text, rewritten.
 
 The others give strings back as they are, call methods of strings, or give ordinary strings, which are `COMPUTED`.
 """

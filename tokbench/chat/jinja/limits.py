@@ -1,4 +1,4 @@
-"""What a chat template may use: it is a program of somebody else's."""
+"""The limits of a chat template, which is an untrusted program."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ def check_length(characters: int) -> None:
         LimitError: it would be too long.
     """
     if characters > CHARACTERS:
-        raise LimitError(f"it makes a text of more than {CHARACTERS:,} characters")
+        raise LimitError(f"it creates a string of more than {CHARACTERS:,} characters")

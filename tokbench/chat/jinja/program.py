@@ -27,7 +27,7 @@ _CLASS = re.compile(r"(?:tokbench\.chat\.jinja\.\w+\.)?Traced(?:Markup)?\b")
 """What Python calls strings here, in its messages."""
 
 _SHOWN = 40
-"""Characters of what is no message."""
+"""Characters of what is not a message."""
 
 _GIVEN = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
 
@@ -110,13 +110,13 @@ class Program:
     def _write(self, conversation: Mapping[str, Any], *, prompt: bool) -> Written:
         environment = self._environment
         if taken := _GIVEN & conversation["variables"].keys():
-            raise TemplateError(f"a variable cannot be called {min(taken)!r}, which the conversation gives")
+            raise TemplateError(f"a variable cannot be called {min(taken)!r}, which the conversation sets")
         if not conversation["messages"]:
             raise TemplateError("the conversation has no messages")
         for name in ("messages", "tools", "documents"):
             for number, item in enumerate(conversation[name]):
                 if not isinstance(item, dict):
-                    raise TemplateError(f"{name}[{number}] is no JSON object: {str(item)[:_SHOWN]!r}")
+                    raise TemplateError(f"{name}[{number}] is not a JSON object: {str(item)[:_SHOWN]!r}")
         values = Values()
         try:
             given = values.variables(conversation)

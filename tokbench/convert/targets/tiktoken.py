@@ -77,7 +77,7 @@ def _ranked(source: Source) -> _Ranked:
         case HuggingFaceModel(document=data):
             return _of_document(data, name=source.tokenizer.info.name)
         case SentencePieceModel() as description:
-            raise ConversionError(f"tiktoken runs byte-level BPE alone, and this is {kind_of(description)}")
+            raise ConversionError(f"tiktoken runs byte-level BPE only, and this is {kind_of(description)}")
         case None:
             raise undescribed(source)
 
@@ -86,7 +86,7 @@ def _of_document(data: bytes, *, name: str) -> _Ranked:
     """A `tokenizer.json` that its library runs, as far as it is splitting by one pattern and merging bytes."""
     document = parse_tokenizer_json(data, source=name)
     if (kind := model_type(document)) != "BPE":
-        raise ConversionError(f"tiktoken runs byte-level BPE alone, and this is {kind}")
+        raise ConversionError(f"tiktoken runs byte-level BPE only, and this is {kind}")
     try:
         found = parse_byte_level_bpe(document, path=name)
     except NotNativeError as error:
@@ -132,7 +132,7 @@ def _domain(added: AddedTokens) -> str | None:
     flags = _flags_of(added)
     if not flags:
         return None
-    return f"texts without {_listed(flags)} where special tokens are found: it is found otherwise there"
+    return f"texts without {_listed(flags)} where special tokens are found: it is matched differently there"
 
 
 def _notes(ranked: _Ranked) -> Iterator[str]:
@@ -149,8 +149,8 @@ def _notes(ranked: _Ranked) -> Iterator[str]:
         )
     for text, flags in _flags_of(added).items():
         yield (
-            f"the special token {text!r} has the flag {', '.join(flags)}, which tiktoken does not know: where "
-            "special tokens are found, it takes the text of the token alone, wherever that stands"
+            f"the special token {text!r} has the flag {', '.join(flags)}, which tiktoken does not know: "
+            f"where special tokens are found, it matches exactly the token's text, anywhere"
         )
 
 

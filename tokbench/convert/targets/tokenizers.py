@@ -74,7 +74,7 @@ def scores_of(source: Source) -> Rounding:
 
 
 def restricted(peer: Peer, source: Source) -> Peer:
-    """The library's tokenizer, as far as it can be asked to do what ours does.
+    """The library's tokenizer, restricted to what ours does too.
 
     Special tokens and the unknown piece it decodes in its own way. And where special tokens are
     pieces of the vocabulary, as in a Unigram or a WordLevel that was not made by us, it finds them in

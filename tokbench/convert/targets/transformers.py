@@ -232,7 +232,7 @@ def _limited(
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without its advice that there is no PyTorch: tokenizers need none."""
+    """Silences its warning that PyTorch is missing: tokenizers need none."""
     before = os.environ.get("TRANSFORMERS_NO_ADVISORY_WARNINGS")
     os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
     try:

@@ -121,7 +121,7 @@ def _template_notes(done: PostProcessing, written: Template | None) -> tuple[str
         return (*kept(PostProcessing(template=written)), *limits)
     told = "nothing" if done.template is None else spelled_template(done.template.single)
     does = "nothing" if written is None else spelled_template(written.single)
-    return (f"who opens a vocab.txt writes {does} around a text; the source writes {told}", *limits)
+    return (f"readers of a vocab.txt write {does} around a text; the source writes {told}", *limits)
 
 
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -147,16 +147,16 @@ class DaskEngine(ClosedOnExit):
         except (FutureCancelledError, CommClosedError, TimeoutError):
             raise DistributedError(
                 f"the scheduler at {self._address} was lost",
-                hint="start it again, then repeat the command; with --resume, parts that are finished stay",
+                hint="start it again, then repeat the command; with --resume, finished parts are kept",
             ) from None
         if type(error).__name__ == "KilledWorker":
             return {
                 "error": f"its workers were lost, {error.allowed_failures + 1} times",
-                "hint": "was there memory enough? give workers more, or make parts smaller",
+                "hint": "did memory run out? give workers more, or make parts smaller",
             }
         return {
             "error": f"a worker could not run it ({type(error).__name__}: {error})",
-            "hint": "is tokbench installed where the workers are? pip install 'tokbench[cluster]'",
+            "hint": "is tokbench installed on the workers? pip install 'tokbench[cluster]'",
         }
 
 

@@ -164,7 +164,7 @@ class _Worker:
             self._process.stdin.close()
 
     def ask_to_end(self) -> None:
-        """Let it clean up behind itself."""
+        """Let it clean up after itself."""
         self._process.terminate()
 
     def end(self) -> dict[str, Any]:
@@ -184,5 +184,5 @@ class _Worker:
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         return {
             "error": f"its worker ended {how}, {MOST_ATTEMPTS} times" + (f": {words}" if words else ""),
-            "hint": "was there memory enough? run fewer --workers, or smaller parts",
+            "hint": "did memory run out? run fewer --workers, or smaller parts",
         }

@@ -127,7 +127,7 @@ class RayEngine(ClosedOnExit):
             if time.monotonic() > until:
                 raise DistributedError(
                     f"the head of the Ray cluster at {self._head} was lost",
-                    hint="start it again, then repeat the command; with --resume, parts that are finished stay",
+                    hint="start it again, then repeat the command; with --resume, finished parts are kept",
                 )
             time.sleep(_SECONDS_TO_WAIT)
 
@@ -201,12 +201,12 @@ def _outcome(reference: Any) -> dict[str, Any]:
     except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError):
         return {
             "error": f"its workers were lost, {_MORE_ATTEMPTS + 1} times",
-            "hint": "was there memory enough? give workers more, or make parts smaller",
+            "hint": "did memory run out? give workers more, or make parts smaller",
         }
     except ray.exceptions.RayError as error:
         reason = str(error).strip().splitlines()[-1]
         return {
             "error": f"a worker could not run it ({reason})",
-            "hint": "is tokbench installed where the workers are? pip install 'tokbench[ray]'",
+            "hint": "is tokbench installed on the workers? pip install 'tokbench[ray]'",
         }
     return outcome

@@ -50,7 +50,7 @@ class LocalPlace:
         """See `Place`."""
         status = self.path.stat()
         if self.path.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "a folder, and no file", str(self.path))
+            raise FileNotFoundError(errno.ENOENT, "a folder, not a file", str(self.path))
         return Stored(self, status.st_size, str(status.st_mtime_ns))
 
     def exists(self) -> bool:

@@ -74,8 +74,8 @@ def remote_place(url: str) -> RemotePlace:
         if "Protocol not known" not in str(error):
             raise StoreError(f"{url} cannot be used: {error}") from None
         raise StoreError(
-            f"{url}: {scheme}:// is not a kind of URL that can be read",
-            hint="paths, and what fsspec knows: s3://, gs://, hdfs://, …",
+            f"{url}: {scheme}:// URLs are not supported",
+            hint="use a path, or a URL that fsspec supports: s3://, gs://, hdfs://, …",
         ) from None
     return RemotePlace(url.rstrip("/"), store, path)
 

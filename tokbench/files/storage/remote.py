@@ -82,7 +82,7 @@ class RemotePlace:
         """See `Place`."""
         info = self._retried(partial(self.store.info, self.path))
         if info["type"] != "file":
-            raise FileNotFoundError(2, "a folder, and no file", str(self))
+            raise FileNotFoundError(2, "a folder, not a file", str(self))
         return _stored(self, info)
 
     def exists(self) -> bool:

@@ -38,7 +38,7 @@ def looks_like_llama2c(data: bytes) -> bool:
     longest, _, length = _HEAD.unpack_from(data)
     if not 0 <= length <= longest <= _LONGEST:
         return False
-    begin = data[_HEAD.size + length + 4 :]  # behind the score of the second
+    begin = data[_HEAD.size + length + 4 :]  # after the score of the second
     size = int.from_bytes(begin[:4], "little")
     return 0 < size <= longest and begin[4:5] == b"\n" == begin[3 + size : 4 + size]
 

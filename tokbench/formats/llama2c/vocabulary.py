@@ -59,7 +59,7 @@ def dump_llama2c(model: SentencePieceFile) -> bytes:
 
 
 class Llama2cTokenizer:
-    """llama2.c's tokenizer as its C code has it: greedy, the best score first, the leftmost of equal ones.
+    """llama2.c's tokenizer, as in its C code: greedy, the best score first, the leftmost of equal ones.
 
     Attributes:
         tokens: the bytes of each id.

@@ -25,7 +25,7 @@ def rules_of(charsmap: bytes) -> Mapping[str, str]:
     """Key → replacement of a table that `parse_model` has found to be whole.
 
     Raises:
-        ConversionError: it is no trie of characters.
+        ConversionError: it is not a trie of characters.
     """
     size = int.from_bytes(charsmap[:4], "little")
     replacements = charsmap[4 + size :]

@@ -4,7 +4,7 @@ The library has a normaliser that takes the table, `Precompiled`, and it does so
 whole grapheme cluster of up to five bytes by what its beginning maps to, and the characters of a longer one
 each by itself. So texts are prepared for it:
 
-1. A separator goes behind each key of the table that SentencePiece would replace, and behind each character
+1. A separator goes after each key of the table that SentencePiece would replace, and after each character
    outside of one. From there on nothing joins two of these units: no grapheme cluster, no composition.
 2. NFKC composes the characters inside a unit; `Precompiled` maps the single characters that come of it.
 3. Separators are taken away: by the table itself, where it drops control characters.

@@ -280,12 +280,12 @@ def _check_charsmap(charsmap: bytes) -> None:
         raise ValueError("a normalisation table whose last replacement has no end")
     values = units[units >> 31 == 1] & 0x7FFF_FFFF
     if values.size and int(values.max()) >= len(replacements):
-        raise ValueError("a normalisation table that points behind its replacements")
+        raise ValueError("a normalisation table that points after its replacements")
     nodes = np.flatnonzero(units >> 31 == 0)
     offsets = (units[nodes] >> 10) << ((units[nodes] & (1 << 9)) >> 6)
     furthest = (nodes.astype(np.uint64) ^ offsets) | 0xFF
     if furthest.size and int(furthest.max()) >= units.size:
-        raise ValueError("a normalisation table that points behind its end")
+        raise ValueError("a normalisation table that points after its end")
 
 
 def piece_bytes(piece: ModelPiece, *, unk_surface: str) -> bytes:
@@ -331,7 +331,7 @@ def roles_of_model(model: SentencePieceFile) -> dict[str, str]:
 
 
 def crosses_words(piece: str) -> bool:
-    """Whether a space stands behind another character of a piece, so that the piece is not of one word.
+    """Whether a space stands after another character of a piece, so that the piece is not of one word.
 
     >>> [crosses_words(piece) for piece in ("▁▁the", "▁", "of▁the")]
     [False, False, True]

@@ -108,7 +108,7 @@ def merge_order(model: SentencePieceFile) -> list[tuple[str, str]]:
 
 
 def check_characters(model: SentencePieceFile) -> None:
-    """Refuse a model that merges characters which are no pieces themselves. Raises `ConversionError`."""
+    """Refuse a model that merges characters which are not pieces themselves. Raises `ConversionError`."""
     normal = {piece.text for piece in model.pieces if piece.type is PieceType.NORMAL}
     for text in normal:
         for character in text:

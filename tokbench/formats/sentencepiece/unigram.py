@@ -32,7 +32,7 @@ _OTHERWISE = "it prepares or splits texts in a way that SentencePiece does not k
 
 @dataclass(frozen=True, slots=True)
 class UnigramModel:
-    """A `.model` and what is not the same in it.
+    """A `.model`, and where it differs from its source.
 
     Attributes:
         proto: the serialised `ModelProto`.
@@ -208,7 +208,7 @@ def _has_prefix(metaspace: Mapping[str, Any]) -> bool:
 
 
 def _joining() -> Iterator[str]:
-    """The characters that can make one grapheme cluster of what is before or behind them."""
+    """The characters that can make one grapheme cluster of what is before or after them."""
     import regex
 
     characters = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)

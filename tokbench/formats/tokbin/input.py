@@ -39,14 +39,14 @@ def parse_input(data: bytes) -> tuple[dict[str, TokenFlags], PostProcessing]:
 
     document = orjson.loads(data)
     if not isinstance(document, dict):
-        raise ValueError("it is no object")
+        raise ValueError("it is not an object")
     try:
         done = parse_post_processing(document)
     except UnknownPostProcessingError as error:
         raise ValueError(str(error)) from None
     added = document.get("added_tokens")
     if not isinstance(added, list):
-        raise ValueError("added_tokens is no list")
+        raise ValueError("added_tokens is not a list")
     return dict(map(_token, added)), done
 
 

@@ -1,11 +1,11 @@
 """The tokbin format, byte by byte: a vocabulary that is mapped into memory and used without parsing.
 
 All numbers are little-endian. A file is a header, a table of sections, and the sections, one
-behind the other; each begins at a multiple of 8 and is filled up to the next one with zeros.
+after the other; each begins at a multiple of 8 and is filled up to the next one with zeros.
 The last one, so filled up, ends the file.
 
     header, 64 bytes
-     0   8  magic: 93 54 4F 4B 42 49 4E 0A ("TOKBIN" between a byte that is no ASCII and a line end,
+     0   8  magic: 93 54 4F 4B 42 49 4E 0A ("TOKBIN" between a byte that is not ASCII and a line end,
             so that a transfer as text shows)
      8   2  version of the format, 1
     10   2  model: 1 byte-level BPE by ranks, 2 byte-level BPE by listed merges,
@@ -150,7 +150,7 @@ def sections_of(model: Model, *, config: bool = False, model_input: bool = False
 
 
 def filled(size: int) -> int:
-    """A size with the filling behind it.
+    """A size with the filling after it.
 
     >>> filled(9)
     16

@@ -99,7 +99,7 @@ class TokbinFile:
 
     @classmethod
     def open(cls, path: Path | str) -> TokbinFile:
-        """Map a file. Raises `ModelFormatError` for one that is no tokbin, `StoreError` for one that cannot be read."""
+        """Map a file. Raises `ModelFormatError` if it is not a tokbin file, `StoreError` if it cannot be read."""
         try:
             with Path(path).open("rb") as file:
                 status = os.fstat(file.fileno())
@@ -237,7 +237,7 @@ class TokbinFile:
         self._table = table
 
     def _read_table(self) -> dict[Section, _Place]:
-        """Where each section is: those of the model, one behind the other to the end of the file."""
+        """Where each section is: those of the model, one after the other to the end of the file."""
         expected = sections_of(self.model, config=self._has_config, model_input=self._has_input)
         entries = list(ENTRY.iter_unpack(self._table))
         if [entry[0] for entry in entries] != list(expected):

@@ -44,7 +44,7 @@ class AddedToken:
         special: whether decoding may leave it out.
         single_word: whether it is found only where no letter touches it.
         lstrip: whether it takes the white space before it.
-        rstrip: whether it takes the white space behind it.
+        rstrip: whether it takes the white space after it.
         normalized: whether it is matched in the normalised text.
     """
 

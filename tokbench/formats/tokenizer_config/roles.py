@@ -44,7 +44,7 @@ class TellsRoles:
         return {role: id for role, (_, id) in _tokens_with_roles(self).items()}
 
     def own_roles(self) -> Mapping[str, str]:
-        """Role → text, as the vocabulary's own file says; of a text that is no token the role is not told."""
+        """Role → text, as the vocabulary's own file says; of a text that is not a token the role is not told."""
         return _NONE
 
     def spelled_id(self: Tokenizer, text: str) -> int | None:
@@ -108,7 +108,7 @@ def with_roles(
         chat_template: a Jinja template, or None.
 
     Raises:
-        ConfigError: an unknown role; a text that is no token; or a backend that keeps none of this.
+        ConfigError: an unknown role; a text that is not a token; or a backend that keeps none of this.
     """
     if not roles and chat_template is None:
         return tokenizer

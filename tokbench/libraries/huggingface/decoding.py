@@ -74,7 +74,7 @@ class JoinedPieces:
 def joined_pieces(document: Mapping[str, Any]) -> JoinedPieces | None:
     """The way in which a decoder joins pieces, or None where it does more than that.
 
-    Joining keeps bytes that are no whole characters; the library would put U+FFFD there.
+    Joining keeps bytes that are not whole characters; the library would put U+FFFD there.
     """
     decoders = steps(document.get("decoder"))
     if [step.get("type") for step in decoders] == ["ByteLevel"]:
@@ -129,7 +129,7 @@ def decodes_from_left(document: Mapping[str, Any], spellings: Iterable[str]) -> 
 
 
 class PlacedPieces:
-    """A decoder that writes each piece by itself, and the first one in another way than those behind it.
+    """A decoder that writes each piece by itself, and the first one in another way than those after it.
 
     Args:
         decode: the text of some spellings, as the library's decoder makes it.
@@ -148,7 +148,7 @@ class PlacedPieces:
 
 
 _BEFORE = "a"
-"""A piece that no decoder changes, with another one behind it or without."""
+"""A piece that no decoder changes, with another one after it or without."""
 
 
 class _ByNeed(dict[int, bytes]):

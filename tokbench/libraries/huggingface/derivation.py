@@ -171,7 +171,7 @@ class DocumentExplainer:
         return Derivation("", normalized, moved, "", tuple(made))
 
     def _pre_tokenizer(self, *, is_first: bool) -> Any:
-        """The pre-tokenizer; behind an added token one that puts its sign only before the first part puts none."""
+        """The pre-tokenizer; after an added token one that puts its sign only before the first part puts none."""
         if is_first or all(
             step.get("prepend_scheme") != "first" for step in steps(self._document.get("pre_tokenizer"))
         ):

@@ -1,4 +1,4 @@
-"""Control tokens only where they are trusted, on the `tokenizers` library, which finds them in every text.
+"""Recognise control tokens only in trusted ranges, on the `tokenizers` library, which finds them in every text.
 
 A text in which the library itself finds none outside the trusted ranges is encoded as the library does it. In another
 one, each control token of the trusted ranges is written as no text is, for a copy of the tokenizer that knows these

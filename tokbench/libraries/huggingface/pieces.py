@@ -101,7 +101,7 @@ class EntryLayout:
     Attributes:
         pieces: id → the bytes it stands for.
         inside_words: the ids of tokens that never begin a word.
-        kinds: id → kind, of those that are no ordinary tokens; special tokens are not among them.
+        kinds: id → kind, of those that are not ordinary tokens; special tokens are not among them.
     """
 
     pieces: Mapping[int, bytes]

@@ -6,7 +6,7 @@ What the library does and is put right here:
   one are spelled as no text is;
 - its offsets count characters, and each token of a character's bytes gets the whole character;
 - truncation, padding and dropout that a file asks for would change ids: they are left out;
-- it decodes bytes that are no whole characters to U+FFFD, and leaves out ids that it does not know.
+- it decodes bytes that are not whole characters to U+FFFD, and leaves out ids that it does not know.
 """
 
 from __future__ import annotations
@@ -343,7 +343,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
                 raise SpecialTokenError(self._special_bytes[token.id].decode(), token.span)
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
         return self._laid_out.pieces.get(id)
 
     def token_id(self, piece: bytes) -> int | None:

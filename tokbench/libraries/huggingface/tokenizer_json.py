@@ -55,7 +55,7 @@ def parse_tokenizer_json(data: bytes, *, source: Path | str) -> dict[str, Any]:
 
 
 def _check_steps(part: object, name: str, *, source: Path | str) -> None:
-    """Refuse a part, or a step of it, that is no object with a text as its type: the library may take it."""
+    """Refuse a part, or a step of it, that is not an object with a text as its type: the library may take it."""
     if part is None:
         return
     if not isinstance(part, dict) or not isinstance(part.get("type"), str | None):

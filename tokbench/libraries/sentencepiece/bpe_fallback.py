@@ -2,7 +2,7 @@
 
 A normalised text is its user-defined symbols, which nothing is merged with, and its characters. Two neighbours that
 make a piece together are merged: the pair with the highest score first, of equal ones the leftmost. A piece that is
-not used is taken apart again, and what is no piece in the end is unknown: its bytes, or one piece for all of it side
+not used is taken apart again, and what is not a piece in the end is unknown: its bytes, or one piece for all of it side
 by side.
 
 Source: bpe_model.cc of SentencePiece 0.2.3.
@@ -76,7 +76,7 @@ class Encoder(EncodesOneByOne):
         pieces: piece i has the id i.
         scores: float32[len(pieces)].
         kinds: uint8[len(pieces)], of `PieceType`.
-        unknown: the id of what is no piece.
+        unknown: the id of what is not a piece.
         byte_ids: the ids of the 256 bytes, where unknown characters become bytes.
         charsmap: as the normaliser takes it.
         options: the options of `Normalizer`.

@@ -1,4 +1,4 @@
-"""What the library says of a segmentation, read from its serialised answer, and put right.
+"""Segmentations from the library's serialised results, with corrected spans.
 
 The serialised form is the one that every version of the library has, and its offsets are bytes.
 

@@ -296,7 +296,7 @@ class UnigramConfig(SentencePieceConfig):
 _REFUSED = {
     "name",
     "precompiled_charsmap",
-    "escape_whitespaces",  # without it a space is no part of any piece, and decoding breaks
+    "escape_whitespaces",  # without it a space is not part of any piece, and decoding breaks
     "accept_language",
     "self_test_sample_size",
     "mining_sentence_size",

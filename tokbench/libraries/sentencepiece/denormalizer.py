@@ -48,9 +48,9 @@ class Denormalizer:
         self._looks_around = any(model.denormalizer[name] for name in _LOOKS_AROUND)
 
     def apply(self, data: bytes) -> bytes:
-        """The bytes of a decoded text behind the table.
+        """The bytes of a decoded text after the table.
 
-        Bytes that are no whole characters match nothing, and stay as they are; only a table that also removes
+        Bytes that are not whole characters match nothing, and stay as they are; only a table that also removes
         or adds spaces gets U+FFFD for them, as the library puts it there.
         """
         if self._looks_around:

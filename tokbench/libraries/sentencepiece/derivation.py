@@ -135,7 +135,7 @@ class ModelExplainer:
         return RankedTokens(rank)
 
     def _final(self, trace: MergeTrace) -> MergeTrace:
-        """The trace with what is no piece in the end as bytes or as unknown, and unused pieces taken apart."""
+        """The trace with what is not a piece in the end as bytes or as unknown, and unused pieces taken apart."""
         made_of = {step.rule.made.data: (step.rule.left.data, step.rule.right.data) for step in trace.steps}
         tokens: list[Symbol] = []
         causes: list[Cause] = []
@@ -238,7 +238,7 @@ def _symbols(text: str, lexicon: Lexicon) -> tuple[list[str], list[int]]:
 
 
 def _changes(text: str, normalized: str, places: Sequence[int]) -> tuple[Change, ...]:
-    """What normalisation changed; that a space is spelled ▁ is no change."""
+    """What normalisation changed; that a space is spelled ▁ is not a change."""
 
     def aligned() -> Iterator[Aligned]:
         for number, character in enumerate(normalized):

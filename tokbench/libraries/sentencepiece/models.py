@@ -67,7 +67,7 @@ def open_model(
         model: the contents of the model, where they were parsed before.
 
     Raises:
-        ModelFormatError: the bytes are no model, or one that the library refuses.
+        ModelFormatError: the bytes are not a model, or one that the library refuses.
     """
     model = model or parse_model(proto, path=path)
     made_by = {ModelType.UNIGRAM: UnigramTokenizer, ModelType.BPE: SentencePieceBpeTokenizer}

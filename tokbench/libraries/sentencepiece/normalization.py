@@ -65,10 +65,10 @@ class CharacterMap:
             raise ValueError("a normalisation table without a root")
         ends_key = ~is_value & ~leads_outside & (units & (1 << 8) != 0)
         if leads_outside.any() or not is_value[bases[ends_key]].all():
-            raise ValueError("a normalisation table that points behind its end")
+            raise ValueError("a normalisation table that points after its end")
         values = units[is_value] & 0x7FFF_FFFF
         if values.size and values.max() >= len(self._replacements):
-            raise ValueError("a normalisation table that points behind its replacements")
+            raise ValueError("a normalisation table that points after its replacements")
         ends = np.flatnonzero(np.frombuffer(self._replacements, np.uint8) == 0)
         if values.size and (ends[np.searchsorted(ends, values)] - values).max() > _LONGEST_REPLACEMENT:
             raise ValueError(
@@ -88,7 +88,7 @@ class Normalizer:
         add_dummy_prefix: whether a space is put in front of each text.
         remove_extra_whitespaces: whether spaces at the ends are dropped, and runs of them become one.
         escape_whitespaces: whether a space is written as ▁.
-        treat_whitespace_as_suffix: whether the dummy prefix stands behind the text.
+        treat_whitespace_as_suffix: whether the dummy prefix stands after the text.
 
     Raises:
         ValueError: the table is damaged, or a symbol is empty.

@@ -70,7 +70,7 @@ class SpanFinder:
         self._takes_characters = (
             not model.normalizer["precompiled_charsmap"]
             and all(len(symbol) == 1 for symbol in iter_user_defined(model))
-            and not model.trainer["treat_whitespace_as_suffix"]  # puts its space behind a text
+            and not model.trainer["treat_whitespace_as_suffix"]  # puts its space after a text
         )
 
     def find(self, texts: Sequence[str], encoded: Encoded, *, threads: int | None) -> EncodedSpans:
@@ -114,7 +114,7 @@ class SpanFinder:
         return EncodedSpans(encoded, starts, stops, self._kinds[encoded.ids])
 
     def _taken_as_they_are(self, data: Sequence[bytes], encoded: Encoded) -> NDArray[np.bool_]:
-        """For each text whether it is its pieces, behind the space that the model puts in front."""
+        """For each text whether it is its pieces, after the space that the model puts in front."""
         if not self._takes_characters:
             return np.zeros(len(data), np.bool_)
         joined = self._surfaces.joined(encoded.ids)
@@ -209,7 +209,7 @@ def _own_bytes(
     sizes = np.diff(np.append(leads, len(values)))
     inside = np.arange(len(values)) - np.repeat(leads, sizes)
     places = np.repeat(starts[leads], sizes) + inside
-    # A character that normalisation made longer can reach behind the end.
+    # A character that normalisation made longer can reach after the end.
     same = np.frombuffer(data, np.uint8).take(places, mode="clip") == values
     is_text = np.logical_and.reduceat(same, leads) & (stops[leads + sizes - 1] - starts[leads] == sizes)
     return np.where(np.repeat(is_text, sizes), [places, places + 1], [starts, stops])

@@ -1,4 +1,4 @@
-"""Segmentations at random, by the textbook: the same for the same seed, on every machine.
+"""Random segmentations by the textbook, the same for a seed on every machine.
 
 The library samples too, with a generator that belongs to the thread and cannot be set again, so
 that its samples cannot be repeated. What is here needs only the pieces and their scores.
@@ -34,7 +34,7 @@ class Lexicon:
         unused: pieces that are merged through and never stay.
         user_defined: finds the user-defined symbols, the longest first; None where there are none.
         longest: characters of the longest piece.
-        unknown_score: of a character that is no piece.
+        unknown_score: of a character that is not a piece.
     """
 
     scores: Mapping[str, float]

@@ -244,7 +244,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         """The bytes of ids: the text's, without the dummy prefix. Raises `UnknownIdError`.
 
         A control symbol gives its text, and after it a text begins anew. Where the model has a table for
-        what it decodes, they are the bytes of each such text behind the table, not those of the tokens.
+        what it decodes, they are the bytes of each such text after the table, not those of the tokens.
         """
         parts = self._stripped(ids)
         if self._denormalizer is None:

@@ -1,4 +1,4 @@
-"""What a trainer of SentencePiece models has made, whichever it was: a model becomes a tokenizer with its record."""
+"""Turn a trained SentencePiece model into a tokenizer with its training record."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def too_small(size: int, *, needed: int, config: SentencePieceConfig) -> Trainin
 
 
 def too_large(size: int, *, largest: int) -> TrainingError:
-    """The error of a vocabulary that the text cannot fill, where that is no early end."""
+    """The error of a vocabulary that the text cannot fill, where that is not an early end."""
     return TrainingError(
         f"this text cannot fill a vocabulary of {size:,}",
         hint=f"--vocab-size {largest} is the largest that works; without hard_vocab_limit it stops there",

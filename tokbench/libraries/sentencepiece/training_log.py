@@ -48,7 +48,7 @@ class Lines:
         """The lines as UTF-8, without their ends.
 
         Raises:
-            TrainingError: a document is no string.
+            TrainingError: a document is not a string.
             TextError: one has no UTF-8 form.
         """
         finder = SpecialTokenFinder(self.special_tokens)

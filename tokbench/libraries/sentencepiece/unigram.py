@@ -83,7 +83,7 @@ def pieces_in_text(model: SentencePieceFile) -> dict[int, ModelPiece]:
 
 
 def unknown_score(model: SentencePieceFile) -> float:
-    """The score of a character that is no piece."""
+    """The score of a character that is not a piece."""
     normal = PieceType.NORMAL
     lowest = min(piece.score for piece in model.pieces if piece.type is normal)
     return float(np.float32(lowest) - _UNKNOWN_PENALTY)

@@ -38,7 +38,7 @@ class ScoredPieces(NamedTuple):
 
     Attributes:
         pieces: the bytes of each → its id and its score.
-        unknown: the id of a character that is no piece.
+        unknown: the id of a character that is not a piece.
         unknown_score: its score.
         reset: the amount beyond which sums begin again at 0.
     """
@@ -97,9 +97,9 @@ class Encoder(EncodesOneByOne):
         pieces: all that are found in text.
         ids: uint32[len(pieces)].
         scores: float32[len(pieces)].
-        unknown: the id of what is no piece.
+        unknown: the id of what is not a piece.
         unknown_score: the score of a character that is none.
-        bytes: the ids of the 256 bytes, where characters that are no piece become bytes.
+        bytes: the ids of the 256 bytes, where characters that are not pieces become bytes.
         reset: the amount beyond which sums of scores begin again at 0.
         charsmap: as the normaliser takes it, like all that follow.
         symbols: the user-defined symbols.

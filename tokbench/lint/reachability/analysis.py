@@ -1,4 +1,4 @@
-"""Reachability of every token: cheap checks first, surroundings and proofs for those that are left."""
+"""Analyse which tokens can occur: cheap checks first, then contexts and proofs for the rest."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Analysis:
         return frozenset(changed | (set(self.ids) - texts.keys()))
 
     def text(self, id: int) -> str | None:
-        """A token's text; None for one that is no whole characters."""
+        """A token's text; None for one that is not whole characters."""
         return text_of_bytes(self.target.ordinary[id])
 
     def _try_surroundings(self) -> None:
@@ -275,7 +275,7 @@ class Analysis:
                 self.unreachable[id] = Unreachable(
                     id,
                     Cause.PATTERN,
-                    f"the pre-tokenizer leaves {quoted(piece)} behind no other character of a word",
+                    f"the pre-tokenizer leaves {quoted(piece)} after no other character of a word",
                 )
         elif parts := steps.cut_inside(piece):
             shown = " + ".join(quoted(part) for part in parts)

@@ -39,7 +39,7 @@ class Model:
         return None
 
     def designed(self, id: int) -> str | None:  # noqa: ARG002
-        """Why a token that does not occur is no fault: what it is there for; else None."""
+        """Why a token that does not occur is not a fault: what it is there for; else None."""
         return None
 
     def proposals(self, id: int) -> Iterator[str]:  # noqa: ARG002
@@ -176,7 +176,7 @@ class WordPieceModel(Model):
         return "a place that is kept free" if piece.startswith("[unused") and piece.endswith("]") else None
 
     def proposals(self, id: int) -> Iterator[str]:
-        """Words in which a piece inside words stands last, behind a piece that does not reach into it."""
+        """Words in which a piece inside words stands last, after a piece that does not reach into it."""
         piece = str(self.spellings[id])
         if not piece.startswith(self.prefix):
             return

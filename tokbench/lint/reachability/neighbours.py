@@ -98,7 +98,7 @@ class Neighbours:
                     yield text, before
 
     def _tails(self, last: bytes, before: str, token: bytes) -> Iterator[tuple[str, bytes]]:
-        """Likewise behind it."""
+        """Likewise after it."""
         for character in self._fitting(characters_beginning(last), before=before, behind=""):
             for behind in self._behind(character.encode()[len(last) :], token):
                 text = _whole(last + behind)
@@ -124,7 +124,7 @@ class Neighbours:
                 yield from (rest + part[cut:] for rest in self._before(part[:cut], part[cut:]))
 
     def _behind(self, part: bytes, token: bytes) -> Iterator[bytes]:
-        """What can stand behind a token and begins with a part of a character."""
+        """What can stand after a token and begins with a part of a character."""
         if not part:
             yield b""
             return

@@ -70,7 +70,7 @@ class PatternAutomaton:
         return {classes: "".join(several) for classes, several in made.items()}
 
     def surroundings(self, text: str, *, most: int = 8) -> Iterator[tuple[str, str]]:
-        """What can stand before and behind a text in one match, the shortest first.
+        """What can stand before and after a text in one match, the shortest first.
 
         Args:
             text: that `holds`.
@@ -95,7 +95,7 @@ class PatternAutomaton:
         return len(self._moves) - 1
 
     def _add(self, node: Node, start: int) -> int:
-        """Add the ways of a node behind a state; the state where they end."""
+        """Add the ways of a node after a state; the state where they end."""
         match node:
             case CharacterClass():
                 end = self._new()

@@ -39,7 +39,7 @@ class DocumentSteps:
         return any(step.get("type") == "ByteLevel" for step in (*self.normalizers, *self.pre_tokenizers))
 
     def normalised(self, text: str) -> str:
-        """A text behind the normaliser."""
+        """A text after the normaliser."""
         normal: str = self._library.normalizer.normalize_str(text) if self.normalizers else text
         return normal
 

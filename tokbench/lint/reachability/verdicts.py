@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Cause(StrEnum):
-    """Why no text gives a token."""
+    """Why no text encodes to a token."""
 
     MERGE_ORDER = "merge-order"
     """An earlier merge takes one of its parts."""
@@ -33,7 +33,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """A token that no text gives.
+    """A token that no text encodes to.
 
     Attributes:
         id: the token.
@@ -55,7 +55,7 @@ class Reachability:
     Attributes:
         witnesses: reachable id → a text whose ids have it.
         unreachable: id → why.
-        by_design: id → why, where that is no fault: a byte that no text has, or that has a piece of its own.
+        by_design: id → why, where that is not a fault: a byte that no text has, or that has a piece of its own.
         undecided: ids of which neither is known.
         changed_alone: tokens whose own text, encoded alone, gives other ids: those among the reachable are what
             the usual check by re-encoding reports wrongly.

@@ -58,13 +58,13 @@ def replay(
     """Each merge at its turn; the next is applied when it is asked for.
 
     A pair that should have been merged and was not is held against one merge alone: from then on it is left out, until
-    it is merged. So a merge that was moved is one fault, and not one of every merge behind it.
+    it is merged. So a merge that was moved is one fault, and not one of every merge after it.
 
     Args:
         words: pre-tokens as ids, and their counts.
         merges: in the order in which they were learned.
         sizes: the bytes of each id.
-        longest: pairs that would make a token of more bytes are no candidates; None for no limit.
+        longest: pairs that would make a token of more bytes are not candidates; None for no limit.
         progress: told how many merges are done.
 
     >>> [turn.best_count for turn in replay({(97, 97, 98): 2}, [(97, 97, 256), (256, 98, 257)], sizes={})]

@@ -39,7 +39,7 @@ _OTHER_TRAININGS = {
     "superwords": "it learned superwords: its last merges come from text that was split otherwise than for the first",
     "parity": "it was trained for the parity of languages: a merge is the best of one language, not of all text",
 }
-"""An option of a training whose merges are not the best of the whole text → what is said of it."""
+"""An option of training by which merges are not the best of the whole text → its explanation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def trained_bpe(target: LintTarget) -> TrainedBpe:
 
 
 def _refuse_others(target: LintTarget) -> None:
-    """Raise `DoesNotApplyError` for what is no BPE that can be replayed, before anything is counted."""
+    """Raise `DoesNotApplyError` for what is not a BPE that can be replayed, before anything is counted."""
     config = target.tokenizer.config if isinstance(target.tokenizer, _TellsConfig) else {}
     for option, why in _OTHER_TRAININGS.items():
         if config.get(option) is not None:
@@ -108,7 +108,7 @@ def _refuse_others(target: LintTarget) -> None:
             "merge that is not the best is no fault"
         )
     if target.document is None or "merges" not in target.document["model"]:
-        raise DoesNotApplyError("it is no BPE with a list of merges")
+        raise DoesNotApplyError("it is not a BPE with a list of merges")
 
 
 def training_words(target: LintTarget) -> Counter[Word]:
@@ -178,7 +178,7 @@ def merges_of(target: LintTarget) -> list[tuple[int, int, int]]:
     """The merges of a BPE of any kind, as (left id, right id, made id) in the order of their ranks or scores.
 
     Raises:
-        DoesNotApplyError: it is no BPE.
+        DoesNotApplyError: it is not a BPE.
     """
     if target.bpe is not None:
         return learned_merges(target.bpe)

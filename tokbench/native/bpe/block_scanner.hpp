@@ -24,7 +24,7 @@ struct CharacterClasses {
   Mask inside = 0;
 };
 
-// The positions behind the runs of `mask` that begin at `starts`: adding carries through a run.
+// The positions after the runs of `mask` that begin at `starts`: adding carries through a run.
 inline Mask behind_runs(Mask mask, Mask starts) { return (mask + starts) & ~mask; }
 
 // Adds the characters beyond ASCII; `size` shrinks to before the first one that is cut off, or hard.
@@ -60,14 +60,14 @@ inline Mask digit_group_starts(Mask digits, Mask starts) {
   return starts;
 }
 
-// White space, where a run ends behind its last line end, and all but its last character is by itself.
+// White space, where a run ends after its last line end, and all but its last character is by itself.
 // `absorbed` are line ends that belong to the punctuation before them.
 inline Mask white_space_starts(Mask white, Mask newlines, Mask absorbed) {
   const Mask gaps = white & ~newlines;
   const Mask first = white & ~(white << 1) & ~absorbed;
   const Mask behind_absorbed = gaps & (absorbed << 1);
   const Mask last = gaps & ~(white >> 1);
-  // Behind a line end begins a pre-token, unless another line end follows in the same run.
+  // After a line end begins a pre-token, unless another line end follows in the same run.
   Mask behind_newline = gaps & ((newlines & ~absorbed) << 1);
   for (Mask wrong = behind_runs(gaps, behind_newline) & newlines; wrong != 0; wrong &= wrong - 1) {
     const Mask before = behind_newline & ((wrong & (~wrong + 1)) - 1);
@@ -77,7 +77,7 @@ inline Mask white_space_starts(Mask white, Mask newlines, Mask absorbed) {
 }
 
 // Where pre-tokens begin among the `size` <= kBlock bytes at `p`, as far as these bytes tell; bit 0 is
-// the one that begins at `p`. `classes` are of the bytes at `p`; what is behind `size` does not matter.
+// the one that begins at `p`. `classes` are of the bytes at `p`; what is after `size` does not matter.
 template <Rules R>
 TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, const Byte* p, std::size_t size, const Byte* end) {
   CharacterClasses characters{size, classes.upper | classes.lower, classes.upper};
@@ -112,14 +112,14 @@ TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, cons
     starts |= digit_group_starts<R>(digits, digits & ~(digits << 1));
     starts |= white_space_starts(white, newlines, absorbed);
     if constexpr (R.slashes_after_punctuation) {
-      // Slashes go on behind absorbed line ends: rare, and left to the scanner.
+      // Slashes go on after absorbed line ends: rare, and left to the scanner.
       known_starts &= first_bits(static_cast<std::size_t>(std::countr_zero(behind_absorbed & classes.slashes)));
     }
   }
 
   if constexpr (R.word == WordRule::CapitalsFirst) {
     starts |= characters.upper & ((letters & ~characters.upper & ~characters.caseless) << 1);
-    // Whether a capital behind a caseless letter begins a word depends on what is behind the capitals.
+    // Whether a capital after a caseless letter begins a word depends on what is after the capitals.
     const Mask hard = characters.upper & (characters.caseless << 1);
     known_starts &= first_bits(static_cast<std::size_t>(std::countr_zero(hard)));
   }

@@ -1,7 +1,7 @@
 // Which pairs of bytes merge for certain, told by the two bytes and the one on either side of them: merging
 // begins with what these make, half of all merges, instead of finding one after the other.
 //
-// Merges are applied in the order of their ranks. A pair of bytes (a, b) of rank r, with x before and y behind
+// Merges are applied in the order of their ranks. A pair of bytes (a, b) of rank r, with x before and y after
 // it, is broken up only by a merge that takes a from the left, of a symbol that ends in x with a, or one that
 // takes b from the right, of b with a symbol that begins with y. If all those there are have ranks greater than
 // r, none of them is ever the next while the pair is there: the pair is merged, whatever stands further away.
@@ -35,7 +35,7 @@ class BytePairs {
     first_use_.assign(num_ids, PairRanks::kNone);
   }
 
-  // Adds a pair behind those of smaller ranks: at any time, those that were added are all that merge. It makes `made`, whose
+  // Adds a pair after those of smaller ranks: at any time, those that were added are all that merge. It makes `made`, whose
   // bytes are `token`; `byte_ids` are the ids that bytes begin as.
   void add(const PairRank& pair, Id made, Bytes token, std::span<const Id, 256> byte_ids) {
     lower(first_use_[pair.left], pair.rank);

@@ -1,4 +1,4 @@
-// Byte-level BPE: learns merges behind those of a vocabulary, from words that are cut into its tokens already.
+// Byte-level BPE: learns merges after those of a vocabulary, from words that are cut into its tokens already.
 //
 // A merge gets the next id. A pair whose bytes together are a token already, or must not be one, is passed over.
 #pragma once

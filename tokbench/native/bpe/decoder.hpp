@@ -143,7 +143,7 @@ class Decoding {
 
   const Decoder& decoder_;
   std::span<const Id> ids_;
-  std::vector<std::size_t> starts_;  // of each part's bytes, and behind the last
+  std::vector<std::size_t> starts_;  // of each part's bytes, and after the last
   unsigned threads_;
   std::optional<std::size_t> unknown_;
 };

@@ -144,7 +144,7 @@ class ParityText {
   bool has_heap_;
 };
 
-// The pre-tokens of several texts, one text behind another.
+// The pre-tokens of several texts, one text after another.
 template <class Texts>
 struct AllTexts {
   const Texts& texts;

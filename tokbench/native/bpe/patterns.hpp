@@ -36,7 +36,7 @@ inline constexpr bool has_safe_cuts(Pattern pattern) { return pattern != Pattern
 
 // Whether the pre-tokens on each side of `cut` do not depend on the other side. True for every pattern that
 // keeps words apart: before a space between two ASCII letters (no pre-token holds a letter and then a space, and
-// none looks back), and behind "\n" between a character that is no white space and a letter (no
+// none looks back), and after "\n" between a character that is no white space and a letter (no
 // pre-token holds a line end and then a letter, and "\n" alone is split off alike at the end of a text).
 inline bool is_safe_cut(Bytes text, std::size_t cut) {
   const Byte* const data = text.data();

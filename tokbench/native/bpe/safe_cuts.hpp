@@ -14,7 +14,7 @@ inline bool is_safe_cut(const Unit* units, std::size_t size, std::size_t cut) {
   return cut >= 2 && units[cut - 1] == '\n' && !is_space(class_of(units[cut - 2])) && is_letter(class_of(units[cut]));
 }
 
-// The first safe cut at `from` > 0 or behind it, in units; the size of the text where there is none.
+// The first safe cut at `from` > 0 or after it, in units; the size of the text where there is none.
 template <class Unit, class IsSafeCut>
 inline std::size_t first_safe_cut(const Unit* units, std::size_t size, std::size_t from, IsSafeCut is_safe) {
   for (std::size_t cut = from; cut < size; ++cut) {
@@ -47,7 +47,7 @@ inline std::size_t first_safe_cut(Pattern pattern, const Text& text, std::size_t
   });
 }
 
-// The first space between two ASCII letters at `from` > 0 or behind it, in units; the size of the text where there is none.
+// The first space between two ASCII letters at `from` > 0 or after it, in units; the size of the text where there is none.
 inline std::size_t first_space_between_letters(const Text& text, std::size_t from) {
   return among_units(text, [&](const auto* units) {
     const auto is_ascii_letter = [&](std::size_t i) { return units[i] < 0x80 && is_letter(class_of(units[i])); };

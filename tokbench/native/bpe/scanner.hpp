@@ -22,9 +22,9 @@ struct Rules {
   Contraction contraction;          // tried before everything else
   WordRule word;
   std::uint32_t max_digits;         // of one pre-token; 0 for no limit
-  bool newlines_after_punctuation;  // "[\r\n]*" behind punctuation
+  bool newlines_after_punctuation;  // "[\r\n]*" after punctuation
   bool slashes_after_punctuation;   // "/" too
-  bool newline_rule;                // "\s*[\r\n]": a run of white space ends behind its last line end
+  bool newline_rule;                // "\s*[\r\n]": a run of white space ends after its last line end
   bool end_of_text_first;           // "\s++$" comes before that rule
   bool indentation;                 // two or more spaces and tabs, and a single tab, stay whole
 };
@@ -151,7 +151,7 @@ inline const Byte* number(const Byte* p, const Byte* end) {
   }
 }
 
-// Punctuation with a space before it and line ends behind it, or `p`.
+// Punctuation with a space before it and line ends after it, or `p`.
 template <Rules R>
 inline const Byte* punctuation(const Byte* p, const Byte* end) {
   const Byte* const start = p + (*p == ' ');
@@ -185,7 +185,7 @@ inline const Byte* white_space(const Byte* p, const Byte* end) {
   return q == end || last == p ? q : last;
 }
 
-// Where the pre-token that begins at `p` ends; p < end, and the result is behind p.
+// Where the pre-token that begins at `p` ends; p < end, and the result is after p.
 template <Rules R>
 inline const Byte* next_pretoken(const Byte* p, const Byte* end) {
   if constexpr (R.contraction != Contraction::None) {
@@ -219,7 +219,7 @@ inline const Byte* separate_spaces(const Byte* p, const Byte* end) {
   return stop == end || starts_with(CharClass::Space, stop, end) ? stop : stop - 1;
 }
 
-// Where the pre-token that begins at `p` ends; p < end, and the result is behind p.
+// Where the pre-token that begins at `p` ends; p < end, and the result is after p.
 inline const Byte* next_superword(const Byte* p, const Byte* end) {
   const Byte* q = p;
   if (!ends_superword(p, end)) {

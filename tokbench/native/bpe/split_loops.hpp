@@ -39,7 +39,7 @@ struct SpaceScanner {
   }
 };
 
-// From character to character, which defines the pre-tokens of a text, to the first one that ends at `stop` or behind
+// From character to character, which defines the pre-tokens of a text, to the first one that ends at `stop` or after
 // it; returns where it ends.
 template <class Scanner, class Sink>
 TOKBENCH_NEVER_INLINE const Byte* scan_over(const Byte* p, const Byte* stop, const Byte* end, Sink& sink) {

@@ -15,7 +15,7 @@ enum class SplitBehavior : std::uint8_t {
   Isolated,            // each is a part
   Removed,             // the matches are left out
   MergedWithPrevious,  // a match and what stands before it are a part
-  MergedWithNext,      // a match and what stands behind it are a part
+  MergedWithNext,      // a match and what stands after it are a part
   Contiguous           // matches side by side are a part
 };
 
@@ -121,7 +121,7 @@ class SplitSteps {
     });
   }
 
-  // Up to the step that certainly splits there, none may do otherwise; what comes behind it is given the sides.
+  // Up to the step that certainly splits there, none may do otherwise; what comes after it is given the sides.
   bool finds_cuts() const {
     for (const SplitStep& step : steps_) {
       if (const auto* const named = std::get_if<PatternStep>(&step)) return has_safe_cuts(named->pattern);

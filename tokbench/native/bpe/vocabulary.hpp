@@ -24,7 +24,7 @@ namespace tokbench {
 class Vocabulary {
  public:
   static constexpr std::size_t kNumBytes = 256;
-  static constexpr std::size_t kPadding = 16;  // bytes that are readable behind the last token
+  static constexpr std::size_t kPadding = 16;  // bytes that are readable after the last token
   static constexpr Rank kNoRank = PairRanks::kNone;
 
   // The 256 bytes, then one token for each merge; a pair merges only as it was learned.
@@ -122,7 +122,7 @@ class Vocabulary {
     for (; left != 0; left &= left - 1) ranks[std::countr_zero(left)] = pairs_.answer(asked[std::countr_zero(left)]);
   }
 
-  // The same of a symbol with the one before it, and with the one behind it.
+  // The same of a symbol with the one before it, and with the one after it.
   struct RanksBeside {
     Rank before, behind;
   };

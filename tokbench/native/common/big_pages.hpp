@@ -1,4 +1,4 @@
-// Memory for large arrays that are read all over the place, in large pages where the system has some.
+// Memory for large arrays that are read at random, in large pages where the system has some.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What one asks of a compiler that can do it: what is inlined, and what is fetched beforehand.
+// Hints to compilers that take them: what to inline, and what to prefetch.
 #pragma once
 
 #if defined(__GNUC__)

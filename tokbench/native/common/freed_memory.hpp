@@ -1,4 +1,4 @@
-// Memory that was freed, for the system again.
+// Gives freed memory back to the system.
 #pragma once
 
 #include <cstdlib>

@@ -156,7 +156,7 @@ inline Byte* write_utf8(const Text& text, Byte* out, [[maybe_unused]] SimdTier t
 // Writes the UTF-8 of a text to `buffer` from `start` on, which grows as it must; returns where it ends. Throws
 // LoneSurrogate.
 inline std::size_t append_utf8(const Text& text, std::vector<Byte>& buffer, std::size_t start, SimdTier tier = simd_tier()) {
-  constexpr std::size_t kSlack = 64;  // that may be written behind the end
+  constexpr std::size_t kSlack = 64;  // that may be written after the end
   const std::size_t most = start + text.size * most_bytes(text.units) + kSlack;
   if (buffer.size() < most) buffer.resize(std::max(most, buffer.size() * 2));
   Byte* end = buffer.data() + start;

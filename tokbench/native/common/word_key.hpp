@@ -10,7 +10,7 @@
 namespace tokbench {
 
 inline constexpr std::size_t kShortWord = 15;   // bytes that fit into a key
-inline constexpr std::size_t kKeyPadding = 16;  // readable bytes that a text must have behind its end
+inline constexpr std::size_t kKeyPadding = 16;  // readable bytes that a text must have after its end
 
 struct WordKey {
   std::uint64_t low = 0;

@@ -1,4 +1,4 @@
-// What tells a corpus by its lines, as the Python module `_corpus`. The interpreter's lock is released meanwhile.
+// Identifying a corpus by its lines, as the Python module `_corpus`. The interpreter's lock is released meanwhile.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 

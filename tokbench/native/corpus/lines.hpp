@@ -1,4 +1,4 @@
-// What tells a text by its lines: hashes of those that are documents, and sums of all that are not blank.
+// Identifies a text by its lines: hashes of lines that are documents, and sums over all that are not blank.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Added tokens, which are found in a text before it is split: where they stand, and what is between them.
 //
-// The search is that of `tokenizers`: the leftmost token, of those that begin together the longest, and so on behind it;
+// The search is that of `tokenizers`: the leftmost token, of those that begin together the longest, and so on after it;
 // first for the tokens that are matched in the text as it is, then, in the parts between them, for those that are
 // matched in the normalised text.
 #pragma once
@@ -22,11 +22,11 @@ struct AddedToken {
   std::string text;  // not empty
   Id id;
   bool lstrip;       // takes the white space before it
-  bool rstrip;       // takes the white space behind it
+  bool rstrip;       // takes the white space after it
   bool single_word;  // is left alone where an ASCII letter, digit or underscore touches it
 };
 
-// Behind such a character texts are cut in front of a space, where no added token reaches over that.
+// After such a character texts are cut in front of a space, where no added token reaches over that.
 inline constexpr bool is_ascii_word(std::uint32_t unit) {
   return (unit >= '0' && unit <= '9') || ((unit | 0x20) >= 'a' && (unit | 0x20) <= 'z');
 }
@@ -258,7 +258,7 @@ class AddedTokens {
   bool may_end_words() const { return sets_[0].may_end_words() || sets_[1].may_end_words(); }
   bool may_be_cut() const { return sets_[0].may_be_cut() && sets_[1].may_be_cut(); }
 
-  // See AddedTokenSet; without the first set for a text that was normalised behind it.
+  // See AddedTokenSet; without the first set for a text that was normalised after it.
   template <class Part, class Found>
   void cut(Bytes text, bool is_normalized, const Part& part, const Found& found) const {
     cut(text, is_normalized, [](Bytes each) { return each; }, part, found);

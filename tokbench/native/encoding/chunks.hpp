@@ -56,7 +56,7 @@ class Chunks {
   };
 
   std::span<const Text> texts_;
-  std::vector<Start> starts_{{0, 0}};  // of the chunks, and behind the last one
+  std::vector<Start> starts_{{0, 0}};  // of the chunks, and after the last one
 };
 
 // How many ids each text has, counted by threads that may have parts of the same text.

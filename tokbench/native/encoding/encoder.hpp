@@ -193,7 +193,7 @@ class Encoder {
     if (worker->works_with(*model_)) idle_.push_back(std::move(worker));
   }
 
-  // Other threads wait for it meanwhile: what they have to do goes faster behind it.
+  // Other threads wait for it meanwhile: what they have to do goes faster after it.
   void complete_locked() const {
     if (is_complete_) return;
     if constexpr (Completes<F>) {

@@ -19,7 +19,7 @@ namespace tokbench {
 //   Model             what the encoder was made of; constant, and shared by threads
 //   Solver            what one thread solves words with: made of a model that outlives it
 //   split_words()     the function that cuts a text into words. What it leaves out between words has no ids
-//   first_safe_cut()  the first place at `from` > 0 or behind it, in units, where a text can be cut into two of the same
+//   first_safe_cut()  the first place at `from` > 0 or after it, in units, where a text can be cut into two of the same
 //                     ids; the size of the text where there is none
 //
 // and of a solver:
@@ -69,7 +69,7 @@ concept PreparesTexts = requires { typename F::Reading; };
 //
 //   encode(worker, text, ends, output)   gives the ids of a text, or of a part of one with its ends, to `output`
 //
-// and cuts texts into words by what it likes: nobody asks for its split_words(). One that has a Reading, too, is told it behind
+// and cuts texts into words by what it likes: nobody asks for its split_words(). One that has a Reading, too, is told it after
 // the ends.
 
 struct OnlyReading {};

@@ -53,7 +53,7 @@ class Ids {
 
   bool has_room(std::size_t more) const { return capacity_ - size_ >= more; }
 
-  // Room for `more` ids behind the last one; valid until the next call. commit() says how far it was used.
+  // Room for `more` ids after the last one; valid until the next call. commit() says how far it was used.
   Id* prepare(std::size_t more) {
     if (!has_room(more)) grow(size_ + more);
     return memory_.get() + size_;

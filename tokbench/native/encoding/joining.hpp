@@ -11,7 +11,7 @@
 
 namespace tokbench {
 
-// Puts the ids of chunks behind one another while they are still in the processor's cache. Where there is room, the threads
+// Puts the ids of chunks after one another while they are still in the processor's cache. Where there is room, the threads
 // copy side by side, each to the place that its chunk has: new pages are cleared while they are written to, and under a lock
 // that kept the second thread waiting for a tenth of its time.
 class Joining {

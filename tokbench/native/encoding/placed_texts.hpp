@@ -5,7 +5,7 @@
 
 namespace tokbench {
 
-// Of many texts, one behind another. Places are in bytes of the UTF-8 of each text.
+// Of many texts, one after another. Places are in bytes of the UTF-8 of each text.
 struct Placed {
   std::vector<Id> ids;
   std::vector<std::int64_t> starts;

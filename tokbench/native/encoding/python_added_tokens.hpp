@@ -10,7 +10,7 @@ namespace tokbench {
 
 namespace nb = nanobind;
 
-// (text, id, flags): 1 takes the white space before it, 2 that behind it, 4 is a single word.
+// (text, id, flags): 1 takes the white space before it, 2 that after it, 4 is a single word.
 inline std::vector<AddedToken> added_tokens_of(const nb::handle tokens) {
   std::vector<AddedToken> added;
   for (const nb::handle token : nb::cast<nb::list>(tokens)) {

@@ -25,7 +25,7 @@ inline std::uint64_t hash_of(Bytes bytes) {
   return hash_of(short_key(padded, bytes.size()));
 }
 
-// The same of bytes behind which kKeyPadding more are readable.
+// The same of bytes after which kKeyPadding more are readable.
 inline std::uint64_t hash_of_padded(Bytes bytes) {
   return bytes.size() > kShortWord ? hash_of_long(bytes) : hash_of(short_key(bytes.data(), bytes.size()));
 }

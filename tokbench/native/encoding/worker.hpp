@@ -76,7 +76,7 @@ class Worker {
   // What the words of this thread are solved with.
   typename F::Solver& solver() { return solver_; }
 
-  // Writes ids behind one another. Words are given to a copy, which the compiler keeps in registers.
+  // Writes ids after one another. Words are given to a copy, which the compiler keeps in registers.
   struct WritingIds {
     Ids* ids;
     Id* out = nullptr;

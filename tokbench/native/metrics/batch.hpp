@@ -11,7 +11,7 @@ namespace tokbench::metrics {
 
 enum class Kind : std::uint8_t { Normal, Byte, Unknown, Special };  // the order of TokenKind
 
-// Documents one behind another: offsets[i] is where document i starts, and the last where all end.
+// Documents one after another: offsets[i] is where document i starts, and the last where all end.
 struct Documents {
   Bytes text;
   std::span<const std::int64_t> text_offsets;
@@ -69,7 +69,7 @@ inline void check_pieces(Bytes data, std::span<const std::int64_t> offsets) {
   require(data.size() <= std::numeric_limits<std::uint32_t>::max(), "the pieces are too large");
 }
 
-// Behind check(documents).
+// After check(documents).
 inline void check(const PlacedBatch& tokens, const Documents& documents, const Pieces&, Boundaries&, Tiles&) {
   const std::size_t size = documents.num_tokens();
   require(tokens.starts.size() == size && tokens.stops.size() == size && tokens.kinds.size() == size,
@@ -89,7 +89,7 @@ inline void check(const PlacedBatch& tokens, const Documents& documents, const P
   }
 }
 
-// Behind check(documents): places the tokens, and refuses those that are not their documents, byte for byte.
+// After check(documents): places the tokens, and refuses those that are not their documents, byte for byte.
 // What the tables say of each is noted on the way, as they are too large to be asked again.
 inline void check(const TiledBatch& tokens, const Documents& documents, const Pieces& pieces, Boundaries& boundaries,
                   Tiles& tiles) {

@@ -19,7 +19,7 @@ namespace {
 
 using Int64Array = Array<std::int64_t>;
 
-// The texts behind one another, as `utf8` has them.
+// The texts after one another, as `utf8` has them.
 struct JoinedTexts {
   explicit JoinedTexts(std::span<const Text> texts, std::vector<Byte>& utf8) : offsets{0} {
     std::size_t size = 0;

@@ -98,7 +98,7 @@ class CharacterTable {
     }
   }
 
-  // Behind the white space at `p`.
+  // After the white space at `p`.
   const Byte* behind_white_space(const Byte* p, const Byte* end) const {
     while (p < end) {
       const ClassifiedCharacter character = at(p, end);

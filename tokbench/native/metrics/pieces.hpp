@@ -20,21 +20,21 @@ struct Piece {
   std::uint8_t flags;
   std::uint32_t length;
 
-  // One word of letters, which ends with it. If none of them goes on behind it, and nothing before it reaches
+  // One word of letters, which ends with it. If none of them goes on after it, and nothing before it reaches
   // into it, it is this word; nothing does where there is white space before the word.
   static constexpr std::uint8_t kWord = 1;
   // The word has no white space of ASCII before it.
   static constexpr std::uint8_t kBare = 2;
   // The word is an identifier of one part.
   static constexpr std::uint8_t kIdentifier = 4;
-  // It begins with a character behind which no word of letters goes on.
+  // It begins with a character after which no word of letters goes on.
   static constexpr std::uint8_t kEndsWord = 8;
   // No word and no operator begins in it, but for an operator that its last byte may begin.
   static constexpr std::uint8_t kNothing = 16;
   static constexpr std::uint8_t kBeginsOperator = 32;  // its last byte
   static constexpr std::uint8_t kGoesOnWithOperator = 64;  // its first byte
 
-  // What flags say together with those of the piece behind them, as 0 or 1: branches could not be foretold.
+  // What flags say together with those of the piece after them, as 0 or 1: branches could not be foretold.
   static unsigned is_word(unsigned flags, unsigned next) { return bit<kWord>(flags) & bit<kEndsWord>(next); }
   static unsigned is_surely_word(unsigned flags, unsigned next) { return is_word(flags, next) & ~bit<kBare>(flags); }
   static unsigned is_nothing(unsigned flags, unsigned next) {
@@ -48,7 +48,7 @@ struct Piece {
   // Whether its bytes, which are at most kFirst, are the next ones at `p`, where kKeyPadding can be read.
   bool begins(const Byte* p) const {
     std::uint64_t mine[2], found[2];
-    std::memcpy(mine, this, sizeof mine);  // what stands behind the first bytes is masked
+    std::memcpy(mine, this, sizeof mine);  // what stands after the first bytes is masked
     std::memcpy(found, p, sizeof found);
     const KeyMask& keep = kKeyMasks[length];
     return (((mine[0] ^ found[0]) & keep.low) | ((mine[1] ^ found[1]) & keep.high)) == 0;
@@ -89,7 +89,7 @@ class Pieces {
   }
 
   static std::uint8_t flags_of(const CharacterTable& table, Bytes bytes) {
-    if (bytes.empty()) return Piece::kGoesOnWithOperator;  // what is behind it may
+    if (bytes.empty()) return Piece::kGoesOnWithOperator;  // what is after it may
     unsigned flags = 0;
     if (ends_word(table, bytes)) flags |= Piece::kEndsWord;
     if (kIsSecondByte[bytes.front()]) flags |= Piece::kGoesOnWithOperator;

@@ -17,7 +17,7 @@ namespace tokbench::metrics {
 template <class Tokens>  // TiledTokens or PlacedTokens
 class RunMeasurer {
  public:
-  // `readable` is how far behind the document bytes can be read.
+  // `readable` is how far after the document bytes can be read.
   RunMeasurer(const CharacterTable& table, Bytes text, const Byte* readable, const Boundaries& boundaries, const Tokens& tokens,
               WordTable& words, NumbersByLength& numbers, Counts& counts)
       : table_(table), begin_(text.data()), end_(text.data() + text.size()), readable_(readable), boundaries_(boundaries),

@@ -1,4 +1,4 @@
-// The token spans of a document, asked how they stand to runs of text.
+// The token spans of a document, and how they overlap runs of text.
 #pragma once
 
 #include <vector>
@@ -131,7 +131,7 @@ class TiledTokens {
   std::size_t start_;
 };
 
-// The spans of tokens that are not empty, and one behind all.
+// The spans of tokens that are not empty, and one after all.
 struct Spans {
   std::vector<std::size_t> starts;
   std::vector<std::size_t> stops;
@@ -169,8 +169,8 @@ class PlacedTokens {
  private:
   const Boundaries& boundaries_;
   const Spans& spans_;
-  const std::size_t* start_;  // of the first token behind the run
-  const std::size_t* stop_;   // of the first token that reaches into it or is behind it
+  const std::size_t* start_;  // of the first token after the run
+  const std::size_t* stop_;   // of the first token that reaches into it or is after it
   std::size_t next_entry_ = 0;
   std::size_t reached_ = 0;  // by the entries that begin before the character asked for last
 };

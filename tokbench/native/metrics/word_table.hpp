@@ -34,7 +34,7 @@ class WordTable {
   static constexpr std::uint64_t kLongMark = 0xFFull << 56;
 
   // A short word is its key, which is never zero: a slot whose key is zero is free. The key of a long one
-  // holds its hash, and behind a top byte that no length has where its bytes are in `arena_` (8 bytes of
+  // holds its hash, and after a top byte that no length has where its bytes are in `arena_` (8 bytes of
   // length, then the word). While it waits, the length stands there.
   static bool is_long(const WordKey& key) { return (key.high & kLongMark) == kLongMark; }
   static bool is_free(const WordType& type) { return type.key.high == 0; }
@@ -46,8 +46,8 @@ class WordTable {
  public:
   explicit WordTable(std::uint64_t seed) : seed_(seed) {}
 
-  // An occurrence of a word in so many tokens; `readable` is how far behind it bytes can be read.
-  // The word must stay where it is until settle(), behind which it is in the table.
+  // An occurrence of a word in so many tokens; `readable` is how far after it bytes can be read.
+  // The word must stay where it is until settle(), after which it is in the table.
   void add(Bytes word, const Byte* readable, std::uint32_t tokens) {
     if (word.size() > kShortWord) {
       const std::uint64_t hash = hash_bytes(word, seed_);

@@ -1,4 +1,4 @@
-// What NFC asks of characters: the class that orders marks, what a character is made of, and what two become.
+// What NFC needs to know of characters: the class that orders marks, what a character is made of, and what two become.
 #pragma once
 
 #include <iterator>
@@ -35,7 +35,7 @@ class CanonicalCharacters {
   std::uint8_t combining_class(std::uint32_t c) const { return traits_[c].combining_class; }
 
   // Whether NFC leaves a character and what stands before it to themselves: it is no mark with a class, no second part, and
-  // not taken apart. What is behind it may still become one with it.
+  // not taken apart. What is after it may still become one with it.
   bool is_still(std::uint32_t c) const { return (moving_in(c >> 6) >> (c & 63) & 1) == 0; }
   // A bit for each of the 64 characters from 64 * block on: whether it is not still.
   std::uint64_t moving_in(std::uint32_t block) const { return moving_[blocks_[block]]; }

@@ -45,7 +45,7 @@ class CertainCuts {
   // Whether it cuts at all: not where a key is no whole characters.
   bool cuts() const { return cuts_; }
 
-  // The most bytes that each byte of a text is normalised to, but for a space that is put in front or behind.
+  // The most bytes that each byte of a text is normalised to, but for a space that is put in front or after.
   std::size_t most_made() const { return most_made_; }
 
   // Whether a space may be put in front of a text instead of being added to what the text is normalised to.
@@ -243,7 +243,7 @@ class CertainCuts {
   bool cuts_ = true;
   std::size_t most_made_ = 3;  // of a space, and of a byte that is no character
   CharacterTable<std::uint8_t> traits_{kPlain};
-  std::uint64_t rows_[kAscii][2] = {};  // a bit for each ASCII character behind another one: whether they are joined
+  std::uint64_t rows_[kAscii][2] = {};  // a bit for each ASCII character after another one: whether they are joined
   std::uint8_t ascii_traits_[kAscii] = {};
   std::vector<std::uint64_t> joined_;
   unsigned shift_ = 0;

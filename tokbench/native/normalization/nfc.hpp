@@ -174,8 +174,8 @@ class Nfc {
     return {p, is_normal};
   }
 
-  // Whether a character certainly stays what and where it is behind a text in NFC, of which are known the last starter and the
-  // class of what is behind that.
+  // Whether a character certainly stays what and where it is after a text in NFC, of which are known the last starter and the
+  // class of what is after that.
   static bool stays(std::uint32_t character, std::uint32_t starter, std::uint8_t before) {
     const CanonicalCharacters& all = CanonicalCharacters::all();
     const std::uint8_t number = all.combining_class(character);

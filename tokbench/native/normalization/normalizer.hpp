@@ -2,7 +2,7 @@
 //
 // At each place: a user-defined symbol stays as it is, else the longest key of the character map gives way to its
 // replacement, else a character stays, and a byte that begins none becomes U+FFFD. What is made is freed of extra spaces, gets
-// one in front or behind, and has ▁ (U+2581) where it has spaces, as the options ask.
+// one in front or after, and has ▁ (U+2581) where it has spaces, as the options ask.
 //
 // Source: normalizer.cc of SentencePiece 0.2.3.
 #pragma once
@@ -20,7 +20,7 @@ struct NormalizerOptions {
   bool add_dummy_prefix;
   bool remove_extra_whitespaces;
   bool escape_whitespaces;
-  bool treat_whitespace_as_suffix;  // the dummy prefix stands behind the text
+  bool treat_whitespace_as_suffix;  // the dummy prefix stands after the text
 };
 
 // Room for normalised text, used again and again.
@@ -54,7 +54,7 @@ class Normalizer {
   }
 
   // Writes the normalised form of a text to `out`. Of a part of one, what stands before it ends in no space and what stands
-  // behind it has no part in its last character or symbol; the first part, and the last one, have more than spaces.
+  // after it has no part in its last character or symbol; the first part, and the last one, have more than spaces.
   void normalize(Bytes text, TextEnds ends, NormalizedText& out) const { write<false>(text, ends, out); }
 
   // The same of a whole text, with origins; there are none of nothing.

@@ -109,7 +109,7 @@ class Symbols {
     }
   }
 
-  std::vector<Byte> text_;  // all symbols, one behind another
+  std::vector<Byte> text_;  // all symbols, one after another
   std::vector<std::size_t> ends_;
   std::vector<Node> nodes_;
   std::vector<Byte> labels_;  // of each node, the byte that leads to it

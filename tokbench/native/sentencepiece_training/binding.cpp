@@ -1,4 +1,5 @@
-// What SentencePiece trains as the Python module `_sentencepiece_training`. Arguments are checked here, and only here; the interpreter's
+// Training of SentencePiece models, as the Python module `_sentencepiece_training`. Arguments are checked here, and
+// only here; the interpreter's
 // lock is released around everything that takes time.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

@@ -18,7 +18,7 @@
 
 namespace tokbench::sentencepiece {
 
-// The characters of symbols, one behind another.
+// The characters of symbols, one after another.
 class Spellings {
  public:
   explicit Spellings(const std::vector<std::uint32_t>& alphabet) {

@@ -52,7 +52,7 @@ class LineWords {
     return kNone;
   }
 
-  // The text with a line end for each ▅ and a space for each ▁, and room behind it.
+  // The text with a line end for each ▅ and a space for each ▁, and room after it.
   std::vector<Byte> without_marks(Bytes text) const {
     std::vector<Byte> plain;
     plain.reserve(text.size() + kKeyPadding);
@@ -81,7 +81,7 @@ class LineWords {
     batch.flush();
   }
 
-  // Words that go to the sink together; the first ones of their lines stand in a room of their own, behind their space.
+  // Words that go to the sink together; the first ones of their lines stand in a room of their own, after their space.
   template <class Sink>
   class Batch {
    public:

@@ -17,7 +17,7 @@ namespace tokbench::sentencepiece {
 struct Segments {
   std::vector<std::uint32_t> alphabet;      // the character of each code: ascending, and 0 at code 0, which ends a segment
   std::vector<std::uint64_t> occurrences;   // of each code
-  Codes codes;                              // of all segments, each behind the other with a 0 at its end
+  Codes codes;                              // of all segments, each after the other with a 0 at its end
   std::vector<std::uint32_t> starts;        // of each segment in `codes`, and where all end
   std::vector<std::int64_t> counts;         // of each segment
   std::vector<std::uint64_t> too_many;      // where there would be more codes than fit, and none are: see SegmentCounter

@@ -95,7 +95,7 @@ class Counter {
     submit_source_part(source_bytes_.size());
   }
 
-  // Waits for the workers; once more, it does nothing. Nothing is added behind it.
+  // Waits for the workers; once more, it does nothing. Nothing is added after it.
   void finish() {
     if (finished_) return;
     finished_ = true;
@@ -127,13 +127,13 @@ class Counter {
     for (State& state : states_) counts_.take(state.table);
   }
 
-  // Forgets the counts, but not the totals; behind drain().
+  // Forgets the counts, but not the totals; after drain().
   void clear_counts() { counts_.clear(); }
 
   // Bytes of memory that the counts take, about.
   std::size_t memory() const { return counts_.memory(); }
 
-  // The first byte of the first source that is not UTF-8; final behind finish().
+  // The first byte of the first source that is not UTF-8; final after finish().
   std::optional<InvalidByte> invalid() {
     const std::lock_guard lock(mutex_);
     return invalid_;
@@ -362,7 +362,7 @@ class Counter {
 
   Batch documents_;  // whole documents that wait to fill a batch
 
-  TextBuffer source_bytes_;  // of the source that is being fed, behind what was submitted
+  TextBuffer source_bytes_;  // of the source that is being fed, after what was submitted
   std::uint64_t source_offset_ = 0;
   std::size_t searched_ = 0;  // bytes of source_bytes_ known to hold no safe cut
   std::size_t source_ = static_cast<std::size_t>(-1);

@@ -1,4 +1,4 @@
-// What a counter tells and checks beside its counts: how much it has read, where a source is not UTF-8, sums that fit.
+// What a counter reports and checks besides its counts: how much it has read, where a source is not UTF-8, sums that fit.
 #pragma once
 
 #include <algorithm>

@@ -37,7 +37,7 @@ class Neighbours {
     num_noted_ += is_there;
   }
 
-  // Adds what another one has noted, behind what this one has: as if this one had noted all, for which it has room.
+  // Adds what another one has noted, after what this one has: as if this one had noted all, for which it has room.
   void append(const Neighbours& other) {
     for (std::size_t i = 0; i < other.num_different_; ++i) {
       const Place place = other.places_[i];
@@ -78,7 +78,7 @@ class Neighbours {
   }
 
  private:
-  using Place = std::uint32_t;  // behind kNone, one for each symbol
+  using Place = std::uint32_t;  // after kNone, one for each symbol
 
   static constexpr Place kNone = 0;
   static constexpr std::size_t kAhead = 8;

@@ -2,7 +2,7 @@
 //
 // Every occurrence of a pair comes into being in the one merge that makes its younger symbol, so the pair's postings are
 // written once, at exact size. From then on its count can only fall. That holds as long as each merge makes a symbol that did
-// not occur before; behind one that does not, all pairs are to be posted anew.
+// not occur before; after one that does not, all pairs are to be posted anew.
 //
 // A Follower is told of the pairs, and has
 //

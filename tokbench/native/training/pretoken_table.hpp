@@ -147,7 +147,7 @@ class PretokenTable {
 
  private:
   // A short pre-token is its key. Of a long one, the key holds its hash, and where its bytes are in
-  // `long_bytes_` (8 bytes of length, then the text) behind a top byte that no length has.
+  // `long_bytes_` (8 bytes of length, then the text) after a top byte that no length has.
   struct Slot {
     WordKey key;
     std::int64_t count = 0;  // 0 where the slot is free

@@ -31,7 +31,7 @@ class ShortWords {
  public:
   static constexpr std::size_t kMostSymbols = 255;
   static constexpr std::size_t kMostSteps = std::size_t{1} << 31;
-  static constexpr Posting kPostingsEnd = kMostSteps;  // no record begins here or behind
+  static constexpr Posting kPostingsEnd = kMostSteps;  // no record begins here or after
 
   // That a word of so many symbols takes.
   static constexpr std::size_t units_of(std::size_t size) { return (kHeaderUnits + size + kStep - 1) / kStep * kStep; }
@@ -129,7 +129,7 @@ class ShortWords {
       symbols[to++] = made;
       from += 2;
       // Of two that are merged side by side, the right one notes the left one. What is read before the first symbol and
-      // behind the last is not noted.
+      // after the last is not noted.
       right_side.note(symbols[from], from < size && !matches(from), times, posting);
       merged += times;
     }

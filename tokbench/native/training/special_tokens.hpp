@@ -46,7 +46,7 @@ class SpecialTokens {
     }
   }
 
-  // Whether some special token begins before `cut` and ends behind it. The text must reach longest() - 1
+  // Whether some special token begins before `cut` and ends after it. The text must reach longest() - 1
   // bytes beyond the cut, or be whole.
   bool straddles(Bytes text, std::size_t cut) const {
     const std::string_view view = as_view(text);

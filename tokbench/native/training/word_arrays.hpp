@@ -23,7 +23,7 @@ struct WordArrays {
 namespace word_order {
 
 struct Place {
-  std::uint64_t head;  // the first eight bytes, the first of them uppermost; zeros behind the end
+  std::uint64_t head;  // the first eight bytes, the first of them uppermost; zeros after the end
   std::size_t start;
   std::size_t size;
   std::int64_t count;

@@ -1,4 +1,4 @@
-// Words that were counted elsewhere, each of them once, one behind another: all that merging asks for, in little more
+// Words that were counted elsewhere, each of them once, one after another: all that merging asks for, in little more
 // memory than their bytes.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // The definition is BestPath::at(): sums as the library makes them, in its order and precision, from the sum that stands before
 // the text. Where two sums are the same, the piece that begins first stays. What is added to what is rounded, so that a word can
-// be cut in another way behind other words.
+// be cut in another way after other words.
 //
 // BestPath::behind() gives the same by looking at each place for the pieces that end there, all at once. It leaves to at() what
 // may have sums that begin again.
@@ -31,7 +31,7 @@ class BestPath {
  public:
   explicit BestPath(const UnigramModel<Real>& model) : model_(model), automaton_(model.automaton()) {}
 
-  // Writes the ids of the text to `out`, which has room for one a byte; returns how many. `sum` becomes what stands behind it.
+  // Writes the ids of the text to `out`, which has room for one a byte; returns how many. `sum` becomes what stands after it.
   std::size_t at(Real& sum, const WalkedText& text, Id* out) {
     const std::size_t size = text.numbers.size();
     if (exact_.size() < size + 1) exact_.resize(size * 2 + 1);
@@ -148,7 +148,7 @@ class BestPath {
     Id id;
   };
 
-  // Whether some sum behind this one may, with all that was rounded.
+  // Whether some sum after this one may, with all that was rounded.
   bool reaches_reset(Real sum, std::size_t size) const {
     const double most = std::abs(static_cast<double>(sum)) + static_cast<double>(size) * static_cast<double>(model_.largest_step());
     return most * 1.01 >= static_cast<double>(model_.rules().reset);

@@ -44,7 +44,7 @@ class DocumentUnigram {
     const DocumentForm& form_;
   };
 
-  // `found_first` are the added tokens that are found before a text is normalised; those found behind it are the form's.
+  // `found_first` are the added tokens that are found before a text is normalised; those found after it are the form's.
   explicit DocumentUnigram(AddedTokenSet found_first)
       : found_first_(std::make_shared<const AddedTokenSet>(std::move(found_first))),
         reaches_spaces_(!found_first_->may_be_cut_before_spaces()) {}
@@ -53,7 +53,7 @@ class DocumentUnigram {
 
   SplitWords split_words() const { return words_of(WordCut::AtWhiteSpace); }
 
-  // In front of white space; where added tokens are found, of a space behind a letter or digit. A line end of two is one
+  // In front of white space; where added tokens are found, of a space after a letter or digit. A line end of two is one
   // character to the library, which tells its place.
   std::size_t first_safe_cut(const Text& text, std::size_t from) const { return first_safe_cut(text, from, {}); }
   std::size_t first_safe_cut(const Text& text, std::size_t from, Reading reading) const {

@@ -3,7 +3,7 @@
 //
 // The library applies the table to what a reader takes for one character: to such a cluster as a whole where it has fewer than
 // six bytes and some key begins it, of which the shortest counts, else to each of its characters alone. Here a cluster is a
-// character with the marks behind it that join any; covers() says whether that is the same.
+// character with the marks after it that join any; covers() says whether that is the same.
 //
 // Source: normalizers/precompiled.rs and pre_tokenizers/metaspace.rs of tokenizers 0.23, spm_precompiled 0.1.
 #pragma once
@@ -152,7 +152,7 @@ class DocumentForm {
     using Place = PlacedText::Place;
     normal.bytes.clear();
     normal.places.clear();
-    bool is_inserted = false;  // the last one was put behind another of the same character
+    bool is_inserted = false;  // the last one was put after another of the same character
     append_normal(word, [&](Bytes put, std::size_t start, std::size_t stop) {
       const Place place{static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop)};
       if (put.empty()) return give_removed(normal, place, is_inserted);
@@ -213,7 +213,7 @@ class DocumentForm {
 
   static const Byte* behind_character(const Byte* p, const Byte* end) { return p + std::max<std::size_t>(well_formed_length(p, end), 1); }
 
-  // Behind a character and the marks that join it: none joins a control character.
+  // After a character and the marks that join it: none joins a control character.
   const Byte* behind_cluster(const Byte* p, const Byte* end) const {
     const Byte* behind = behind_character(p, end);
     while (*p >= ' ' && behind != end && *behind >= 0x80) {
@@ -225,7 +225,7 @@ class DocumentForm {
   }
 
   // Cuts what is in `made` at white space and at added tokens. Of each part in between, copy(start, stop, has_mark) puts a copy
-  // behind it, with ▁ in front of it if it has none; use(start, stop) gets the parts of that copy, cut in front of each ▁.
+  // after it, with ▁ in front of it if it has none; use(start, stop) gets the parts of that copy, cut in front of each ▁.
   template <class Shrink, class Copy, class Use, class UseAdded>
   void for_each_copy(std::vector<Byte>& made, const Shrink& shrink, const Copy& copy, const Use& use, const UseAdded& use_added) const {
     const std::size_t size = made.size();

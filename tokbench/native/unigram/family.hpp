@@ -50,7 +50,7 @@ class UnigramFamily {
       return solve_prepared(0, out);
     }
 
-    // What the last one that was solved becomes behind a sum, which becomes the one behind it.
+    // What the last one that was solved becomes after a sum, which becomes the one after it.
     std::size_t solve_last_behind(Real& sum, Id* out) { return ahead_.behind(sum, last_, out); }
     // The same of any word.
     std::size_t solve_behind(Real& sum, Bytes word, Id* out) {
@@ -112,7 +112,7 @@ class UnigramFamily {
     Worker* worker;
     Output output;
     std::size_t step;  // more than any token adds to the amount of the sum
-    Real sum = 0;      // behind all words, but for those that wait
+    Real sum = 0;      // after all words, but for those that wait
     Id* waiting = nullptr;
     std::size_t bound = 0;  // of the sum, with them
     Bytes word{};
@@ -173,7 +173,7 @@ class UnigramFamily {
       return std::abs(sum) < below;
     }
 
-    // So many ids; of an entry, what is behind them is 0.
+    // So many ids; of an entry, what is after them is 0.
     void let_wait(std::size_t count, std::span<const Id> numbers) {
       for (const Id number : numbers) count += packed::unknown_of(number);
       bound += count * step;
@@ -204,7 +204,7 @@ class UnigramFamily {
     }
   };
 
-  // The first word with one more space in front; returns what is behind it.
+  // The first word with one more space in front; returns what is after it.
   template <class Worker, class Output>
   static Bytes encode_first(Worker& worker, Bytes text, Output& output) {
     std::size_t size = 0;

@@ -93,7 +93,7 @@ class UnigramModel {
   // Whether the ids of what is unknown do not tell what it adds to the sum.
   bool has_doubtful_unknown() const { return has_doubtful_unknown_; }
 
-  // The sum behind a token that is remembered so.
+  // The sum after a token that is remembered so.
   Real added(Real sum, Id number) const {
     const Id unknown = packed::unknown_of(number);
     if (unknown == 0) [[likely]] return sum + scores_[packed::id_of(number)];

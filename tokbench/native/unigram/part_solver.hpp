@@ -14,7 +14,7 @@ namespace tokbench {
 
 // `Form` says what a word is to its pieces:
 //
-//   puts_space_in_front_of_words()      whether it is cut behind one more space
+//   puts_space_in_front_of_words()      whether it is cut after one more space
 //   kTextsAreAlone                      whether the sum begins at 0 with each text that a word becomes
 //   for_each_text(word, normal, use, use_added)    calls use(text) for each, with room for it, and use_added(id) for each
 //                                       added token that is found in the normalised word
@@ -61,7 +61,7 @@ class PartSolver {
     return static_cast<std::size_t>(out - first);
   }
 
-  // The ids behind a sum, which becomes the one behind them.
+  // The ids after a sum, which becomes the one after them.
   std::size_t behind(Real& sum, std::size_t word, Id* out) {
     Id* const first = out;
     for (Part& part : parts_of(word)) {

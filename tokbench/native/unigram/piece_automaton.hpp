@@ -76,8 +76,8 @@ class PieceAutomaton {
     Place next = kRoot;  // where the child by the next character is, if there is one
   };
 
-  // Writes for each character the number of the longest piece that ends with it; the others are behind that, up to the last. The
-  // walks are used up. Numbers are read up to the place behind each of them.
+  // Writes for each character the number of the longest piece that ends with it; the others are after that, up to the last. The
+  // walks are used up. Numbers are read up to the place after each of them.
   void walk(std::span<Walk> walks, const Number* numbers, std::uint32_t* endings) const {
     std::size_t left = 0;
     for (const Walk& walk : walks) {
@@ -133,8 +133,8 @@ class PieceAutomaton {
   // Pieces by their texts, each in the numbers of its characters.
   struct Numbered {
     std::vector<const Piece*> pieces;
-    std::vector<Number> numbers;      // of one piece behind those of another
-    std::vector<std::uint32_t> starts;  // and behind the last one
+    std::vector<Number> numbers;      // of one piece after those of another
+    std::vector<std::uint32_t> starts;  // and after the last one
 
     std::uint32_t length(std::size_t i) const { return starts[i + 1] - starts[i]; }
     Number number(std::size_t i, std::uint32_t at) const { return numbers[starts[i] + at]; }

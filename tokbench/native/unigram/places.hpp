@@ -1,7 +1,7 @@
 // Texts → ids with the part of its text that each is from, as `tokenizers` says it: from the beginning of the first character
 // that the token has something of to the end of the last one.
 //
-// Where no character of a word is rewritten, its pieces stand side by side in it, behind ▁, which has no place of its own or that
+// Where no character of a word is rewritten, its pieces stand side by side in it, after ▁, which has no place of its own or that
 // of a space. Other words are normalised and cut again to see what became of their characters. SentencePiece's own places are
 // those of its normaliser.
 #pragma once
@@ -112,7 +112,7 @@ class UnigramPlacing {
 };
 
 // Places the tokens of texts that are not cut into words, as SentencePiece says it: from where the first byte of a token is from
-// to where the byte behind it is. Each byte of byte fallback has a place of its own.
+// to where the byte after it is. Each byte of byte fallback has a place of its own.
 class SentencePiecePlacing {
  public:
   SentencePiecePlacing(const SentencePieceUnigram::Model& model, Placed& placed)
@@ -138,7 +138,7 @@ class SentencePiecePlacing {
  private:
   static constexpr std::size_t kAtOnce = 64;
 
-  // Where a word ends: in front of ▁ behind another character, as no piece has that.
+  // Where a word ends: in front of ▁ after another character, as no piece has that.
   std::size_t behind_word(std::size_t start) const {
     const std::string_view text = characters_of(normal_.bytes);
     if (form_.cut() == WordCut::Nowhere) return text.size();

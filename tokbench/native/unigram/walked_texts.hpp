@@ -96,7 +96,7 @@ class WalkedTexts {
     return {bytes, walks_.size(), used_, 0, true};
   }
 
-  // No piece reaches across a foreign character: a walk begins anew behind it.
+  // No piece reaches across a foreign character: a walk begins anew after it.
   TOKBENCH_ALWAYS_INLINE void put(Adding& adding, std::uint32_t number, std::ptrdiff_t stop) {
     numbers_[adding.at] = number;
     if (number == 0) {

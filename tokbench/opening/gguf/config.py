@@ -43,7 +43,7 @@ def gguf_config(metadata: Mapping[str, Any]) -> TokenizerConfig:
             if text:
                 roles[role] = text
             else:
-                problems.append(f"{key} is {id}, which is not a text")
+                problems.append(f"{key} is {id}, which is not a text token")
     end = _id(metadata, "eot_token_id", len(tokens), [])
     turn_end = None if end is None else _text(tokens[end])
     ends = [_id(metadata, key, len(tokens), []) for key in _ENDS]
@@ -64,7 +64,7 @@ def _id(metadata: Mapping[str, Any], key: str, size: int, problems: list[str]) -
     if value in (None, 0xFFFFFFFF, -1):  # how no token is written
         return None
     if type(value) is not int or not 0 <= value < size:
-        problems.append(f"{key} is no id of its {size:,} tokens and left out")
+        problems.append(f"{key} is not an id of its {size:,} tokens, and is left out")
         return None
     return value
 

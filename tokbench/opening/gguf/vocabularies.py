@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 _PREFIX = "tokenizer.ggml."
 
-_UNNAMED = "the file names no pre-tokenizer: text is split as llama.cpp does then, and perhaps not as the model needs"
+_UNNAMED = (
+    "the file names no pre-tokenizer: text is split by llama.cpp's default, which may not be the model's"
+)
 
 
 def open_gguf(source: Source, request: OpenRequest) -> Opened:
@@ -88,7 +90,7 @@ def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest
 
 
 def _open_character_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
-    """Gemma 4's: merges over characters, spaces written as "▁", and bytes for what is no piece.
+    """Gemma 4's: merges over characters, spaces written as "▁", and bytes for what is not a piece.
 
     llama.cpp cuts a text at line ends first, and takes a run of them for a piece if it is one: no merge crosses a
     run's ends, and the merges make the same of it.

@@ -162,7 +162,7 @@ def _found_by_regex(element: str) -> NDArray[np.bool_]:
     except regex.error:
         raise UnknownPatternError(f"it holds {element}") from None
     for run in found:
-        # Behind the surrogates, which no text has, positions are not code points.
+        # After the surrogates, which no text has, positions are not code points.
         for start, stop in _without_surrogates(run.start(), run.end()):
             members[start:stop] = True
     return members

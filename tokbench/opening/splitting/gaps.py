@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def matches_everywhere(pattern: str) -> bool:
     r"""Whether a pattern certainly matches something wherever a text is not at its end.
 
-    It does if each character, whatever stands behind it, is a match of some alternative.
+    It does if each character, whatever stands after it, is a match of some alternative.
 
     >>> matches_everywhere(r"\p{L}+|\s+(?!\S)|\s|[^\p{L}\s]+"), matches_everywhere(r"\p{L}+|\s+(?!\S)")
     (True, False)
@@ -38,7 +38,7 @@ def ends_lines(pattern: str) -> bool:
 
 
 def _alone(choices: Choices) -> NDArray[np.bool_]:
-    """bool[0x110000], the characters that are a match of some choice by themselves, whatever is behind them."""
+    """bool[0x110000], the characters that are a match of some choice by themselves, whatever is after them."""
     matched = np.zeros(NUM_CODE_POINTS, np.bool_)
     for items in choices:
         for place, item in enumerate(items):

@@ -102,7 +102,7 @@ class _Assembler:
         return len(self._rows) - 1
 
     def _add_choices(self, choices: Choices, behind: int) -> int:
-        """The number of the operation that tries each choice, and leads to the one behind."""
+        """The number of the operation that tries each choice, and leads to the one after."""
         entry = self._add_items(choices[-1], behind)
         for items in reversed(choices[:-1]):
             tried = self._add_items(items, behind)
@@ -130,7 +130,7 @@ class _Assembler:
         return self._add([Kind.EITHER, 0, 0, 0, entry, behind]) if item.is_optional else entry
 
     def _needs_no_fewer(self, number: int, behind: int) -> bool:
-        """Whether what follows cannot match behind fewer characters of a set if it does not behind all."""
+        """Whether what follows cannot match after fewer characters of a set if it does not after all."""
         kind, other, least, *_ = self._rows[behind]
         if kind == Kind.MATCH:
             return True

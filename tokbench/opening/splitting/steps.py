@@ -2,7 +2,7 @@
 
 What each step does is in `tokenizers/src/pre_tokenizers` of Hugging Face's library: byte_level.rs, split.rs,
 digits.rs, punctuation.rs, whitespace.rs and delimiter.rs; what becomes of matches in `SplitDelimiterBehavior` of
-tokenizer/normalizer.rs. Behind ByteLevel the characters are those that stand for bytes, so that steps there
+tokenizer/normalizer.rs. After ByteLevel the characters are those that stand for bytes, so that steps there
 split characters of the text.
 """
 

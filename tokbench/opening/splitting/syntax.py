@@ -37,7 +37,7 @@ class Group(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """What must follow, or must not; it is no part of the match."""
+    """What must follow, or must not; it is not part of the match."""
 
     choices: tuple[tuple[Item, ...], ...]
     is_negative: bool

@@ -174,7 +174,7 @@ def comparison_parts(
 def csv_rows(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> Iterator[list[object]]:
     """The rows of CSV without its head: one for each tokenizer, group and metric; all text is the group "".
 
-    Behind the metrics stand "premium" and "gini" where lines are aligned, "relative_tokens", the mix and the costs.
+    After the metrics stand "premium" and "gini" where lines are aligned, "relative_tokens", the mix and the costs.
     """
     chosen = list(METRICS.values()) if metrics is None else metrics
     for one in comparison.tokenizers:

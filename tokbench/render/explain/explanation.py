@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _BOLD = Style(bold=True)
 _MOST_LINES = 400
-"""Lines where the output is no terminal, which has a height."""
+"""Lines where the output is not a terminal, which has a height."""
 _ROWS_OF_TOKENS = 6
 _CHANGES_SHOWN = 6
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def render_reports(
     reports: Sequence[Report], *, metrics: Sequence[Metric] | None = None, console: Console
 ) -> None:
-    """One report behind another."""
+    """One report after another."""
     for report in reports:
         render_report(report, metrics=metrics, console=console)
         if report is not reports[-1]:
@@ -105,7 +105,7 @@ def _print_costs(report: Report, *, console: Console) -> None:
 
 
 def reports_forms(reports: Sequence[Report], *, metrics: Sequence[Metric] | None = None) -> Forms:
-    """Reports one behind another, in JSON as `reports`, as CSV under one head.
+    """Reports one after another, in JSON as `reports`, as CSV under one head.
 
     Args:
         reports: at least one.
@@ -146,7 +146,7 @@ def report_parts(report: Report, *, metrics: Sequence[Metric] | None = None) -> 
 
 
 def _csv_rows(report: Report, metrics: Sequence[Metric] | None) -> Iterator[Sequence[object]]:
-    """The rows of a comparison, and behind them those of `_depth`, whose names have a point in them."""
+    """The rows of a comparison, and after them those of `_depth`, whose names have a point in them."""
     yield from csv_rows(report.comparison, metrics=metrics)
     empty = (None,) * (len(CSV_COLUMNS) - 4)
     for group, name, value in _depth(report):

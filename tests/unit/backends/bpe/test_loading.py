@@ -1,4 +1,4 @@
-"""The folder of a byte-level BPE: opened as saved, and refused when damaged, also behind right checksums."""
+"""The folder of a byte-level BPE: opened as saved, and refused when damaged, also after right checksums."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from tokbench.backends.bpe.split_patterns import SplitPattern
 from tokbench.core.tokens import Span
 
 COMPOSING = [
-    *"aeo\u0928\u0915\u09c7\u0bc6\u1025\u3046",  # that compose with what is behind them
+    *"aeo\u0928\u0915\u09c7\u0bc6\u1025\u3046",  # that compose with what is after them
     *"\u0301\u0308\u0323\u0327\u0338\u0345",  # marks of several classes
-    *"\u09be\u0bd7\u102e",  # that compose with what is before them, and are no marks
+    *"\u09be\u0bd7\u102e",  # that compose with what is before them, and are not marks
     *"\u1100\u1161\u11a8\uac00\uac01",  # Hangul by letter and by syllable
     *"\u00e9\u1e69\u212b\u0958\u2126\u0344\u0385",  # that are composed, or have another form
     *"\u0f71\u0f72\u0f73\u0f74\u0f81\u093c\u3099",  # that decompose into marks alone

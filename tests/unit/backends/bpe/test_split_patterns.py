@@ -95,7 +95,7 @@ CASES = [
     (["gpt4o"], f"1{ACUTE}", ["1", ACUTE]),
     (["gpt4o"], f"!{ACUTE}", [f"!{ACUTE}"]),
     (["gpt4o"], f"!!{ACUTE}\n", [f"!!{ACUTE}\n"]),
-    # They are no letters in the others.
+    # They are not letters in the others.
     (["gpt4", "llama3", "qwen2", "nanochat", "rustbpe", "code"], f"e{ACUTE}a", ["e", f"{ACUTE}a"]),
     (["gpt2"], f"e{ACUTE}a", ["e", ACUTE, "a"]),
     # Digits are counted in characters, of every kind of number.
@@ -104,7 +104,7 @@ CASES = [
     (["nanochat"], "½Ⅻ٣45", ["½Ⅻ", "٣4", "5"]),
     (["qwen2"], "½Ⅻ٣", ["½", "Ⅻ", "٣"]),
     (["gpt2"], "½Ⅻ٣45", ["½Ⅻ٣45"]),
-    # Line ends behind punctuation belong to it, and in gpt4o slashes too.
+    # Line ends after punctuation belong to it, and in gpt4o slashes too.
     (["gpt4o"], "!/\n/\r\na", ["!/\n/\r\n", "a"]),
     (["gpt4", *LLAMA3_LIKE, "code"], "!/\n/\r\na", ["!/\n", "/\r\n", "a"]),
     (["gpt2"], "!\na", ["!", "\n", "a"]),

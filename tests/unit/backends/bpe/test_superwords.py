@@ -84,7 +84,7 @@ def test_what_may_not_be_a_superword_is_passed_over() -> None:
     found = reference.train_superwords({b"a": 1}, {b"a: a: a: ": 9}, num_first=0, num_merges=20)
     tokens = reference.vocabulary(found)
     # (":", " ") and (a, ":") occur 27 times each: the first one is refused. Then ("a:", " ") is, and of the
-    # others (" ", "a:") is left with 18; behind that every pair holds ": ".
+    # others (" ", "a:") is left with 18; after that every pair holds ": ".
     assert tokens[256:] == [b"a:", b" a:"]
 
 
@@ -191,7 +191,7 @@ def test_options_that_contradict_superwords(options: dict[str, object], message:
 
 def test_more_than_can_be_merged_is_told(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(superwords, "merger_room", lambda step: merger_room(30, step=step))
-    with pytest.raises(TrainingError, match="times of what can be merged at once") as error:
+    with pytest.raises(TrainingError, match="times what can be merged at once") as error:
         train(kernel, TEXTS, vocab_size=290, superwords=270)
     assert error.value.hint == "train on less text"
 

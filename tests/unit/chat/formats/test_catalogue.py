@@ -111,10 +111,10 @@ def test_a_format_without_tools_refuses_them(name):
     question, call = {"role": "user", "content": "Hi"}, {"function": {"name": "f", "arguments": {}}}
     answer = {"role": "assistant", "content": "So:", "tool_calls": [call]}
     for conversation, problem in [
-        (Conversation((question,), ({"type": "function"},)), "tools: this format has no place for tools"),
+        (Conversation((question,), ({"type": "function"},)), "tools: this format does not support tools"),
         (
             Conversation((question, answer)),
-            "messages[1].tool_calls: this format has no place for calls of tools",
+            "messages[1].tool_calls: this format does not support tool calls",
         ),
     ]:
         (rendered,) = named(name).render([conversation])

@@ -174,7 +174,7 @@ def test_types(schema, text):
 @pytest.mark.parametrize(
     ("messages", "variables", "problem"),
     [
-        (said(("user", "Hi"), ("tool", "2")), {}, "answers that nobody called"),
+        (said(("user", "Hi"), ("tool", "2")), {}, "a tool result without a tool call"),
         (
             [{"role": "tool", "tool_call_id": [], "content": "2"}],
             {},
@@ -183,7 +183,7 @@ def test_types(schema, text):
         (said(("user", None)), {}, "found null"),
         (said(("ipython", "2")), {}, "no role 'ipython'"),
         (said(("user", [{"type": "image"}])), {}, r"content\[0\]: expected"),
-        (said(("user", "Hi"), ("assistant", None)), {}, "neither thinks nor says"),
+        (said(("user", "Hi"), ("assistant", None)), {}, "neither reasoning, content nor"),
         (said(("user", "Hi")), {"reasoning_effort": "most"}, "expected low, medium or high, found 'most'"),
         (said(("user", "Hi")), {"builtin_tools": ["shell"]}, "expected browser or python, found 'shell'"),
         (said(("user", "Hi")), {"model_identity": 7}, "model_identity: expected a text, found a number"),

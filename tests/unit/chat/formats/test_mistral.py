@@ -137,7 +137,7 @@ def test_an_answer_without_question_gets_an_empty_one():
 @pytest.mark.parametrize(
     ("format", "messages", "problem"),
     [
-        ("mistral-v1", said(("user", "Hi"), ("assistant", "x"), ("tool", "2")), "no place for tools"),
+        ("mistral-v1", said(("user", "Hi"), ("assistant", "x"), ("tool", "2")), "does not support tools"),
         (
             "mistral-v3",
             [*SUM[:1], {"role": "assistant", "tool_calls": [call("short")]}, SUM[2]],
@@ -146,13 +146,17 @@ def test_an_answer_without_question_gets_an_empty_one():
         ("mistral-v3", [*SUM[:2], result("2", "short")], "nine letters"),
         ("mistral-v3", [*SUM[:2], result("2", "longer1234")], "nine letters"),
         ("mistral-v3", [*SUM[:2], {"role": "tool", "content": "2"}], "tool_call_id: expected nine letters"),
-        ("mistral-v3", [*SUM[:2], *said(("assistant", "Two."))], "not as many results"),
-        ("mistral-v3", [*SUM, result("2"), *said(("assistant", "Two."))], "not as many results"),
-        ("mistral-v2", [*SUM, result("2")], "no place for a second result"),
+        ("mistral-v3", [*SUM[:2], *said(("assistant", "Two."))], "not as many tool results"),
+        ("mistral-v3", [*SUM, result("2"), *said(("assistant", "Two."))], "not as many tool results"),
+        ("mistral-v2", [*SUM, result("2")], "does not support a second result"),
         ("mistral-v3", said(("user", "Hi"), ("tool", "2")), "'tool' does not follow 'user'"),
         ("mistral-v3", [result("2")], "begins with a user or system message"),
-        ("mistral-v3", said(("user", "Hi"), ("assistant", "")), "neither says something"),
-        ("mistral-v3", said(("user", "Hi"), ("assistant", [{"type": "text", "text": ""}])), "neither says"),
+        ("mistral-v3", said(("user", "Hi"), ("assistant", "")), "neither content nor a tool call"),
+        (
+            "mistral-v3",
+            said(("user", "Hi"), ("assistant", [{"type": "text", "text": ""}])),
+            "neither content nor a tool call",
+        ),
         (
             "mistral-v3",
             [*SUM[:1], {"role": "assistant", "content": "x", "tool_calls": [call()]}],
@@ -164,7 +168,7 @@ def test_an_answer_without_question_gets_an_empty_one():
         (
             "mistral-v7",
             [*said(("user", "Hi")), {"role": "assistant", "content": "x", "reasoning": "y"}],
-            "no place for reasoning",
+            "does not support reasoning",
         ),
     ],
 )

@@ -76,5 +76,5 @@ def test_wrong_conversations_are_refused(messages, problem):
 
 
 def test_the_assistant_answers_the_user_alone():
-    with pytest.raises(TemplateError, match="speak last"):
+    with pytest.raises(TemplateError, match="the last message must be"):
         write("nanochat", said(("user", "Hi"), ("assistant", "Hi")), prompt=True)

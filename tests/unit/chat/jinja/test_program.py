@@ -282,5 +282,7 @@ def test_what_is_written_has_a_limit():
 def test_a_text_that_a_template_makes_has_a_limit(expression: str):
     source = "{% set x = messages[0].content %}{% set n = x|length %}{{ (" + expression + ")|length }}"
     assert 0 < int(write(source, asked("a" * 400)).text) <= 1000
-    with pytest.raises(TemplateError, match="exceeds a limit: it makes a text of more than 1,000 characters"):
+    with pytest.raises(
+        TemplateError, match="exceeds a limit: it creates a string of more than 1,000 characters"
+    ):
         write(source, asked("a" * 510))

@@ -166,7 +166,7 @@ def test_a_fork_has_a_process_of_its_own():
 def test_what_is_no_object_is_refused(key: str):
     given: dict[str, Any] = {"messages": ({"role": "user"},), key: ("Hi",)}
     [result] = JinjaTemplate("mine", "x").render([Conversation(**given)])
-    assert str(result) == f"{key}[0] is no JSON object: 'Hi'"
+    assert str(result) == f"{key}[0] is not a JSON object: 'Hi'"
 
 
 def test_conversations_that_cannot_be_written_do_not_stop_the_others():

@@ -83,7 +83,7 @@ def test_the_flag_is_what_the_proof_leaves_out_and_nothing_else(tmp_path: Path) 
 def test_added_tokens_that_are_not_special_are_named_to_tiktoken(
     parts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Whisper's time stamps: they are looked for behind the others, which makes no difference to such texts."""
+    """Whisper's time stamps: they are looked for after the others, which makes no difference to such texts."""
     source = tokenizer_with(*TIMES)
     encoding = encoding_of(*_timed(tmp_path_factory))
     text = "".join(parts)
@@ -155,7 +155,7 @@ def test_the_refusal_names_what_tiktoken_cannot_do(
     [("bpe as llama", "SentencePiece bpe model"), ("unigram as t5", "SentencePiece unigram model")],
 )
 def test_a_sentencepiece_model_is_called_one(name: str, kind: str, tmp_path: Path) -> None:
-    with pytest.raises(ConversionError, match=f"byte-level BPE alone, and this is a {kind}"):
+    with pytest.raises(ConversionError, match=f"byte-level BPE only, and this is a {kind}"):
         convert(variant(name), to="tiktoken", out=tmp_path / "out")
 
 

@@ -99,7 +99,7 @@ def test_a_slice_that_kills_its_workers_is_named(engine: Engine, tmp_path: Path)
     assert failed.value.message == (
         "1 of 6 parts failed, the others are finished:\n  part 3 of 6: its worker ended by signal 9, 3 times"
     )
-    assert failed.value.hint == "was there memory enough? run fewer --workers, or smaller parts"
+    assert failed.value.hint == "did memory run out? run fewer --workers, or smaller parts"
     assert files(tmp_path).keys() == SQUARES.keys() - {"3.txt"}
 
 

@@ -100,6 +100,6 @@ def test_a_head_that_is_lost_is_told(tmp_path: Path) -> None:
         told, _ = driver.communicate(timeout=PATIENCE)
     assert told.decode() == (
         f"the head of the Ray cluster at {address} was lost; "
-        "start it again, then repeat the command; with --resume, parts that are finished stay\n"
+        "start it again, then repeat the command; with --resume, finished parts are kept\n"
     )
     assert driver.returncode == 0

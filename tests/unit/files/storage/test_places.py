@@ -219,7 +219,7 @@ def test_what_is_no_url_is_a_path() -> None:
 
 def test_urls_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fsspec")
-    with pytest.raises(StoreError, match="nonsense:// is not a kind of URL that can be read"):
+    with pytest.raises(StoreError, match="nonsense:// URLs are not supported"):
         place_of("nonsense://x")
 
 

@@ -153,9 +153,9 @@ def charsmap(units: list[int], replacements: bytes = b"x\0") -> bytes:
         (struct.pack("<I", 1 << 31) + bytes(2000), "a normalisation table of"),
         (charsmap([0] * 255), "a normalisation table of"),
         (charsmap([0] * 256, b"x"), "has no end"),
-        (charsmap([0] * 255 + [0x8000_0002]), "behind its replacements"),
-        (charsmap([0] * 255 + [1 << 20]), "behind its end"),
-        (charsmap([0] * 255 + [(1 << 10) | (1 << 9)]), "behind its end"),
+        (charsmap([0] * 255 + [0x8000_0002]), "after its replacements"),
+        (charsmap([0] * 255 + [1 << 20]), "after its end"),
+        (charsmap([0] * 255 + [(1 << 10) | (1 << 9)]), "after its end"),
     ],
 )
 def test_a_normalisation_table_that_points_outside_itself_is_refused(table: bytes, found: str) -> None:

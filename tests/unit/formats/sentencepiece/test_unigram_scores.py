@@ -109,7 +109,7 @@ A, B, AB, ABC, C, BC, X = range(1, 8)
         ([A, B], [AB], True),
         ([A, B, C], [A, BC], True),
         ([X, AB, C, X], [X, A, BC, X], True),
-        ([AB, C], [ABC], False),  # half a nat is no rounding
+        ([AB, C], [ABC], False),  # half a nat is not rounding
         ([A, B, X, AB, C], [AB, X, ABC], False),
         ([A, B], [A, C], False),  # another text
         ([A, B], [A], False),

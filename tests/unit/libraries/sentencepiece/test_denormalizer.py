@@ -145,7 +145,7 @@ def test_options_of_the_table_are_kept_to(
     if "\ufffd" not in expected:
         assert tokenizer.decode(ids) == expected
     half = [1 + 0xE2, pieces.index(scored({"▁a": -2})[0])]
-    assert tokenizer.decode(half) == peer.decode(half)  # spaces behind half a character are looked at there
+    assert tokenizer.decode(half) == peer.decode(half)  # spaces after half a character are looked at there
 
 
 def test_options_without_a_table_change_nothing() -> None:

@@ -60,7 +60,7 @@ class Encoder(EncodesOneByOne):
         whole_tokens_first: bool,
         pattern: str | None,
     ) -> Encoder:
-        """As `from_parts`, of tokens in a block of bytes and of merges behind one another."""
+        """As `from_parts`, of tokens in a block of bytes and of merges after one another."""
         rows = np.asarray(merges).reshape(-1, 3)
         tokens = _tokens_in(block, starts, gaps)
         return cls.from_parts(tokens, rows, whole_tokens_first=whole_tokens_first, pattern=pattern)

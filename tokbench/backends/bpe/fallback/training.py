@@ -89,7 +89,7 @@ class Trainer:
         return pairs, counts, self.num_tokens
 
     def allows(self, pair: Pair) -> bool:
-        """Whether a pair may be merged, now that its turn has come; one that may not is passed over for good."""
+        """Whether a pair may be merged, now that it is the most frequent; one that may not is never tried again."""
         del pair
         return True
 
@@ -175,7 +175,7 @@ def continue_training(
     seed: int,
     progress: Callable[[int], None] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-    """Learn merges behind those of a vocabulary, from words cut into its tokens: as `train`."""
+    """Learn merges after those of a vocabulary, from words cut into its tokens: as `train`."""
     del seed
     if min_frequency < 1:
         raise ValueError("min_frequency must be at least 1")

@@ -70,7 +70,7 @@ def train_for_parity(
     """Learn up to `num_merges` merges.
 
     Args:
-        languages: the pre-tokens of each language with their counts, and behind them those of other text.
+        languages: the pre-tokens of each language with their counts, and after them those of other text.
         development: the same of the development text of each language.
         num_merges: how many merges to learn; fewer are learned when pairs run out.
         rules: how a language is chosen.

@@ -91,7 +91,7 @@ def most_taken(window: int, alpha: float, *, languages: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _LanguageTexts:
-    """The pre-tokens of all languages, as though they were those of one text.
+    """The pre-tokens of all languages, as if of one text.
 
     Attributes:
         config: how they are learned from.
@@ -122,9 +122,9 @@ class _LanguageTexts:
         compared = tuple(name for name in development.texts if name in texts)
         if len(compared) < 2:
             raise ConfigError(
-                f"{config.parity} has text of {_listed(development.texts)}, and what is learned from is of "
+                f"{config.parity} has text of {_listed(development.texts)}, and the training text of "
                 f"{_listed(texts)}: fewer than two languages are in both",
-                hint="files and folders are named for their languages alike; --group-by says how they are told",
+                hint="name files and folders of a language alike; --group-by says how text is grouped",
             )
         others = tuple(name for name in texts if name not in compared)
         return cls(config, development, texts, compared, others, [divisors[name] for name in compared])
@@ -141,13 +141,13 @@ class _LanguageTexts:
             f"{self.config.parity_rule.replace('-', ' ')} of {least} in the development text"
         )
         if missing := [name for name in self.development.texts if name not in self.texts]:
-            yield f"development text without text to learn from: {_listed(missing)}"
+            yield f"development text without training text: {_listed(missing)}"
         if self.development.left_out:
-            yield f"development text of another number of lines: {_listed(self.development.left_out)}"
+            yield f"development text with a different number of lines: {_listed(self.development.left_out)}"
         if self.others and self.config.parity_global_merges:
-            yield f"without development text, learned from by global merges alone: {_listed(self.others)}"
+            yield f"without development text, used by global merges only: {_listed(self.others)}"
         elif self.others:
-            yield f"without development text, and not learned from: {_listed(self.others)}"
+            yield f"without development text, not used: {_listed(self.others)}"
 
     def record(self) -> dict[str, Any]:
         """What the saved folder tells of it."""
