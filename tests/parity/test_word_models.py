@@ -140,9 +140,7 @@ def test_a_model_does_with_words_what_its_library_does(tmp_path: Path, case: str
     assert_alike(native, library, [text, *text.split(" "), text + " "])
 
 
-SPLIT_TEXT = (
-    "ab a_b, c-d 12३3 x²½a\u0301 ।१ «a»$+^`|~ a\u200cb\u200da a\u2028b\x85c\x1cd 字字 ab ab,ab 1a1 _ __a"
-)
+SPLIT_TEXT = "ab a_b, c-d 12३3 x²½a\u0301 ।१ «a»$+^`|~ a\u200cb\u200da a\u2028b\x85c\x1cd 字字 ab ab,ab 1a1 _ __a aⅧaⓐa"
 SPLITTING = [
     *({"type": kind} for kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")),
     *({"type": "Digits", "individual_digits": individual} for individual in (True, False)),
@@ -162,6 +160,7 @@ def test_words_end_where_the_library_cuts(tmp_path: Path, step: dict[str, Any]) 
     words = dict.fromkeys(piece for piece, _ in pieces.pre_tokenize_str(SPLIT_TEXT))
     native, library = loaded(tmp_path, dump(document(word_level(*words), pre_tokenizer=step)))
     assert_alike(native, library, [SPLIT_TEXT, SPLIT_TEXT * 9, f"ab{' ab' * 40}", "," * 9])
+    assert native._covers(SPLIT_TEXT)
     assert len(set(native.encode(SPLIT_TEXT))) > 3
 
 
@@ -203,10 +202,10 @@ def test_added_tokens_are_found_before_texts_are_normalised_or_behind(
         assert_alike(native, library, [text])
 
 
-def test_a_single_word_is_not_found_beside_letters_beyond_ascii(tmp_path: Path) -> None:
-    native, library = loaded(
-        tmp_path, with_added(added("ab", 0, special=False, single_word=True), normalizer=None)
-    )
+@pytest.mark.parametrize("special", [True, False])
+def test_a_single_word_is_not_found_beside_letters_beyond_ascii(tmp_path: Path, special: bool) -> None:
+    token = added("ab", 0, special=special, single_word=True)
+    native, library = loaded(tmp_path, with_added(token, normalizer=None))
     assert_alike(native, library, ["ab", "éab", "ab字", "é ab字ab ab", "aab ab_ ab-ab"])
 
 

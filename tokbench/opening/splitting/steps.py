@@ -203,7 +203,7 @@ def _steps(
         case "BertPreTokenizer":
             yield ProgramStep(own(r"\s", "removed"), of_bytes, "Removed")
             yield ProgramStep(own(_PUNCTUATION, "apart"), of_bytes, "Isolated")
-        case "CharDelimiterSplit" if isinstance(sign := each.get("delimiter"), str) and len(sign) == 1:
+        case "CharDelimiterSplit" if isinstance(sign := each.get("delimiter"), str):
             yield ProgramStep(program_of_text(sign, sets), of_bytes, "Removed")
         case _:
             raise NotNativeError(f"its pre-tokenizer {kind} is none that the native kernel runs")
