@@ -271,13 +271,15 @@ def _refuse_pickle(path: Path, head: bytes) -> None:
 
 
 def _is_word_list(head: bytes) -> bool:
-    """Whether lines of UTF-8 begin, one word each, as in the `vocab.txt` of BERT."""
+    """Whether lines of UTF-8 begin, a word each, as in BERT's `vocab.txt`; empty ones beside its unknown token."""
     lines = head.split(b"\n")[:-1] or [head]
     try:
-        words = [line.decode().removesuffix("\r") for line in lines]
+        words = [line.decode().rstrip() for line in lines]
     except UnicodeDecodeError:
         return False
-    return all(words) and not any(" " in word or "\t" in word or "\0" in word for word in words)
+    if not all(words) and "[UNK]" not in words:
+        return False
+    return not any(" " in word or "\t" in word or "\0" in word for word in words)
 
 
 _RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)? [0-9]+\r?(?:\n|\Z)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import decode_text
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SPECIAL_LOOK = re.compile(r"<\|[^|>]+\|>|</?[a-z_]+>|\[[A-Z]+[0-9]*\]")
 _UNKNOWN = "[UNK]"
 _NORMALIZATION = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
+_WHITE_SPACE = "".join(sorted(WHITE_SPACE))
 _BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -165,12 +167,12 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     """The tokenizer of a `vocab.txt`.
 
     Raises:
-        ModelFormatError: a line that is not a piece.
+        ModelFormatError: no line is the unknown token.
         ConfigError: an option that does not belong to it.
     """
     request.takes_nothing("a vocab.txt")
     path = source.files[0]
-    vocab, repeated = _word_list(decode_text(read_file(path), path=path), path=path)
+    vocab, said_of_lines = _word_list(decode_text(read_file(path), path=path))
     if _UNKNOWN not in vocab:
         raise ModelFormatError(
             path, f"a word list of WordPiece with {_UNKNOWN}", f"{len(vocab):,} lines without it"
@@ -184,34 +186,40 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         handle_chinese_chars=said.get("tokenize_chinese_chars", True),
     )
     return open_tokenizer_json(
-        dumped(document), source=source, request=request, warnings=(*repeated, *warning)
+        dumped(document), source=source, request=request, warnings=(*said_of_lines, *warning)
     )
 
 
-def _word_list(text: str, *, path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The pieces of a word list by their lines, and a warning where some come again.
+def _word_list(text: str) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The pieces of a word list by their lines, and warnings where some come again or are empty.
 
-    Of those the last line counts, as in `tokenizers` and `transformers`: the ids of the others are none's.
+    Lines are read as `tokenizers` reads them, and `transformers` by it: without the white space at their ends, and of
+    equal ones the last counts, so that the ids of the others are none's. An empty piece is in no text.
     """
     vocab: dict[str, int] = {}
     repeated: list[str] = []
-    lines = text.split("\n")
-    while lines and lines[-1] in ("", "\r"):
-        lines.pop()
-    for number, line in enumerate(lines, start=1):
-        word = line.removesuffix("\r")
+    empty: list[int] = []
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+        word = line.rstrip(_WHITE_SPACE)
         if not word:
-            raise ModelFormatError(f"{path}, line {number}", "a piece", "an empty line")
-        if word in vocab:
+            empty.append(number)
+        elif word in vocab:
             repeated.append(f"{word!r} on the lines {vocab[word] + 1} and {number}")
         vocab[word] = number - 1
-    if not repeated:
-        return vocab, ()
-    number = len(repeated)
-    shown = f"{', '.join(repeated[:3])}{', …' if number > 3 else ''}"
-    return vocab, (
-        f"{counted(number, 'line')} of vocab.txt {is_or_are(number)} repeated, and the last one counts: {shown}",
-    )
+    warnings = []
+    if repeated:
+        said = f"{counted(len(repeated), 'line')} of vocab.txt {is_or_are(len(repeated))} repeated"
+        warnings.append(f"{said}, and the last one counts: {_listed(repeated)}")
+    if empty:
+        said = f"{counted(len(empty), 'line')} of vocab.txt {is_or_are(len(empty))} empty"
+        warnings.append(
+            f"{said}, and no text has {'its id' if len(empty) == 1 else 'their ids'}: {_listed(empty)}"
+        )
+    return vocab, tuple(warnings)
+
+
+def _listed(found: Sequence[object]) -> str:
+    return f"{', '.join(map(str, found[:3]))}{', …' if len(found) > 3 else ''}"
 
 
 def _said_beside(folder: Path) -> dict[str, bool]:
