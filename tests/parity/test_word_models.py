@@ -6,10 +6,14 @@ in test_word_documents.py.
 
 from __future__ import annotations
 
+import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
 from support.byte_level_documents import sequence, split
 from support.huggingface import added, document, dump
 from support.native_documents import assert_alike
@@ -18,7 +22,8 @@ import tokbench
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
-from tokbench.opening import word_vocabulary
+from tokbench.opening import changing_encoder, word_vocabulary
+from tokbench.opening.text_normalization import TextNormalization
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +80,10 @@ AFFIXES = {
             **SUFFIX,
         ),
         "a aa aaa ab aab aabb abab ## </w>",
+    ),
+    "tokens as long as a letter with affixes": (
+        bpe("a", "##a", "a</w>", "##a</w>", "xya", "abcde", "wxyzabc", **PREFIX, **SUFFIX),
+        "a aa aaa",
     ),
     "a letter that is known in other places alone": (
         bpe("a", "##b", "c</w>", **PREFIX, **SUFFIX),
@@ -164,7 +173,26 @@ def test_words_end_where_the_library_cuts(tmp_path: Path, step: dict[str, Any]) 
     assert len(set(native.encode(SPLIT_TEXT))) > 3
 
 
-LOWERCASE = {"type": "Lowercase"}
+BERT_NORMALIZER = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+    "lowercase": True,
+}
+LOWERCASE, NFD, NFKD, STRIP_ACCENTS = (
+    {"type": kind} for kind in ("Lowercase", "NFD", "NFKD", "StripAccents")
+)
+BY_CHARACTER: list[list[dict[str, Any]]] = [
+    [LOWERCASE],
+    [NFD],
+    [NFKD, LOWERCASE],
+    [STRIP_ACCENTS],
+    [LOWERCASE, NFD, STRIP_ACCENTS],
+    [BERT_NORMALIZER],
+    [BERT_NORMALIZER | {"strip_accents": True, "lowercase": False, "clean_text": False}],
+]
+MARKS = "".join(chr(code) for code in range(0x20000) if unicodedata.combining(chr(code)))
 FOUND_TEXTS = [
     "A<s>B",
     "<S>a",
@@ -279,3 +307,51 @@ def test_models_beyond_the_kernels_tables_are_left_to_the_library(
     monkeypatch.setattr(word_vocabulary, limit, size)
     with pytest.raises(ConfigError, match="merges, or more"):
         tokbench.load(path, engine="native")
+
+
+@cache
+def normalization_of(number: int) -> TextNormalization:
+    return TextNormalization(BY_CHARACTER[number])
+
+
+@pytest.mark.parametrize("number", range(len(BY_CHARACTER)))
+def test_the_kernels_table_has_what_becomes_of_every_character(number: int) -> None:
+    normalization = normalization_of(number)
+    assert normalization.changes is not None
+    for first in range(0, 0x110000, 0x8000):
+        codes = (code for code in range(first, first + 0x8000) if not 0xD800 <= code < 0xE000)
+        text = "\n".join(map(chr, codes))
+        assert normalization.changes.of(text) == normalization(text)
+
+
+@given(
+    number=st.integers(0, len(BY_CHARACTER) - 1),
+    text=st.text(
+        st.sampled_from(
+            MARKS + "\u0e31\U0001d165\u302e\u0344aA\u00e9\ud55c\u5b57 \u03a3\u0130\ufb01\x00\u0905"
+        )
+        | st.characters()
+    ),
+)
+def test_the_kernel_brings_marks_into_their_order(number: int, text: str) -> None:
+    normalization = normalization_of(number)
+    assert normalization.changes is not None
+    assert normalization.changes.of(text) == normalization(text)
+
+
+def test_no_table_is_made_of_what_is_not_done_by_character() -> None:
+    assert TextNormalization([{"type": "NFKC"}]).changes is None
+    assert TextNormalization([NFD, STRIP_ACCENTS, NFKD]).changes is None
+    assert TextNormalization([]).changes is None
+
+
+@pytest.mark.parametrize("normalizer", [LOWERCASE, BERT_NORMALIZER], ids=lambda step: step["type"])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_many_texts_are_normalised_on_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, normalizer: dict[str, Any], normalized: bool
+) -> None:
+    monkeypatch.setattr(changing_encoder, "_WORTH_A_TABLE", 1)
+    tokens = [added("<s>", 0, normalized=normalized), added("Q", 0, special=False, normalized=normalized)]
+    native, library = loaded(tmp_path, with_added(*tokens, normalizer=normalizer))
+    monkeypatch.setattr(TextNormalization, "leaves", None)  # which Python alone asks
+    assert_alike(native, library, [*FOUND_TEXTS, "a" + " Ab<s>B \u00c9" * 50, "e\u0327\u0301 E\u0301\u0327"])

@@ -115,20 +115,50 @@ class WordList:
     @property
     def distinct_pretokens(self) -> int: ...
 
+class CharacterChanges:
+    def __init__(
+        self,
+        characters: NDArray[np.uint32],
+        firsts: NDArray[np.uint32],
+        orders: NDArray[np.uint8],
+        starts: NDArray[np.uint32],
+        text: bytes,
+    ) -> None: ...
+    def of(self, text: str) -> str: ...
+
 class _Prepared:
     @property
     def cuts_at_spaces(self) -> bool: ...
     def pretokens(self, text: bytes) -> list[bytes]: ...
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]: ...
-    def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]: ...
+    def encode(
+        self,
+        text: str,
+        *,
+        specials: bool = False,
+        normalized: bool = False,
+        changes: CharacterChanges | None = None,
+    ) -> list[int]: ...
     def encode_batch(
-        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+        self,
+        texts: list[str],
+        threads: int,
+        *,
+        specials: bool = False,
+        normalized: bool = False,
+        changes: CharacterChanges | None = None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
     def encode_marked_batch(
         self, texts: list[str], threads: int, marks: bytearray, *, specials: bool = False
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | None: ...
     def count_batch(
-        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+        self,
+        texts: list[str],
+        threads: int,
+        *,
+        specials: bool = False,
+        normalized: bool = False,
+        changes: CharacterChanges | None = None,
     ) -> NDArray[np.int64]: ...
 
 class PreparedEncoder(_Prepared):

@@ -15,7 +15,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, Kernel
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening.document_encoder import DocumentEncoder
+from tokbench.opening.changing_encoder import ChangingDocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
 from tokbench.opening.kernel_vocabulary import KernelVocabulary
 from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
@@ -68,11 +68,11 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return KernelUse(self._covers, encoder, self._covers_all, encode_covered)
 
     @cached_property
-    def _finds_no_specials(self) -> DocumentEncoder:
+    def _finds_no_specials(self) -> ChangingDocumentEncoder:
         return self._document_encoder(self._encoder, specials=False)
 
     @cached_property
-    def _finds_specials(self) -> DocumentEncoder:
+    def _finds_specials(self) -> ChangingDocumentEncoder:
         return self._document_encoder(self._encoder_with_specials, specials=True)
 
     @cached_property
@@ -85,10 +85,10 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         is_same = plan.with_specials is plan.vocabulary
         return self._encoder if is_same else _encoder_for(plan, plan.with_specials)
 
-    def _document_encoder(self, encoder: _Encoder, *, specials: bool) -> DocumentEncoder:
+    def _document_encoder(self, encoder: _Encoder, *, specials: bool) -> ChangingDocumentEncoder:
         normalization = self._plan.normalization
         in_python = TextNormalization(()) if normalization.is_nfc else normalization
-        return DocumentEncoder(encoder, in_python, added=self._plan.added, specials=specials)
+        return ChangingDocumentEncoder(encoder, in_python, added=self._plan.added, specials=specials)
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache, cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.special_tokens import WHITE_SPACE
+from tokbench.opening.character_changes import character_changes, each_by_itself, is_asked_about
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tokbench.native._bpe import CharacterChanges
     from tokbench.opening.still_characters import StillCharacters
 
     Step = Callable[[str], str]
@@ -48,7 +51,7 @@ class TextNormalization:
     def __init__(self, normalizers: Sequence[Mapping[str, Any]]) -> None:
         self.kinds = tuple(str(step.get("type")) for step in normalizers)
         self._document = {"type": "Sequence", "normalizers": list(normalizers)}
-        self._steps = tuple(map(_step, normalizers))
+        self._steps = tuple(chain.from_iterable(map(_steps, normalizers)))
         self._is_normal_form = any(map(_makes_normal_form, normalizers))
 
     def __bool__(self) -> bool:
@@ -70,6 +73,15 @@ class TextNormalization:
     def is_by_character(self) -> bool:
         """Whether what it makes of a text is what it makes of each character, but for the order of marks."""
         return {"NFD", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}.issuperset(self.kinds)
+
+    @cached_property
+    def changes(self) -> CharacterChanges | None:
+        """What it makes of every character, for the kernel; None where there is more to it, or no text is changed."""
+        ordering = [place for place, step in enumerate(self._steps) if step in (_nfd, _nfkd)]
+        if not self._steps or not self.is_by_character or len(ordering) > 1:
+            return None
+        behind = ordering[0] + 1 if ordering else len(self._steps)
+        return character_changes(self._steps[:behind], self._steps[behind:], orders=bool(ordering))
 
     def becomes(self, character: str) -> frozenset[str]:
         """A character and all that may stand in a text that is normalised because of it, where it is by character."""
@@ -119,20 +131,18 @@ class TextNormalization:
         return tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).normalizer
 
 
-def _step(step: Mapping[str, Any]) -> Step:
+def _steps(step: Mapping[str, Any]) -> Sequence[Step]:
     kind = step.get("type")
-    if kind in {"NFC", "NFD", "NFKC", "NFKD"}:
-        return _nfc if kind == "NFC" else lambda text: unicodedata.normalize(kind, text)
-    if kind in {"Lowercase", "StripAccents"}:
-        return _lower_case if kind == "Lowercase" else _without_marks
     if kind == "BertNormalizer":
         return _bert(step)
+    if kind in _PLAIN_STEPS:
+        return (_PLAIN_STEPS[kind],)
     if kind == "Replace":
-        return _replace(step)
+        return (_replace(step),)
     if kind == "Prepend" and isinstance(prefix := step.get("prepend"), str):
-        return lambda text: prefix + text if text else text
+        return (lambda text: prefix + text if text else text,)
     if kind == "Strip":
-        return _strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right")))
+        return (_strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right"))),)
     raise NotNativeError(f"it normalises the text ({kind})")
 
 
@@ -148,20 +158,15 @@ def _strips_accents(step: Mapping[str, Any]) -> bool:
     return bool(step.get("lowercase") if strips is None else strips)
 
 
-def _bert(step: Mapping[str, Any]) -> Step:
+def _bert(step: Mapping[str, Any]) -> list[Step]:
     """What BERT does to white space, control characters and ideographs, to accents and to capitals, in this order."""
     cleaned = _CleanedCharacters(
         clean_text=bool(step.get("clean_text")), handle_chinese_chars=bool(step.get("handle_chinese_chars"))
     )
-    strips, lowers = _strips_accents(step), bool(step.get("lowercase"))
-
-    def normalized(text: str) -> str:
-        text = text.translate(cleaned)
-        if strips and not text.isascii():
-            text = _without_nonspacing_marks(unicodedata.normalize("NFD", text))
-        return _lower_case(text) if lowers else text
-
-    return normalized
+    steps: list[Step] = [cleaned.of]
+    if _strips_accents(step):
+        steps += [_nfd, _without_nonspacing_marks]
+    return [*steps, _lower_case] if step.get("lowercase") else steps
 
 
 class _CleanedCharacters(dict[int, str]):
@@ -178,18 +183,33 @@ class _CleanedCharacters(dict[int, str]):
             lowercase=False,
         )
 
-    def __missing__(self, code_point: int) -> str:
-        made: str = chr(code_point)
-        if not 0xD800 <= code_point < 0xE000:  # which no text of the library has
-            made = self._library.normalize_str(made)
-        self[code_point] = made
-        return made
+    def of(self, text: str) -> str:
+        """A text of cleaned characters."""
+        missing = set(map(ord, set(text))) - self.keys()
+        if missing:
+            self.update(zip(missing, map(chr, missing), strict=True))
+            asked = [chr(code) for code in missing if is_asked_about(code)]
+            made = each_by_itself(asked, [self._library.normalize_str]) if asked else []
+            self.update(zip(map(ord, asked), made, strict=True))
+        return text.translate(self)
 
 
 def _nfc(text: str) -> str:
     from tokbench.native._bpe import nfc
 
     return nfc(text)
+
+
+def _nfd(text: str) -> str:
+    return unicodedata.normalize("NFD", text)
+
+
+def _nfkd(text: str) -> str:
+    return unicodedata.normalize("NFKD", text)
+
+
+def _nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
 
 
 def _lower_case(text: str) -> str:
@@ -204,8 +224,21 @@ def _without_nonspacing_marks(text: str) -> str:
     return _without(text, _marks("Mn"))
 
 
+_PLAIN_STEPS: Mapping[Any, Step] = {
+    "NFC": _nfc,
+    "NFD": _nfd,
+    "NFKC": _nfkc,
+    "NFKD": _nfkd,
+    "Lowercase": _lower_case,
+    "StripAccents": _without_marks,
+}
+
+
 def _without(text: str, marks: frozenset[str]) -> str:
-    for mark in marks & set(text):  # a text has few of them
+    found = marks & set(text)
+    if len(found) > 99:  # which a text of some language has not
+        return text.translate(dict.fromkeys(map(ord, found)))
+    for mark in found:
         text = text.replace(mark, "")
     return text
 

@@ -63,9 +63,25 @@ PreparedWordPiece* made_word_piece(const nb::list& pieces, const InputArray<Id>&
                                Prepared<PlainWordPieceFamily>({}, preparation_of_words(added, added_with_specials, steps, sets, byte_sets, makes_nfc)));
 }
 
+CharacterChanges* made_changes(const InputArray<std::uint32_t>& characters, const InputArray<std::uint32_t>& firsts,
+                               const InputArray<std::uint8_t>& orders, const InputArray<std::uint32_t>& starts, const nb::bytes& text) {
+  return new CharacterChanges(view(characters), view(firsts), view(orders), view(starts), view(text));
+}
+
+nb::str text_changed(const CharacterChanges& changes, const nb::str& text) {
+  std::vector<Byte> buffer;
+  const Bytes made = changes.of(utf8_view(text), buffer);
+  return nb::str(reinterpret_cast<const char*>(made.data()), made.size());
+}
+
 }  // namespace
 
 void bind_preparation(nb::module_& module) {
+  nb::class_<CharacterChanges>(module, "CharacterChanges", "What normalisation makes of each character, and the order of its marks.")
+      .def(nb::new_(&made_changes), "characters"_a.noconvert(), "firsts"_a.noconvert(), "orders"_a.noconvert(), "starts"_a.noconvert(),
+           "text"_a, "The parts of each of some characters: uint32[n], uint32[n + 1], uint8[p], uint32[p + 1] and their UTF-8.")
+      .def("of", &text_changed, "text"_a, "What a text becomes.");
+
   nb::class_<PreparedEncoder> bytes(module, "PreparedEncoder");
   bytes.def("__init__", &construct, "tokens"_a, "merges"_a.noconvert().none(), nb::kw_only(), "whole_tokens_first"_a,
             "pattern"_a.none(), "added"_a, "added_with_specials"_a, "steps"_a.none(), "sets"_a.noconvert().none(),

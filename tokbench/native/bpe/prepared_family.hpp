@@ -7,6 +7,7 @@
 
 #include "encoding/added_tokens.hpp"
 #include "family.hpp"
+#include "normalization/character_changes.hpp"
 #include "normalization/nfc.hpp"
 #include "split_steps.hpp"
 
@@ -33,6 +34,7 @@ class Prepared : public Base {
   struct Reading {
     bool has_specials = false;   // special tokens are found
     bool is_normalized = false;  // it was normalised; added tokens that are found before that were found, and are not in it
+    const CharacterChanges* changes = nullptr;  // what is done to the text otherwise; here it is only looked at
   };
 
   // Solves parts of a text by splitting them, and marked pre-tokens, where it was told the steps.
@@ -65,6 +67,7 @@ class Prepared : public Base {
 
   using Base::first_safe_cut;
   std::size_t first_safe_cut(const Text& text, std::size_t from, Reading reading) const {
+    if (reading.changes != nullptr && !(preparation_->steps && reading.changes->keeps_words())) return text.size;
     if (preparation_->steps) {
       const bool may_be_cut = preparation_->steps->cuts_at_spaces() && added(reading).may_be_cut_before_spaces();
       return may_be_cut ? first_space_between_letters(text, from) : text.size;
@@ -86,7 +89,10 @@ class Prepared : public Base {
       output.put(std::span<const Id>(&id, 1));
       output.end();
     };
-    const auto normalize = [&](Bytes part) { return preparation_->makes_nfc ? Nfc::of(part, worker.room_for_normalized()) : part; };
+    const auto normalize = [&](Bytes part) {
+      if (reading.changes != nullptr) return reading.changes->of(part, worker.room_for_normalized());
+      return preparation_->makes_nfc ? Nfc::of(part, worker.room_for_normalized()) : part;
+    };
     added(reading).cut(worker.utf8(text), reading.is_normalized, normalize, encode_part, encode_token);
   }
 

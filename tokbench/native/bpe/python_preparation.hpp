@@ -57,21 +57,23 @@ struct PreparedBinding {
     return found;
   }
 
-  static nb::list encode(const Encoder& encoder, nb::handle string, bool specials, bool normalized) {
-    return encode_read_text(encoder, string, Reading{specials, normalized});
+  static nb::list encode(const Encoder& encoder, nb::handle string, bool specials, bool normalized, const CharacterChanges* changes) {
+    return encode_read_text(encoder, string, Reading{specials, normalized, changes});
   }
 
-  static nb::tuple encode_batch(const Encoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized) {
-    return encode_read_texts(encoder, strings, threads, Reading{specials, normalized});
+  static nb::tuple encode_batch(const Encoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized,
+                                const CharacterChanges* changes) {
+    return encode_read_texts(encoder, strings, threads, Reading{specials, normalized, changes});
   }
 
   static nb::object encode_marked_batch(const Encoder& encoder, const nb::list& strings, unsigned threads,
                                         const InputArray<std::uint8_t>& marks, bool specials) {
-    return encode_marked_texts(encoder, strings, threads, marks, Reading{specials, false});
+    return encode_marked_texts(encoder, strings, threads, marks, Reading{specials, false, nullptr});
   }
 
-  static Array<std::int64_t> count_batch(const Encoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized) {
-    return count_read_texts(encoder, strings, threads, Reading{specials, normalized});
+  static Array<std::int64_t> count_batch(const Encoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized,
+                                         const CharacterChanges* changes) {
+    return count_read_texts(encoder, strings, threads, Reading{specials, normalized, changes});
   }
 
   static bool cuts_at_spaces(const Encoder& encoder) {
@@ -87,13 +89,14 @@ struct PreparedBinding {
         .def("pretokens", &pretokens, "text"_a, "The pre-tokens of a text in which there are no added tokens, by its steps.")
         .def_prop_ro("cuts_at_spaces", &cuts_at_spaces,
                      "Whether its steps split at each space between two ASCII letters, and both sides as if they stood alone.")
-        .def("encode", &encode, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false)
+        .def("encode", &encode, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false, "changes"_a = nb::none(),
+             "Of a text to which `changes` is done first.")
         .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
-             "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+             "changes"_a = nb::none(), "(uint32[N] ids, int64[len(texts) + 1] offsets).")
         .def("encode_marked_batch", &encode_marked_batch, "texts"_a, "threads"_a, "marks"_a.noconvert(), nb::kw_only(), "specials"_a = false,
              "The same if each character has a mark among those of all code points; None where one has none.")
         .def("count_batch", &count_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
-             "How many ids each text has: int64[len(texts)].");
+             "changes"_a = nb::none(), "How many ids each text has: int64[len(texts)].");
   }
 };
 

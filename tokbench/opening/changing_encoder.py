@@ -1,0 +1,104 @@
+"""Texts that the kernel itself normalises by a table of characters, once they are many enough for one to be made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from tokbench.opening.document_encoder import DocumentEncoder, PreparedEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.native._bpe import CharacterChanges
+    from tokbench.opening.found_tokens import FoundToken
+    from tokbench.opening.text_normalization import TextNormalization
+
+_WORTH_A_TABLE = 1 << 22
+"""Characters that take Python as long to normalise as the table of all of them takes to be made."""
+
+
+class ChangingEncoder(PreparedEncoder, Protocol):
+    """One that normalises texts by a table, but for what added tokens are found before."""
+
+    def encode(
+        self,
+        text: str,
+        *,
+        specials: bool = False,
+        normalized: bool = False,
+        changes: CharacterChanges | None = None,
+    ) -> list[int]:
+        """The ids of a text."""
+
+    def encode_batch(
+        self,
+        texts: list[str],
+        threads: int,
+        *,
+        specials: bool = False,
+        normalized: bool = False,
+        changes: CharacterChanges | None = None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+
+    def count_batch(
+        self,
+        texts: list[str],
+        threads: int,
+        *,
+        specials: bool = False,
+        normalized: bool = False,
+        changes: CharacterChanges | None = None,
+    ) -> NDArray[np.int64]:
+        """How many ids each text has."""
+
+
+class ChangingDocumentEncoder(DocumentEncoder):
+    """A `DocumentEncoder` that normalises in Python what comes first, and on the kernel what comes then.
+
+    Args:
+        encoder: the kernel's for a document.
+        normalization: what is done to a text first, but for what added tokens are found before.
+        added: the added tokens.
+        specials: whether special tokens are found.
+    """
+
+    def __init__(
+        self,
+        encoder: ChangingEncoder,
+        normalization: TextNormalization,
+        *,
+        added: Sequence[FoundToken],
+        specials: bool,
+    ) -> None:
+        super().__init__(encoder, normalization, added=added, specials=specials)
+        self._changing = encoder
+        self._seen = 0
+        """How many characters it was given, until they were enough."""
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        if (changes := self._changes_for((text,))) is None:
+            return super().encode(text)
+        return self._changing.encode(text, specials=self._specials, changes=changes)
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        if (changes := self._changes_for(texts)) is None:
+            return super().encode_batch(texts, threads)
+        return self._changing.encode_batch(texts, threads, specials=self._specials, changes=changes)
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has."""
+        if (changes := self._changes_for(texts)) is None:
+            return super().count_batch(texts, threads)
+        return self._changing.count_batch(texts, threads, specials=self._specials, changes=changes)
+
+    def _changes_for(self, texts: Sequence[str]) -> CharacterChanges | None:
+        """By what the kernel normalises some texts; None where there is no table, or it is not worth making yet."""
+        if self._seen < _WORTH_A_TABLE:
+            self._seen += sum(map(len, texts))
+        return self._normalization.changes if self._seen >= _WORTH_A_TABLE else None
