@@ -6,6 +6,7 @@
 #include "naive.hpp"
 #include "wordpiece/plain_words.hpp"
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -376,16 +377,81 @@ Found defined(const Document& document, const Model& model, const std::string& t
   return found;
 }
 
+// What each character becomes, and of what order it is.
+struct Changes {
+  std::map<std::string, std::vector<std::pair<std::string, Byte>>> parts;
+
+  Changes(const Words& characters, Random& random) {
+    for (std::size_t left = random.below(9); left > 0; --left) {
+      auto& made = parts[slice_of(characters, 1, random)];
+      made.resize(random.below(4));
+      for (auto& [text, order] : made) {
+        text = random.one_in(4) ? "" : slice_of(characters, 3, random);
+        order = random.one_in(2) ? Byte{0} : static_cast<Byte>(random.below(256));
+      }
+    }
+  }
+
+  CharacterChanges table() const {
+    std::vector<std::uint32_t> changed, firsts{0}, starts{0};
+    std::vector<Byte> orders, bytes;
+    for (const auto& [character, made] : parts) {
+      changed.push_back(naive::code_points(naive::to_bytes(character))[0]);
+      for (const auto& [text, order] : made) {
+        bytes.insert(bytes.end(), text.begin(), text.end());
+        orders.push_back(order);
+        starts.push_back(static_cast<std::uint32_t>(bytes.size()));
+      }
+      firsts.push_back(static_cast<std::uint32_t>(orders.size()));
+    }
+    return {changed, firsts, orders, starts, bytes};
+  }
+
+  // Neighbours change places until none of an order stands behind one of a greater order.
+  std::string of(const std::string& text) const {
+    std::vector<std::pair<std::string, Byte>> made;
+    for (const std::string& character : characters_of(text)) {
+      const auto found = parts.find(character);
+      if (found == parts.end()) {
+        made.emplace_back(character, Byte{0});
+      } else {
+        made.insert(made.end(), found->second.begin(), found->second.end());
+      }
+    }
+    for (std::size_t i = 1; i < made.size(); ++i) {
+      for (std::size_t at = i; at > 0 && made[at].second != 0 && made[at - 1].second > made[at].second; --at) std::swap(made[at], made[at - 1]);
+    }
+    std::string whole;
+    for (const auto& part : made) whole += part.first;
+    return whole;
+  }
+};
+
 template <class Model>
-void check_model(const Document& document, const Model& model, const std::vector<Byte>& block, Random& random) {
+void check_changes(const Encoder<Prepared<typename Model::Family>>& encoder, const Document& document, const Model& model, const Changes& changes,
+                   const std::string& text) {
+  const CharacterChanges table = changes.table();
+  std::vector<Byte> room;
+  CHECK(naive::to_string(table.of(naive::to_bytes(text), room)) == changes.of(text));
+  Found expected;
+  cut(document.found_first, text, [&](const std::string& part) {
+    const Found ids = defined(document, model, changes.of(part), false, true);
+    expected.insert(expected.end(), ids.begin(), ids.end());
+  }, [&](Id id) { expected.push_back(id); });
+  CHECK(found_in(encoder.encode(naive::to_bytes(text), {true, false, &table})) == expected);
+}
+
+template <class Model>
+void check_model(const Document& document, const Model& model, const Changes& changes, const std::vector<Byte>& block, Random& random) {
   const Encoder<Prepared<typename Model::Family>> encoder(model.model(), Prepared<typename Model::Family>({}, document.preparation()));
   const Bytes bytes = block;
   const std::string text = naive::to_string(bytes);
   for (const bool has_specials : {true, false, true}) {  // in the end out of the store
     for (const bool is_normalized : {false, true}) {
-      CHECK(found_in(encoder.encode(bytes, {has_specials, is_normalized})) == defined(document, model, text, has_specials, is_normalized));
+      CHECK(found_in(encoder.encode(bytes, {has_specials, is_normalized, nullptr})) == defined(document, model, text, has_specials, is_normalized));
     }
   }
+  check_changes(encoder, document, model, changes, text);
   check_batch(encoder, block, Units::Utf8, random);
   check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
 }
@@ -401,10 +467,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<Byte> block(text.begin(), text.end());  // of its own size, for the sanitizer
   const Words characters = characters_of(text);
   const Document document(characters, random);
+  const Changes changes(characters, random);
   if (random.one_in(2)) {
-    check_model(document, Bpe(characters, random), block, random);
+    check_model(document, Bpe(characters, random), changes, block, random);
   } else {
-    check_model(document, LongestPieces(characters, random), block, random);
+    check_model(document, LongestPieces(characters, random), changes, block, random);
   }
   return 0;
 }
