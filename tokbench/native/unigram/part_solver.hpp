@@ -106,15 +106,16 @@ class PartSolver {
     Id ids[kMostIds];
   };
 
+  // One cache line. It is written where it stays: its parts are read again at once, in other sizes than they are copied in.
   struct Part {
-    Bytes raw;  // none where it is normalised
-    bool has_mark;
-    WordKey key;  // of a short one
-    Entry* entry;  // where it may be
-    std::size_t count;  // of ids that were found there
+    Bytes raw;                 // none where it is normalised
+    WordKey key;               // of a short one
+    Entry* entry = nullptr;    // where it may be
     Id ids[kMostIds];
-    std::size_t text;  // among those that are walked, where none were
-    bool is_added;     // it is the first of the ids
+    std::uint32_t text = 0;    // among those that are walked, where no ids were found
+    std::uint8_t count = 0;    // of ids that were found
+    bool has_mark = false;
+    bool is_added = false;     // it is the first of the ids
   };
 
   struct Word {
@@ -130,14 +131,16 @@ class PartSolver {
     bool has_mark = form_.puts_space_in_front_of_words();
     for (const Byte* p = word.data(); p != end; has_mark = false) {
       const Byte* const stop = word.size() <= kMostCut ? model_.part_cuts().behind_part(p, end) : end;
-      Part part{{p, stop}, has_mark, {}, nullptr, 0, {}, 0, false};
+      Part& part = parts_.emplace_back();
+      part.raw = {p, stop};
+      part.has_mark = has_mark;
       if (part.raw.size() <= kShortWord) {
-        part.key = key_of(part.raw);
-        part.key.high |= std::uint64_t{has_mark} << kMarkShift;
-        part.entry = &table_[hash_of(part.key) >> 16 & (kRememberedParts - 1)];
+        WordKey key = key_of(part.raw);
+        key.high |= std::uint64_t{has_mark} << kMarkShift;
+        part.key = key;
+        part.entry = &table_[hash_of(key) >> 16 & (kRememberedParts - 1)];
         prefetch(part.entry);
       }
-      parts_.push_back(part);
       p = stop;
     }
     words_.push_back({first, parts_.size() - first});
@@ -147,10 +150,10 @@ class PartSolver {
   bool find(Part& part) {
     const Entry* const entry = part.entry;
     if (entry != nullptr && entry->low == part.key.low && (entry->high & ~kCountMask) == part.key.high) {
-      part.count = entry->high >> kCountShift;
+      part.count = static_cast<std::uint8_t>(entry->high >> kCountShift);
       std::ranges::copy(entry->ids, part.ids);
     } else {
-      part.text = texts_.size();
+      part.text = static_cast<std::uint32_t>(texts_.size());
       if (!texts_.add_raw(part.raw, part.has_mark)) return false;
     }
     return true;
@@ -161,10 +164,15 @@ class PartSolver {
     form_.for_each_text(
         word, normal_,
         [this](Bytes text) {
-          parts_.push_back({{}, false, {}, nullptr, 0, {}, texts_.size(), false});
+          parts_.emplace_back().text = static_cast<std::uint32_t>(texts_.size());
           texts_.add(text);
         },
-        [this](Id id) { parts_.push_back({{}, false, {}, nullptr, 1, {id}, 0, true}); });
+        [this](Id id) {
+          Part& part = parts_.emplace_back();
+          part.ids[0] = id;
+          part.count = 1;
+          part.is_added = true;
+        });
     words_[number] = {first, parts_.size() - first};
   }
 
