@@ -8,8 +8,9 @@
 // may have sums that begin again.
 //
 // BestPath::anywhere() does so in double precision from 0, and tells for which sums before the word that is what at()
-// gives. With n additions on the longest way to a place, the sums that are compared there differ from the true ones by n half
-// units in the last place of the largest sum at most: where the best way leads ahead of the second by more than 2n such, it stays.
+// gives. On the longest way to a place, that of single characters, there are as many additions as characters, n: the sums that
+// are compared there differ from the true ones by n half units in the last place of the largest sum at most. Where the best way
+// leads ahead of the second by more than 2n such, it stays.
 #pragma once
 
 #include "walked_texts.hpp"
@@ -52,7 +53,7 @@ class BestPath {
       frontier = std::max(frontier, start + 1);
     }
     sum = exact_[size].sum;
-    return written<false>(text, exact_, out, [](std::size_t) {});
+    return written<false>(text, exact_.data(), out, [](std::size_t) {});
   }
 
   std::size_t behind(Real& sum, const WalkedText& text, Id* out) {
@@ -66,14 +67,15 @@ class BestPath {
       Exact best{exact_[stop - ending->length()].sum + ending->score, number};
       while (!ending->is_last()) {
         ending = &automaton_.ending(++number);
+        if (!ending->is_real()) break;
         const Real other = exact_[stop - ending->length()].sum + ending->score;
-        best.ending = other > best.sum ? number : best.ending;
-        best.sum = other > best.sum ? other : best.sum;
+        best.ending = other >= best.sum ? number : best.ending;
+        best.sum = other >= best.sum ? other : best.sum;
       }
       exact_[stop] = best;
     }
     sum = exact_[size].sum;
-    return written<false>(text, exact_, out, [](std::size_t) {});
+    return written<false>(text, exact_.data(), out, [](std::size_t) {});
   }
 
   // The same, as use(ids, start, stop) for each token, in bytes of the text; several ids are the bytes of unknown characters.
@@ -93,42 +95,36 @@ class BestPath {
     });
   }
 
-  // The same from 0, as words are remembered: with its level in the first id, and with unknown characters counted.
-  std::size_t anywhere(const WalkedText& text, Id* out) {
-    const std::size_t size = text.numbers.size();
-    if (places_.size() < size + 1) places_.resize(size * 2 + 1);
-    places_[0] = {0, 0, 0, 0};
-    double extent = 0;
-    for (std::size_t stop = 1; stop <= size; ++stop) {
-      std::uint32_t number = text.endings[stop - 1];
-      const auto* ending = &automaton_.ending(number);
-      const Place* before = &places_[stop - ending->length()];
-      Place best{before->sum + static_cast<double>(ending->score), -std::numeric_limits<double>::infinity(), before->additions, number};
-      while (!ending->is_last()) {
-        ending = &automaton_.ending(++number);
-        before = &places_[stop - ending->length()];
-        const double other = before->sum + static_cast<double>(ending->score);
-        best.additions = std::max(best.additions, before->additions);
-        best.second = std::max(best.second, std::min(best.sum, other));
-        best.ending = other > best.sum ? number : best.ending;
-        best.sum = std::max(best.sum, other);
-      }
-      ++best.additions;
-      extent = std::max(extent, std::abs(best.sum));
-      places_[stop] = best;
+  // Looks for the best ways through texts from 0, for anywhere(). A processor begins with the next text while the sums of one
+  // wait for each other; ways are walked back later.
+  void look_at(const WalkedTexts<Real>& texts) {
+    if (const std::size_t most = texts.num_places() + kPlacesBefore; sums_.size() < most) {
+      sums_.resize(most * 2);
+      leads_.resize(most * 2);
+      steps_.resize(most * 2);
     }
-    // Sums that lost are below those that won, and no further than a piece's score from one that is known.
-    extent += static_cast<double>(model_.largest_step());
+    extents_.clear();
+    for (std::size_t i = 0; i < texts.size(); ++i) extents_.push_back(look_at(texts[i]));
+  }
+
+  // The ids of one of them, as words are remembered: with its level in the first id, and with unknown characters counted. They
+  // stay until the next call.
+  std::span<const Id> anywhere(const WalkedTexts<Real>& texts, std::size_t number) {
+    const WalkedText text = texts[number];
+    const Step* const steps = steps_.data() + kPlacesBefore + text.first;
+    const double* const leads = leads_.data() + kPlacesBefore + text.first;
     double margin = std::numeric_limits<double>::infinity();
-    const std::size_t count = written<true>(text, places_, out, [&](std::size_t stop) {
-      margin = std::min(margin, (places_[stop].sum - places_[stop].second) / (2 * places_[stop].additions));
-    });
-    if (count != 0 && is_told_) out[0] |= level_for(margin, extent) << packed::kLevelShift;
-    return count;
+    const auto use = [&](std::size_t stop) { margin = std::min(margin, leads[stop] / static_cast<double>(2 * stop)); };
+    if (const std::size_t most = text.stops.back() + kSpaceMark.size(); ids_.size() < most) ids_.resize(most * 2);
+    std::span<Id> ids = written_backwards(text, steps, use);
+    if (ids.empty()) ids = {ids_.data(), written<true>(text, steps, ids_.data(), use)};
+    if (!ids.empty() && is_told_) ids[0] |= level_for(margin, extents_[number]) << packed::kLevelShift;
+    return ids;
   }
 
  private:
   using Automaton = PieceAutomaton<Real>;
+  using Ending = typename Automaton::Ending;
   static constexpr std::uint32_t kUnreached = 0xFFFFFFFFu;
   static constexpr std::uint32_t kUnknown = 0;  // the number of the ending that is no piece
 
@@ -137,16 +133,58 @@ class BestPath {
     Real sum;
     std::uint32_t ending;
   };
-  struct Place {
+  // What is best at a place.
+  struct Step {
+    Id id;
+    std::uint32_t length;
+  };
+  struct Best {
     double sum;
     double second;  // the best of the other sums
-    std::uint32_t additions;  // on the way of most pieces
-    std::uint32_t ending;
+    Step step;
   };
+  static constexpr std::size_t kPlacesBefore = 1;  // where an ending that is none may begin
   struct Found {
     std::size_t start, stop;
     Id id;
   };
+
+  // Returns a bound of the amounts of its sums.
+  double look_at(const WalkedText& text) {
+    const std::size_t first = kPlacesBefore + text.first;
+    double* const sums = sums_.data() + first;
+    double* const leads = leads_.data() + first;
+    Step* const steps = steps_.data() + first;
+    sums[0] = 0;
+    double sum = 0, extent = 0;
+    for (std::size_t stop = 1; stop <= text.numbers.size(); ++stop) {
+      const Ending *const one = &automaton_.ending(text.endings[stop - 1]), *other = one + 1;
+      const double with_one = sum + static_cast<double>(one->score);
+      const double with_other = sums[stop - other->length()] + static_cast<double>(other->score);
+      // Nobody foretells which is the better one: there is no branch.
+      const std::uint32_t if_other = 0 - static_cast<std::uint32_t>(with_other > with_one);
+      Best best{std::max(with_one, with_other), std::min(with_one, with_other),
+                {one->id ^ ((one->id ^ other->id) & if_other), 1 + ((other->length() - 1) & if_other)}};
+      while (!other->is_last()) [[unlikely]] {
+        add(sums, stop, *++other, best);
+        add(sums, stop, *++other, best);
+      }
+      sums[stop] = sum = best.sum;
+      leads[stop] = best.sum - best.second;
+      steps[stop] = best.step;
+      extent = std::max(extent, std::abs(sum));
+    }
+    // Sums that lost are below those that won, and no further than a piece's score from one that is known.
+    return extent + static_cast<double>(model_.largest_step());
+  }
+
+  // One more ending.
+  static void add(const double* sums, std::size_t stop, const Ending& ending, Best& best) {
+    const double sum = sums[stop - ending.length()] + static_cast<double>(ending.score);
+    best.second = std::max(best.second, std::min(best.sum, sum));
+    best.step = sum > best.sum ? Step{ending.id, ending.length()} : best.step;
+    best.sum = std::max(best.sum, sum);
+  }
 
   // Whether some sum after this one may, with all that was rounded.
   bool reaches_reset(Real sum, std::size_t size) const {
@@ -175,15 +213,46 @@ class BestPath {
     return level;
   }
 
+  Step step_of(const Exact& place) const {
+    const Ending& ending = automaton_.ending(place.ending);
+    return {ending.id, ending.length()};
+  }
+  static Step step_of(const Step& step) { return step; }
+
+  // Writes the ids of the best way at the end of ids_. None where written() has to be asked, as that is about unknown characters.
+  template <class Use>
+  std::span<Id> written_backwards(const WalkedText& text, const Step* steps, const Use& use) {
+    const Id unknown = model_.rules().unknown;
+    Id* const behind = ids_.data() + ids_.size();
+    Id* first = behind;
+    for (std::size_t stop = text.numbers.size(); stop > 0;) {
+      use(stop);
+      const Id id = steps[stop].id;
+      stop -= steps[stop].length;
+      *--first = id;
+      if (id != unknown) [[likely]] continue;
+      if (!model_.has_plain_unknown()) return {};
+      Id characters = 1;
+      for (; stop > 0 && steps[stop].id == unknown; --stop) {
+        use(stop);
+        ++characters;
+      }
+      if (characters > packed::kMostUnknown) return {};
+      *first |= characters << packed::kUnknownShift;
+    }
+    is_told_ = true;
+    return {first, behind};
+  }
+
   // Writes the ids of the best way, which is walked from its end; use(place) is told of each place on it.
-  template <bool kPacked, class Places, class Use>
-  std::size_t written(const WalkedText& text, const Places& places, Id* out, Use use) {
+  template <bool kPacked, class Place, class Use>
+  std::size_t written(const WalkedText& text, const Place* places, Id* out, Use use) {
     found_.clear();
     for (std::size_t stop = text.numbers.size(); stop > 0;) {
       use(stop);
-      const auto& ending = automaton_.ending(places[stop].ending);
-      found_.push_back({stop - ending.length(), stop, ending.id});
-      stop -= ending.length();
+      const Step step = step_of(places[stop]);
+      found_.push_back({stop - step.length, stop, step.id});
+      stop -= step.length;
     }
     is_told_ = true;
     Id* const first = out;
@@ -237,7 +306,9 @@ class BestPath {
   const UnigramModel<Real>& model_;
   const Automaton& automaton_;
   std::vector<Exact> exact_;
-  std::vector<Place> places_;
+  std::vector<double> sums_, leads_;  // at the places of all texts
+  std::vector<Step> steps_;
+  std::vector<double> extents_;       // of each text
   std::vector<Found> found_;
   std::vector<Id> ids_;
   bool is_told_ = true;  // whether what is remembered of the last text tells its sum

@@ -93,6 +93,9 @@ class UnigramModel {
   // Whether the ids of what is unknown do not tell what it adds to the sum.
   bool has_doubtful_unknown() const { return has_doubtful_unknown_; }
 
+  // Whether unknown characters side by side are one token of one id, which tells what it adds to the sum.
+  bool has_plain_unknown() const { return !has_doubtful_unknown_ && !rules_.has_byte_fallback && !rules_.looks_up_unknown; }
+
   // The sum after a token that is remembered so.
   Real added(Real sum, Id number) const {
     const Id unknown = packed::unknown_of(number);

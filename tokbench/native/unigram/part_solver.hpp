@@ -35,6 +35,7 @@ class PartSolver {
       if (!is_plain) normalize(i, words[i]);
     }
     texts_.walk();
+    path_.look_at(texts_);
   }
 
   // Writes the ids of one of them as they are remembered (model.hpp), at most one for each byte of its normal form; returns how
@@ -94,7 +95,7 @@ class PartSolver {
   }
 
  private:
-  static constexpr std::size_t kRememberedParts = 1 << 15;  // 1 MiB
+  static constexpr std::size_t kRememberedParts = 1 << 17;  // 4 MiB
   static constexpr std::size_t kMostCut = 1 << 12;  // bytes of a word that is cut: of longer ones, parts would take much memory
   static constexpr std::size_t kMostIds = 4;
   static constexpr unsigned kLengthShift = 56, kMarkShift = 60, kCountShift = 61;
@@ -178,14 +179,12 @@ class PartSolver {
 
   std::span<const Id> ids_of(Part& part) {
     if (part.count != 0) return {part.ids, part.count};
-    const WalkedText text = texts_[part.text];
-    if (const std::size_t most = text.stops.back() + kSpaceMark.size(); ids_.size() < most) ids_.resize(most * 2);
-    const std::size_t count = path_.anywhere(text, ids_.data());
-    if (part.entry != nullptr && count != 0 && count <= kMostIds) {
-      *part.entry = {part.key.low, part.key.high | std::uint64_t{count} << kCountShift, {}};
-      std::copy_n(ids_.data(), count, part.entry->ids);
+    const std::span<const Id> ids = path_.anywhere(texts_, part.text);
+    if (part.entry != nullptr && !ids.empty() && ids.size() <= kMostIds) {
+      *part.entry = {part.key.low, part.key.high | std::uint64_t{ids.size()} << kCountShift, {}};
+      std::ranges::copy(ids, part.entry->ids);
     }
-    return {ids_.data(), count};
+    return ids;
   }
 
   std::size_t behind_anew(Real& sum, const Part& part, Id* out) {
@@ -222,7 +221,6 @@ class PartSolver {
   ZeroedTable<Entry> table_{kRememberedParts};
   std::vector<Part> parts_;
   std::vector<Word> words_;
-  std::vector<Id> ids_;
   NormalizedText normal_;
 };
 

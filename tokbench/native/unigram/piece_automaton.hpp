@@ -2,8 +2,9 @@
 //
 // A node stands for what some piece begins with. Reading a character leads to the longest such beginning that the text now ends
 // with: to the child by it, or to that of the node whose beginning is the longest one that this one ends with (its *link*), and
-// so on (Aho and Corasick 1975). The pieces that end there stand side by side, the longest first; where no piece is the last
-// character alone, the unknown token of one character is the last of them.
+// so on (Aho and Corasick 1975). The pieces that end there stand side by side, the shortest first; where no piece is the last
+// character alone, the unknown token of one character is the first of them. Nearly all places have one or two: their number is
+// made even by one that is never the best, so that two can be looked at at once.
 //
 // Characters are numbered, from 1 on in the order of their code points; 0 are all that are in no piece. The child of a node is
 // where its base and the number lead, joined by exclusive or, if the node there has it for its parent.
@@ -16,6 +17,7 @@
 #include <array>
 #include <bit>
 #include <functional>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -43,7 +45,7 @@ class PieceAutomaton {
   using Number = std::uint32_t;
   // A node, by where it is.
   using Place = std::uint32_t;
-  // A piece that ends at a place, or the unknown token of one character.
+  // A piece that ends at a place, the unknown token of one character, or what makes their number even: of no real score.
   struct Ending {
     Real score;
     Id id;
@@ -51,11 +53,13 @@ class PieceAutomaton {
 
     std::uint32_t length() const { return bits & ~kIsLast; }  // in characters
     bool is_last() const { return (bits & kIsLast) != 0; }
+    bool is_real() const { return score != -std::numeric_limits<Real>::infinity(); }
   };
 
   // Pieces of any order; none empty, none twice. Throws std::invalid_argument, and std::length_error for pieces that end in one
   // another so often that they would take too much memory.
-  PieceAutomaton(std::span<const Piece> pieces, Id unknown, Real unknown_score) : endings_{{unknown_score, unknown, 1 | kIsLast}} {
+  PieceAutomaton(std::span<const Piece> pieces, Id unknown, Real unknown_score) : endings_{{unknown_score, unknown, 1}} {
+    end_list(0);
     const std::vector<const Piece*> sorted = sorted_by_text(pieces);
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       if (sorted[i]->text.empty()) throw std::invalid_argument("a piece is empty");
@@ -76,7 +80,7 @@ class PieceAutomaton {
     Place next = kRoot;  // where the child by the next character is, if there is one
   };
 
-  // Writes for each character the number of the longest piece that ends with it; the others are after that, up to the last. The
+  // Writes for each character the number of the shortest piece that ends with it; the others are after that, up to the last. The
   // walks are used up. Numbers are read up to the place after each of them.
   void walk(std::span<Walk> walks, const Number* numbers, std::uint32_t* endings) const {
     std::size_t left = 0;
@@ -103,7 +107,7 @@ class PieceAutomaton {
     Place place = kRoot;
     for (std::uint32_t length = 1; length <= numbers.size(); ++length) {
       if ((place = child(place, numbers[length - 1])) == kRoot) return;
-      if (ends_piece(place, length)) use(nodes_[place].endings, length);
+      if (ends_piece(place, length)) use(longest_at(place), length);
     }
   }
 
@@ -113,11 +117,12 @@ class PieceAutomaton {
     for (const Number number : numbers) {
       if ((place = child(place, number)) == kRoot) return kNone;
     }
-    return ends_piece(place, static_cast<std::uint32_t>(numbers.size())) ? endings_[nodes_[place].endings].id : kNone;
+    return ends_piece(place, static_cast<std::uint32_t>(numbers.size())) ? endings_[longest_at(place)].id : kNone;
   }
 
  private:
   static constexpr std::uint32_t kIsLast = 1u << 31;
+  static constexpr std::uint32_t kLengthOfNone = 2;  // as of another one beside that of one character
   static constexpr Place kRoot = 0, kNoParent = 0xFFFFFFFFu;
   static constexpr std::size_t kSmallestBlock = 256;
   static constexpr std::size_t kMostNodes = std::size_t{1} << 22;
@@ -133,8 +138,8 @@ class PieceAutomaton {
   // Pieces by their texts, each in the numbers of its characters.
   struct Numbered {
     std::vector<const Piece*> pieces;
-    std::vector<Number> numbers;      // of one piece after those of another
-    std::vector<std::uint32_t> starts;  // and after the last one
+    std::vector<Number> numbers;      // of one piece behind those of another
+    std::vector<std::uint32_t> starts;  // and behind the last one
 
     std::uint32_t length(std::size_t i) const { return starts[i + 1] - starts[i]; }
     Number number(std::size_t i, std::uint32_t at) const { return numbers[starts[i] + at]; }
@@ -181,8 +186,14 @@ class PieceAutomaton {
 
   // Whether the longest piece that ends at a node of so many characters is all that it stands for.
   bool ends_piece(Place place, std::uint32_t length) const {
-    const std::uint32_t first = nodes_[place].endings;
-    return first != 0 && endings_[first].length() == length;
+    return nodes_[place].endings != 0 && endings_[longest_at(place)].length() == length;
+  }
+
+  // The number of the longest piece that ends there.
+  std::uint32_t longest_at(Place place) const {
+    std::uint32_t number = nodes_[place].endings;
+    while (!endings_[number].is_last()) ++number;
+    return endings_[number].is_real() ? number : number - 1;
   }
 
   // Most are told apart by their first eight bytes, which are compared as one number.
@@ -300,16 +311,23 @@ class PieceAutomaton {
     }
   }
 
-  // A piece in front of those that it ends in.
-  std::uint32_t add_ending(Ending ending, std::uint32_t shorter) {
-    const auto first = static_cast<std::uint32_t>(endings_.size());
-    if (ending.length() == 1) ending.bits |= kIsLast;
-    endings_.push_back(ending);
-    while (!endings_.back().is_last()) {
+  // A piece after those that it ends in.
+  std::uint32_t add_ending(const Ending& ending, std::uint32_t shorter) {
+    const std::size_t first = endings_.size();
+    for (bool is_last = ending.length() == 1; !is_last; ++shorter) {
       if (endings_.size() >= most_endings_) throw std::length_error("the pieces end in one another too often");
-      endings_.push_back(Ending(endings_[shorter++]));
+      const Ending other = endings_[shorter];
+      is_last = other.is_last();
+      if (other.is_real()) endings_.push_back({other.score, other.id, other.length()});
     }
-    return first;
+    endings_.push_back(ending);
+    end_list(first);
+    return static_cast<std::uint32_t>(first);
+  }
+
+  void end_list(std::size_t first) {
+    if ((endings_.size() - first) % 2 != 0) endings_.push_back({-std::numeric_limits<Real>::infinity(), kNone, kLengthOfNone});
+    endings_.back().bits |= kIsLast;
   }
 
   CharacterTable<Number> numbers_{0};

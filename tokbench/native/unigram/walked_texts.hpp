@@ -10,6 +10,7 @@ struct WalkedText {
   std::span<const std::uint32_t> numbers, endings, stops;
   const Byte* bytes;
   std::size_t num_foreign;  // characters that are in no piece
+  std::size_t first;        // of its places, among those of all texts
 };
 
 template <class Real>
@@ -25,6 +26,8 @@ class WalkedTexts {
   }
 
   std::size_t size() const { return texts_.size(); }
+  // Those of all texts: of each, one more than it has characters.
+  std::size_t num_places() const { return used_; }
 
   // Normalised text.
   void add(Bytes text) {
@@ -69,7 +72,7 @@ class WalkedTexts {
     const Added& text = texts_[i];
     const Byte* const bytes = text.bytes.first != nullptr ? text.bytes.first : copies_.data() + text.bytes.copied_to;
     return {std::span(numbers_).subspan(text.first, text.size), std::span(endings_).subspan(text.first, text.size),
-            std::span(stops_).subspan(text.first, text.size + 1), bytes, text.num_foreign};
+            std::span(stops_).subspan(text.first, text.size + 1), bytes, text.num_foreign, text.first};
   }
 
  private:

@@ -147,6 +147,15 @@ def test_what_stands_before_a_word_can_decide_how_it_is_cut(kernel: str) -> None
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_what_stands_before_a_word_can_decide_in_front_of_its_last_unknown_character(kernel: str) -> None:
+    scores = {"▁": 25, "▁x": 90.0, "cb": 29.9995}  # a character that is unknown: 15
+    proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
+    alone, behind = peer(proto).encode("cbd"), peer(proto).encode("x " * 500 + "cbd")[-3:]
+    assert (alone, behind) == ([1, 0], [1, 3, 0])
+    check(proto, kernel, ["cbd", "cbd " + "x " * 500 + "cbd", "acbd " + "x " * 500 + "acbd"])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_sums_begin_again_beyond_a_hundred_thousand(kernel: str) -> None:
     scores = {"▁": -20, "▁x": -900.5, "x": -901.25, "xx": -1801.74, "▁ab": -1, "▁a": -0.5, "b": -0.499}
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
