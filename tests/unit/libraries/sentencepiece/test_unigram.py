@@ -156,6 +156,15 @@ def test_what_stands_before_a_word_can_decide_in_front_of_its_last_unknown_chara
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_what_stands_before_in_the_word_itself_can_decide(kernel: str) -> None:
+    scores = {"▁": -20, "▁x": -35_000, "y": -35_000, "ab": -1, "a": -0.5, "b": -0.4971}
+    proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
+    assert peer(proto).encode("xyab") == [2, 3, 4]
+    assert peer(proto).encode("ab") == [1, 5, 6]
+    check(proto, kernel, ["xyab", "ab xyab"])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_sums_begin_again_beyond_a_hundred_thousand(kernel: str) -> None:
     scores = {"▁": -20, "▁x": -900.5, "x": -901.25, "xx": -1801.74, "▁ab": -1, "▁a": -0.5, "b": -0.499}
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
