@@ -5,7 +5,7 @@
 #include "merger.hpp"
 #include "reachable.hpp"
 #include "safe_cuts.hpp"
-#include "word_lookup.hpp"
+#include "word_splitting.hpp"
 
 namespace tokbench {
 

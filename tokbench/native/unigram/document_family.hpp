@@ -6,7 +6,7 @@
 #include "encoding/added_tokens.hpp"
 #include "encoding/encoder.hpp"
 #include "part_solver.hpp"
-#include "word_lookup.hpp"
+#include "word_splitting.hpp"
 
 namespace tokbench {
 

@@ -6,7 +6,7 @@
 
 #include "model.hpp"
 #include "normalization/normalizer.hpp"
-#include "word_lookup.hpp"
+#include "word_splitting.hpp"
 
 namespace tokbench {
 

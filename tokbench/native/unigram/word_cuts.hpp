@@ -1,7 +1,7 @@
 // Which bytes of a block of 64 are spaces to a way of cutting: one bit a byte, in tiers that agree (common/byte_classes.hpp).
 #pragma once
 
-#include "word_lookup.hpp"
+#include "word_splitting.hpp"
 
 namespace tokbench {
 

@@ -4,7 +4,7 @@
 #include "encoding/encoder.hpp"
 #include "normal_words.hpp"
 #include "pieces.hpp"
-#include "word_lookup.hpp"
+#include "word_splitting.hpp"
 
 namespace tokbench {
 

@@ -9,7 +9,7 @@
 #include "common/threads.hpp"
 #include "normal_words.hpp"
 #include "training/counter.hpp"
-#include "word_lookup.hpp"
+#include "word_splitting.hpp"
 
 namespace tokbench {
 

@@ -1,4 +1,4 @@
-#include "word_lookup.hpp"
+#include "word_splitting.hpp"
 
 #include "word_scanner.hpp"
 

@@ -1,4 +1,4 @@
-// Text → the words that are looked up: cut at white space, or before it.
+// Text → the words that an encoder looks up: cut at white space, or before it.
 #pragma once
 
 #include "encoding/text_words.hpp"

@@ -1,4 +1,4 @@
-// Text → its words, to be looked up.
+// Text → the words that an encoder looks up, as BERT cuts it.
 #pragma once
 
 #include "encoding/text_words.hpp"

@@ -1,4 +1,4 @@
-// Text → its pre-tokens as words to be looked up.
+// Text → its pre-tokens, as the words that an encoder looks up.
 #pragma once
 
 #include "encoding/text_words.hpp"
