@@ -97,7 +97,7 @@ def test_a_run_that_is_killed_is_resumed(
         running.kill()
         ended(running)
     wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
-    run("train", "--counts", "words").refused(1, "not counted to the end", "--resume")
+    run("train", "--counts", "words").refused(1, "an unfinished count of words", "--resume")
     run(*command, "--out", "words").refused(1, "the counts of an earlier run", "--resume continues it")
     run(*command, "--out", "words", "--resume").good()
     assert files_of(tmp_path / "words") == expected

@@ -114,7 +114,7 @@ def test_what_is_there_stays(write, tmp_path):
     write().good()
     write().refused(1, "shards exists", "--force")
     write("--resume").good()
-    write("--resume", "--append-eos").refused(1, "cannot be resumed", "ends documents")
+    write("--resume", "--append-eos").refused(1, "cannot be resumed", "documents ended with nothing")
     write("--force", "--append-eos").good()
     (tmp_path / "shards" / "notes.md").touch()
     write("--force").refused(1, "notes.md", "another folder")

@@ -294,7 +294,7 @@ RULES = (
     _rule(
         name="class-disagrees",
         severity=Severity.WARNING,
-        breaks="transformers 5 follows tokenizer_class, and version 4 tokenizer.json: their ids differ.",
+        breaks="`transformers` 5 follows tokenizer_class, and version 4 tokenizer.json: their ids differ.",
         found="The pipeline that version 5 builds for the class is compared, also on texts, where it is known.",
         remedy="Write PreTrainedTokenizerFast, which takes tokenizer.json as it is, or the right class.",
         check=_class,

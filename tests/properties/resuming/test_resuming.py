@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     ("options", "told"),
     [
         ({"shard_tokens": 800}, "--shard-tokens was 700, and is 800"),
-        ({"eos": None}, r"documents ended with <\|endoftext\|>, and is nothing"),
+        ({"eos": None}, r"documents ended with <\|endoftext\|>, and now with nothing"),
         ({"dtype": "uint32"}, "dtype was uint16, and is uint32"),
         ({"format": "bin"}, "format was npy, and is bin"),
         ({"special": tokbench.SpecialPolicy.RAISE}, "--special-policy was text, and is raise"),

@@ -59,7 +59,7 @@ REFUSED = [
     ("bpe", "vocab.txt", "the pieces of a WordPiece tokenizer, and this is a byte-level BPE"),
     ("bpe", "llama2c", "the scores of a SentencePiece BPE model, and this is a byte-level BPE"),
     ("bpe with nfc", "tiktoken", "normalised to NFC first, and tiktoken has no normaliser"),
-    ("bpe as llama", "tiktoken", "byte-level BPE alone"),
+    ("bpe as llama", "tiktoken", "byte-level BPE only"),
     (
         "bpe as llama",
         "vocab.txt",
@@ -75,7 +75,7 @@ REFUSED = [
     ("unigram as t5", "llama2c", "this is a unigram model"),
     ("unigram", "llama2c", "which has scores and no merges"),
     ("unigram", "sentencepiece", "does not know: NFKC"),
-    ("wordpiece", "tiktoken", "byte-level BPE alone"),
+    ("wordpiece", "tiktoken", "byte-level BPE only"),
     ("wordpiece", "sentencepiece", "only a BPE or a Unigram can become a .model, and this is WordPiece"),
     ("wordpiece", "llama2c", "only a BPE or a Unigram can become a .model"),
     ("unigram", "vocab.txt", "the pieces of a WordPiece tokenizer"),

@@ -194,7 +194,7 @@ def test_a_vocabulary_of_bert_is_opened_with_its_template(tmp_path: Path) -> Non
     (tmp_path / "tokenizer.json").write_text(json.dumps(bare))
     result = convert(load(tmp_path / "tokenizer.json"), to="vocab.txt", out=tmp_path / "vocab.txt")
     assert any(
-        "writes [CLS] $A [SEP] around a text; the source writes nothing" in note for note in result.notes
+        "write [CLS] $A [SEP] around a text; the source writes nothing" in note for note in result.notes
     )
     assert result.proof.inputs == 0
     source: Any = load(tmp_path / "vocab.txt")

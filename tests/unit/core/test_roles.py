@@ -126,7 +126,7 @@ def test_of_two_names_the_first_ends_a_turn() -> None:
         ({5: "x"}, "there is no role 5"),
         ({"pad": "\ud800"}, "has no UTF-8 form"),
         ({"pad": ""}, "not a special token"),
-        ("pad", "by their names"),
+        ("pad", "from their names"),
     ],
 )
 def test_what_is_no_role_is_refused(roles: Any, words: str) -> None:

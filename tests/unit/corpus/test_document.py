@@ -265,5 +265,5 @@ def test_what_is_too_much_for_the_kernel_is_told(monkeypatch: pytest.MonkeyPatch
 
     real = training.current_kernel
     monkeypatch.setattr(training, "current_kernel", Full)
-    with pytest.raises(TrainingError, match="too much for the kernel: too many long pre-tokens"):
+    with pytest.raises(TrainingError, match="too large for the kernel: too many long pre-tokens"):
         tokbench.train(["some text"], vocab_size=300)

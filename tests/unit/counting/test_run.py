@@ -71,7 +71,7 @@ def test_several_processes_each_count_their_share(texts: list[Path], tmp_path: P
             options=special, part_bytes=40_000,
         )  # fmt: skip
         assert result.index is None
-    with pytest.raises(StoreError, match="not counted to the end"):
+    with pytest.raises(StoreError, match="an unfinished count of words"):
         training_words(str(tmp_path / "shared"))
     for name in (".words-00000.parquet.tmp-0", ".plan.json.tmp-0", "parts/.part-00000.parquet.tmp-0"):
         (tmp_path / "shared" / name).write_bytes(b"half")  # as a process leaves it that is killed

@@ -55,7 +55,7 @@ def test_a_good_template_has_no_findings(tmp_path: Path) -> None:
         ("template-empty-mask", CHATML + "{% generation %}{% endgeneration %}", "no token of"),
         ("template-mask-to-end", "{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}", "the last token"),
         ("bos-count", "<s><s>" + CHATML, "it writes <s> 2 times"),
-        ("turn-end-not-eos", CHATML.replace("<|im_end|>", "<|eot_id|>"), "it writes <|eot_id|>, which is no token"),
+        ("turn-end-not-eos", CHATML.replace("<|im_end|>", "<|eot_id|>"), "it writes <|eot_id|>, which is not a token"),
     ],
 )  # fmt: skip
 def test_a_fault_is_found(tmp_path: Path, rule: str, template: str, evidence: str) -> None:

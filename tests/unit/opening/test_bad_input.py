@@ -253,7 +253,6 @@ def test_a_vocabulary_without_its_merges(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"[UNK]\n\nthe\n", "a tokenizer"),
         (b"the\n##re\n", r"with \[UNK\], found 2 lines without it"),
         (b"[UNK]\n" + b"x%d\n" * 2000 % tuple(range(2000)) + b"\xff\n", "expected UTF-8, found 0xFF"),
     ],

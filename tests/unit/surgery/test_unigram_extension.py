@@ -45,7 +45,9 @@ def test_no_text_becomes_it(scores: tuple[float, ...], held: str, pieces: dict[s
 
 def test_a_text_with_an_unknown_character_would_become_it() -> None:
     pieces = ScoredGrowing({"a": -1.0, "b": -2.0})
-    with pytest.raises(SurgeryError, match=r"'a<' would have to be a piece.*its character '<' is none"):
+    with pytest.raises(
+        SurgeryError, match=r"'a<' would have to be a piece.*its character '<' is not a piece"
+    ):
         unused_score(["ab", "a<"], pieces)
     pieces.add_word("<")
     assert unused_score(["ab", "a<"], pieces) <= -4

@@ -176,7 +176,7 @@ def test_smaller_sizes_are_inside_down_to_where_superwords_begin(kernel: Kernel)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"superwords": 300}, "the size of the vocabulary"),
+        ({"superwords": 300}, "need a vocabulary size"),
         ({"superwords": 255, "vocab_size": 300}, "superwords is 255"),
         ({"superwords": 301, "vocab_size": 300}, "superwords is 301"),
         ({"superwords": 300, "vocab_size": 300, "special_tokens": ("<e>",)}, "superwords is 300"),
