@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tokbench.opening.found_tokens import FoundToken
     from tokbench.opening.text_normalization import TextNormalization
 
-_WORTH_A_TABLE = 1 << 22
-"""Characters that take Python as long to normalise as the table of all of them takes to be made."""
+_WORTH_A_TABLE = 1 << 24
+"""Characters that take Python as long to normalise as BERT does as the table of all characters takes to be made."""
 
 
 class ChangingEncoder(PreparedEncoder, Protocol):
