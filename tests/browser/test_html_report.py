@@ -250,7 +250,7 @@ def test_dark_and_light_pages_differ_and_paper_is_light(page: Browser) -> None:
     assert page.ask("getComputedStyle(document.getElementById('next')).display") == "none"
 
 
-def test_tokens_are_told_apart_without_their_colours(page: Browser) -> None:
+def test_tokens_are_reported_apart_without_their_colours(page: Browser) -> None:
     edges = page.ask("[...document.querySelectorAll('.token')].map(one => getComputedStyle(one).boxShadow)")
     assert all("rgb" in edge for edge in edges)
 

@@ -132,7 +132,7 @@ def test_the_list_is_walked_through_by_keys(page: Browser, opened: list[Opened])
     assert page.ask(f"{chosen}.dataset.at") == "0"
 
 
-def test_what_differs_is_marked_and_parts_are_told(page: Browser, opened: list[Opened]) -> None:
+def test_what_differs_is_marked_and_parts_are_reported(page: Browser, opened: list[Opened]) -> None:
     mine, other = (
         {(token.span.start, token.span.stop) for token in each.tokenizer.segment(TEXT).tokens}
         for each in opened

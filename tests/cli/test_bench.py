@@ -118,7 +118,7 @@ def test_a_peer_that_differs_is_shown_and_not_timed(run, trained, text, peer):
     assert "mine · badlib gives other ids, and was not timed: document 1: at token " in done.stdout
 
 
-def test_a_peer_that_is_not_there_is_told_of(run, trained, text, monkeypatch):
+def test_a_peer_that_is_not_there_is_reported_of(run, trained, text, monkeypatch):
     monkeypatch.setitem(PEERS, "nolib", Peer("nolib", "nolib"))
     arguments = ["bench", text, "-t", trained, "--peers", "nolib,rustbpe", "--only", "load", "--runs", "1"]
     done = run(*arguments).good()

@@ -66,7 +66,7 @@ def test_tokens_are_not_cut_where_a_row_holds_them(
     assert all(row.count("⟪") == row.count("⟫") for row in rows)
 
 
-def test_an_injection_is_told_and_fails_where_that_is_asked_for(chat: Callable[..., Any]) -> None:
+def test_an_injection_is_reported_and_fails_where_that_is_asked_for(chat: Callable[..., Any]) -> None:
     done = chat("evil.json")
     assert done.code == 0
     assert "! message 0, content: the text of <|im_end|> stays text" in done.stdout
@@ -94,7 +94,7 @@ def test_a_last_message_is_continued(chat: Callable[..., Any]) -> None:
     done.refused(2, "--completion and --continue-final contradict each other")
 
 
-def test_a_listed_token_that_is_none_is_told(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
+def test_a_listed_token_that_is_none_is_reported(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
     del chat
     Path("folder").mkdir()
     Path("folder/tokenizer.json").write_bytes(Path("mine/tokenizer.json").read_bytes())
@@ -232,7 +232,7 @@ def test_a_template_of_a_file_with_variables_and_tools(chat: Callable[..., Any])
     assert json.loads(done.stdout)["text"].startswith("on3f<|im_start|>Hi é")
 
 
-def test_a_role_without_a_turn_is_told(chat: Callable[..., Any]) -> None:
+def test_a_role_without_a_turn_is_reported(chat: Callable[..., Any]) -> None:
     done = chat("talk.json", "--train-on", "asistant", "--json").good()
     assert done.stderr == "note: nothing is learned: no turn of the role asistant was found\n"
     assert chat("talk.json", "--train-on", "asistant", "--train-on", "user", "--json").good().stderr == ""

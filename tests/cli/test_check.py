@@ -130,7 +130,7 @@ def test_text_aggregation_and_reference_are_the_baseline_s(run, trained):
     "arguments",
     [{"paths": 1}, {"paths": []}, {"documents": "words"}, {"group_by": ["path"]}, {"errors": None}],
 )
-def test_damaged_arguments_of_a_baseline_are_told(run, trained, small, tmp_path, arguments):
+def test_damaged_arguments_of_a_baseline_are_reported(run, trained, small, tmp_path, arguments):
     path = tmp_path / "small.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"arguments": arguments}))
     given = [] if "paths" in arguments else small
@@ -175,7 +175,7 @@ def test_a_worse_one_falls_short_by_more_than_the_tolerance(run, trained, small,
     assert run(*arguments, "--tolerance", "2%", "--tolerance", "bytes_per_token=1%").code == 3
 
 
-def test_text_that_was_trained_on_is_told_of(run, tmp_path):
+def test_text_that_was_trained_on_is_reported_of(run, tmp_path):
     (tmp_path / "a.txt").write_text("some text that is long enough to tell\n" * 30, encoding="utf-8")
     run("train", "a.txt", "--vocab-size", "270", "--name", "mine").good()
     arguments = ["check", "-t", "mine", "a.txt", "--min", "bytes_per_token=1"]

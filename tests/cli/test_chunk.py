@@ -54,7 +54,7 @@ def test_what_cannot_be_is_refused(
     run("chunk", "-t", trained, *options, "--text", "some text").refused(2, *words)
 
 
-def test_a_character_that_fits_nowhere_is_told(run: Callable[..., Done], trained: Path) -> None:
+def test_a_character_that_fits_nowhere_is_reported(run: Callable[..., Done], trained: Path) -> None:
     done = run("chunk", "-t", trained, "--max-tokens", "1", "--text", "a👩")
     assert done.code == 1
     assert "has" in done.stderr

@@ -95,7 +95,7 @@ def test_a_command_is_called_as_by_typer_itself(arguments: list[str]) -> None:
     ],
 )
 @pytest.mark.skipif(not CONVERTS_BY_PYDANTIC, reason="this typer has words of its own")
-def test_a_wrong_value_is_told_in_words_of_ours(arguments: list[str], message: str) -> None:
+def test_a_wrong_value_is_reported_in_words_of_ours(arguments: list[str], message: str) -> None:
     given, code, output = called(PlainCommand, PlainGroup, ["command", "a", *arguments])
     assert (given, code) == ([False], 2)
     assert output.endswith(f"Error: Invalid value for {arguments[0]!r}: {message}\n")

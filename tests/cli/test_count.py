@@ -44,7 +44,7 @@ def numbers(entry):
     return {name: entry[name] for name in NUMBERS}
 
 
-def test_two_of_one_name_are_told_apart(run, trained, tmp_path):
+def test_two_of_one_name_are_reported_apart(run, trained, tmp_path):
     copied = shutil.copytree(trained, tmp_path / "copy" / trained.name)
     named = ["-t", trained, "-t", copied, "--text", "a"]
     assert run("count", *named).good().lines[1].split()[-4:-2] == ["mine", "mine#2"]

@@ -322,7 +322,7 @@ def test_several_text_fields_are_joined_and_shards_remember_them(run, trained, t
     assert "good" in run("shards", "verify", "shards", "a.jsonl", "-t", trained).good().stdout
 
 
-def test_a_damaged_file_that_is_passed_over_is_told(run, tmp_path):
+def test_a_damaged_file_that_is_passed_over_is_reported(run, tmp_path):
     run("train", "--vocab-size", "300", "--name", "mine", "--json").good()
     ranks = tmp_path / "tokenizers" / "mine" / "ranks.tiktoken"
     (tmp_path / "folder").mkdir()
@@ -351,7 +351,7 @@ def test_a_text_ends_before_what_ends_a_turn(run, trained, special_ids):
     assert run("decode", text, "-t", trained, "--json").json["stop_id"] is None
 
 
-def test_a_template_that_is_not_there_is_told(run):
+def test_a_template_that_is_not_there_is_reported(run):
     done = run("encode", "--template", "hello world").good()
     assert "default has no template: no special tokens are added" in done.stderr
     assert done.out == run("encode", "hello world").good().out

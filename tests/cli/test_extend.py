@@ -85,7 +85,7 @@ def test_a_saved_tokenizer_gets_ranks_and_a_size(run: Callable[..., Done], tmp_p
     assert pieces[0] == pieces[1]
 
 
-def test_a_word_that_other_merges_spell_already_is_told(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_word_that_other_merges_spell_already_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:
     """Merging makes "a bc" of abc, and abc is the token of a merge that is never made."""
     document = byte_level(("b", "c"), ("a", "b"), ("ab", "c"))
     (tmp_path / "tokenizer.json").write_text(json.dumps(document))
@@ -99,7 +99,7 @@ def test_a_word_that_other_merges_spell_already_is_told(run: Callable[..., Done]
     assert said.removeprefix("hint:  ") in " ".join(done.lines)
 
 
-def test_too_little_text_is_told(run: Callable[..., Done], tokenizer: Path) -> None:
+def test_too_little_text_is_reported(run: Callable[..., Done], tokenizer: Path) -> None:
     done = run(
         "extend", tokenizer, "text.txt", "--tokens", "900", "--min-frequency", "60", "--out", "new"
     ).good()

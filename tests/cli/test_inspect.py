@@ -103,7 +103,7 @@ def test_many_special_tokens_are_counted(ranks: Path) -> None:
     assert "and 8 more" in done.stdout
 
 
-def test_what_is_odd_is_told(tmp_path: Path) -> None:
+def test_what_is_odd_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "odd.tiktoken"
     lines = [base64.b64encode(token) + b" %d\n" % (rank * 2) for rank, token in enumerate([*TOKENS, b"xyz"])]
     path.write_bytes(b"".join(lines))
@@ -201,7 +201,7 @@ def test_what_stands_beside_a_vocabulary_is_shown(tmp_path: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_what_is_wrong_beside_a_vocabulary_is_told(tmp_path: Path) -> None:
+def test_what_is_wrong_beside_a_vocabulary_is_reported(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     (folder / "generation_config.json").write_text('{"eos_token_id": "\\u001b[31m"}', encoding="utf-8")
     done = run("inspect", folder)

@@ -93,7 +93,7 @@ def test_a_token_that_no_merge_makes(run: Callable[..., Done], mine: Path) -> No
     assert "no merge makes it" in done.stdout
 
 
-def test_what_does_not_apply_is_told(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_what_does_not_apply_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n##er\n", encoding="utf-8")
     assert "does not apply: WordPiece has no merges" in run("inspect", "vocab.txt", "--id", "2").good().stdout
     run("inspect", "vocab.txt", "--rank", "0:3").refused(2, "--rank does not apply")
@@ -176,7 +176,7 @@ def test_bytes_that_no_text_has_may_have_no_token(run: Callable[..., Done], tmp_
     assert found["lossless_reason"].startswith("every byte of UTF-8 has a token")
 
 
-def test_settings_that_hold_or_do_not_are_told_as_yes_and_no(
+def test_settings_that_hold_or_do_not_are_reported_as_yes_and_no(
     run: Callable[..., Done], mine: Path, tmp_path: Path
 ) -> None:
     document = byte_level(*MERGES, tokens=["\t\\"], without=[0xFF])

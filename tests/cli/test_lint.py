@@ -142,7 +142,7 @@ def test_findings_in_a_text_fit_the_columns(
 
 
 @pytest.mark.parametrize("option", ["--sarif", "--verdicts"])
-def test_a_folder_instead_of_a_file_is_told_before_any_work(
+def test_a_folder_instead_of_a_file_is_reported_before_any_work(
     run: Callable[..., Done], tmp_path: Path, option: str
 ) -> None:
     run("lint", "-t", "nowhere", option, tmp_path).refused(

@@ -22,7 +22,7 @@ def said_of(name: str, option: str, value: str) -> str | None:
     ("name", "option", "value", "least"),
     [("inspect", "--id", "-1", 0), ("explain", "--merge", "-7", 0), ("explain", "--top", "0", 1)],
 )
-def test_a_number_below_the_least_is_told_with_it(name: str, option: str, value: str, least: int) -> None:
+def test_a_number_below_the_least_is_reported_with_it(name: str, option: str, value: str, least: int) -> None:
     assert said_of(name, option, value) == f"{value!r} is not a whole number from {least}"
 
 

@@ -60,7 +60,7 @@ def test_the_columns_are_the_chosen_metrics(
         ("--html", "folder.svg", ("is a folder", "--html")),
     ],
 )
-def test_what_cannot_be_written_is_told_before_any_work(
+def test_what_cannot_be_written_is_reported_before_any_work(
     run: Callable[..., Done], tmp_path: Path, option: str, value: str, parts: tuple[str, ...]
 ) -> None:
     (tmp_path / "folder.svg").mkdir()

@@ -41,7 +41,7 @@ def test_more_than_three_tokenizers_are_refused(terminal, trained):
 # --- the page ---------------------------------------------------------------------------------
 
 
-def test_a_page_is_written_and_what_was_tried_is_told(run, trained, tmp_path):
+def test_a_page_is_written_and_what_was_tried_is_reported(run, trained, tmp_path):
     pytest.importorskip("py_mini_racer", reason="pip install mini-racer")
     done = run("play", "--html", "page.html", "-t", trained, "some <text").good()
     written, tried = done.lines

@@ -76,7 +76,7 @@ def test_a_document_of_characters(run: Callable[..., Done], text: Path, tmp_path
     assert written(tmp_path / "new", "id_map.json") == written(tmp_path / "other", "id_map.json")
 
 
-def test_more_than_was_asked_for_is_told(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_more_than_was_asked_for_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\na\n##b\nab\nax\n")
     (tmp_path / "some.txt").write_text("ab ax ab")
     done = run("prune", "vocab.txt", "--corpus", "some.txt", "--size", "3", "--out", "new").good()

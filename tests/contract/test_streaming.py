@@ -79,7 +79,7 @@ def test_of_a_text_that_comes_back_all_comes_out_in_time(tokenizer: Tokenizer, t
     assert shown + decoder.finish() == tokenizer.decode(ids)
 
 
-def test_an_unknown_id_is_told_with_its_place(tokenizer: Tokenizer) -> None:
+def test_an_unknown_id_is_reported_with_its_place(tokenizer: Tokenizer) -> None:
     decoder = StreamingDecoder(tokenizer)
     ids = tokenizer.encode("some text")
     decoder.feed(ids)

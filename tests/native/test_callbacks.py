@@ -77,7 +77,7 @@ def interrupted_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def test_progress_is_told_while_a_file_is_read(module: Any) -> None:
+def test_progress_is_reported_while_a_file_is_read(module: Any) -> None:
     told: list[int] = []
     counter = new_counter(module)
     with trickling(blocks=4) as fd:

@@ -54,7 +54,7 @@ def test_the_command_tells_the_version(command: list[str], tmp_path: Path) -> No
     assert finished.stderr == ""
 
 
-def test_one_version_is_told_everywhere() -> None:
+def test_one_version_is_reported_everywhere() -> None:
     assert version("tokbench") == tokbench.__version__
 
 

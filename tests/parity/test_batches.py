@@ -168,7 +168,7 @@ def test_bert_as_transformers_calls_it(shared: Path, side: str, overflow: bool) 
         assert found.documents.tolist() == expected["overflow_to_sample_mapping"].tolist()
 
 
-def test_a_template_that_is_unknown_is_told() -> None:
+def test_a_template_that_is_unknown_is_reported() -> None:
     document = tokenizers.Tokenizer.from_str(library("bert").to_str())
     template = processors.TemplateProcessing(single="[CLS] $A", pair="$A $B", special_tokens=[("[CLS]", 1)])
     document.post_processor = processors.Sequence([template, template])

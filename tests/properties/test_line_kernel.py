@@ -69,7 +69,7 @@ def test_lines_are_summed_up(kernel: LineKernel, text: str, largest: int, fewest
 
 
 @given(documents=st.lists(texts, max_size=9))
-def test_documents_are_told_together_as_each_by_itself(kernel: LineKernel, documents: list[str]) -> None:
+def test_documents_are_reported_together_as_each_by_itself(kernel: LineKernel, documents: list[str]) -> None:
     assert current_line_kernel() == kernel
     apart, together, lines, all_lines = Fingerprint(), Fingerprint(), Lines(), Lines()
     for document in documents:

@@ -65,7 +65,7 @@ def test_shards_are_written_and_verified_by_paths(path: str, tokenizer: Any) -> 
 
 
 @pytest.mark.parametrize("backend", backend_names())
-def test_a_missing_path_is_told_by_every_backend(backend: str, path: str) -> None:
+def test_a_missing_path_is_reported_by_every_backend(backend: str, path: str) -> None:
     with pytest.raises(CorpusError, match=r"missing.txt does not exist"):
         tokbench.train("missing.txt", backend=backend)
     for given in (3, None, b"bytes"):

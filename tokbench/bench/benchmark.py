@@ -41,12 +41,12 @@ def run_bench(
     Args:
         subjects: at least one; the first is the baseline.
         sample: what is encoded.
-        peers: the libraries; one that is not installed, or cannot run a tokenizer, is left out and told of.
+        peers: the libraries; one that is not installed, or cannot run a tokenizer, is left out and reported.
         parts: which of `PARTS` to measure.
         runs: rounds at most.
         seconds: what each may take for one measurement; each has one round at least.
         threads: of a batch; None takes every processor.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         StoreError, ModelFormatError, ConfigError: a tokenizer that cannot be opened.

@@ -167,7 +167,7 @@ class Sample:
 
 
 def sample_of(documents: Iterable[Document], *, max_bytes: int) -> Sample:
-    """The first documents, as they are, up to so many bytes.
+    """The first documents, as they are, up to this many bytes.
 
     Raises:
         CorpusError: there is no text.

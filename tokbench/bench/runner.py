@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 Threads = Literal["any", "one or all", "all"]
-"""On how many threads a library can be told to encode a batch."""
+"""On how many threads a library can be asked to encode a batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Runner:
     token_bytes: Callable[[int], bytes] | None = None
 
     def can_batch(self, threads: int, *, processors: int) -> bool:
-        """Whether it encodes a batch on so many threads."""
+        """Whether it encodes a batch on this many threads."""
         if self.encode_batch is None:
             return False
         return (

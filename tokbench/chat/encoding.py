@@ -1,7 +1,7 @@
 """Conversations as ids, with what a training loop needs: for each id whether it is learned, its message, its offsets.
 
 A control token is recognised only where every character of it is the template's (`tokbench.core.guarded`). What content
-has of them stays text, and is told as a finding.
+has of them stays text, and is reported as a finding.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def parquet_conversations(
         path: the file.
         name: what errors call it.
         most_bytes: of a conversation as JSON.
-        tell: is told how many bytes of the file have been read, by the share of its rows.
+        tell: called with how many bytes of the file have been read, by the share of its rows.
 
     Raises:
         CorpusError: it is not a Parquet file, or damaged, or has no column of messages, or a row is longer.

@@ -162,7 +162,7 @@ class Rendered:
             raise ValueError("the runs do not cover the text")
 
     def up_to(self, stop: int) -> Rendered:
-        """The beginning of the text, so many characters of it.
+        """The beginning of the text, this many characters of it.
 
         >>> Rendered.of([("<s>", TEMPLATE), ("Hi", Origin(0, "content"))]).up_to(4).text
         '<s>H'

@@ -276,7 +276,7 @@ class ChatTemplate:
             continue_final: whether it ends with the content of the last message, for the model to continue.
             train_on: the roles whose turns are learned.
             by_segment: whether each segment of one origin is encoded by itself.
-            max_tokens: whole turns are dropped, the oldest first, until there are no more than so many.
+            max_tokens: whole turns are dropped, the oldest first, until there are no more than this many.
 
         Raises:
             ModelFormatError: the messages are not a conversation.
@@ -342,7 +342,7 @@ class ChatTemplate:
         """Conversations that were rendered as ids; arguments and errors are those of `encode_many`."""
         if self._format is not None:
             check_vocabulary(self._format, tokenizer, rendered)
-        told = with_turns(
+        rendered = with_turns(
             self.renderer_for(tokenizer),
             [self._dated(each) for each in conversations],
             rendered,
@@ -351,7 +351,7 @@ class ChatTemplate:
         )
         roles = [[str(message["role"]) for message in each.messages] for each in conversations]
         return encode_chats(
-            tokenizer, told, roles=roles, train_on=train_on, by_segment=by_segment, threads=threads
+            tokenizer, rendered, roles=roles, train_on=train_on, by_segment=by_segment, threads=threads
         )
 
     def renderer_for(self, tokenizer: Tokenizer | None) -> Renderer:

@@ -154,7 +154,7 @@ def _is_plain_path(path: str, known: Any) -> bool:
 
 
 def _is_taken(text: Any, annotation: Any, known: Any) -> bool:
-    """Whether a value of a list is taken, as far as its type can be told here."""
+    """Whether a value of a list is taken, as far as its type is known here."""
     if annotation is not int:
         return text in (_choices(annotation) or [text])
     try:

@@ -56,15 +56,15 @@ def report(
     if len(tokenizer or []) > 1:
         pictures.refuse_several()
         parts.refuse_several()
-    with showing_progress(progress) as told:
-        told("reading", 0, None, "files")
+    with showing_progress(progress) as report_progress:
+        report_progress("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by, written=parts.parts)
         names = tokenizer or [DEFAULT]
         opened = opening.open_all(names, progress=progress)
         named = opening.named(names)
         with parts.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):
             if work is not None and work.share is not None:
-                tell_share(work, evaluate_share(corpus, opened, work, means=False, progress=told))
+                tell_share(work, evaluate_share(corpus, opened, work, means=False, progress=report_progress))
                 return
             results = [
                 report_on(
@@ -76,11 +76,11 @@ def report(
                     seed=seed,
                     arguments=opening.without_work(asked_for(command)),
                     work=None if work is None else replace(work, named=(named[number],)),
-                    progress=told,
+                    progress=report_progress,
                 )
                 for number, one in enumerate(opened)
             ]
-            told("drawing", 0, None, "charts")
+            report_progress("drawing", 0, None, "charts")
             pictures.write(results[0].comparison, corpus, metrics=chosen, report=results[0])
     tell_problems(corpus)
     output.write(

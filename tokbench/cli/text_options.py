@@ -1,4 +1,4 @@
-"""The texts that a command is given, and what is told of those that could not be read."""
+"""The texts that a command is given, and what is reported of those that could not be read."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _MOST_DIGITS = 20
 OPENING = "Opening the tokenizer"
 """Where help lists what is said of a tokenizer that is opened."""
 DEFAULT = "default"
-"""The tokenizer of a command that is told none."""
+"""The tokenizer of a command that names none."""
 
 TokenizerOption = Annotated[
     str,

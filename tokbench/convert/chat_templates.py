@@ -57,7 +57,7 @@ def rendered_differently(folder: Path, config: TokenizerConfig) -> Mapping[str, 
 
 
 def job_of(folder: Path, config: TokenizerConfig) -> dict[str, Any]:
-    """What `chat_worker` is told."""
+    """The job that `chat_worker` is given."""
     specials = {f"{role}_token": text for role, text in config.roles.items()} | dict(config.named_tokens)
     return {
         "folder": str(folder),

@@ -43,7 +43,7 @@ class Peer:
         excluded: characters on which it is not asked.
         domain: the sentence that says so.
         undecoded: ids that it decodes in a way of its own: the decoding of texts with them is not compared.
-        longest: texts are cut to so many characters for it; None takes any.
+        longest: texts are cut to this many characters for it; None takes any.
         tolerated: whether other ids of a text (the first's, the second's) are accepted; None accepts none.
         inputs: the ways to ask it for what a model gets; none where it knows neither templates nor limits.
         found_otherwise: special tokens that it finds in another way, which are compared as ordinary text alone, and
@@ -167,7 +167,7 @@ def prove(
         peer: the other.
         seed: draws the generated texts.
         texts: what to compare them on instead of the bundled, and generated texts and those of the tokens.
-        progress: told how many texts are done.
+        progress: called with the number of texts done.
 
     Returns:
         What was compared, and the smallest difference found; the comparison ends at the first one.

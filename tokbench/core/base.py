@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tokbench.core.tokens import ModelInput
 
 _MANY_IDS = 1024
-"""From so many on, looking them up in a table is worth making it."""
+"""From this many on, looking them up in a table is worth making it."""
 
 
 class BaseTokenizer(PlainUse, ABC):

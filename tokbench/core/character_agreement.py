@@ -61,7 +61,7 @@ class CharacterAgreement(ABC):
             encode_marked: texts, threads and a byte for each code point → what `encode_batch` gives, or None if a text
                 has a character of 0.
             texts: some texts.
-            threads: on so many threads.
+            threads: on this many threads.
         """
         if not self._had_all:
             return None

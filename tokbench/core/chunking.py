@@ -228,7 +228,7 @@ class _Cutter:
         return place < len(self._data) and self._data[place] & 0xC0 == 0x80
 
     def _overlap_start(self, position: int, overlap: int, *, begun: int) -> int:
-        """Where a chunk begins that has so many tokens in common with the one before; that goes on from `begun`."""
+        """Where a chunk begins that has this many tokens in common with the one before; that goes on from `begun`."""
         if not overlap:
             return position
         token = bisect_left(self._starts, position)

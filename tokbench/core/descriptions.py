@@ -39,7 +39,7 @@ class TemplatePart:
         text: 0 for the first text, 1 for the second; None for special tokens.
         tokens: the spelling of each special token; empty for a text.
         ids: their ids.
-        type_id: what a model is told of the part, as BERT is which text a token is of.
+        type_id: the type id that a model gets for the part, as BERT gets for each of two texts.
     """
 
     text: int | None
@@ -87,7 +87,7 @@ class Padding:
         multiple: the number of tokens is brought to a multiple of this; None leaves it.
         direction: the end that is filled, "Left" or "Right".
         pad_id: the id that fills.
-        pad_type_id: what a model is told of it.
+        pad_type_id: the type id of the padding.
         pad_token: its spelling.
     """
 

@@ -2,7 +2,7 @@
 
 A control token is a token that gives a text its structure: a special token, or an added one such as `<tool_call>`.
 Recognising them in a whole text lets whoever wrote a part of it write control tokens, too. Here they are recognised
-only where every character is in a trusted range; elsewhere their text stays text, and each such place is told.
+only where every character is in a trusted range; elsewhere their text stays text, and each such place is reported.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class GuardedTexts:
 
 @runtime_checkable
 class GuardsControlTokens(Protocol):
-    """A tokenizer that recognises control tokens only where it is told to.
+    """A tokenizer that recognises control tokens only where it is allowed to.
 
     `encode_guarded` asks any tokenizer.
     """

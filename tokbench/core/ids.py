@@ -15,7 +15,7 @@ _IDS_AN_ENTRY = 16
 
 
 def ids_held(num_entries: int) -> int:
-    """How many ids a vocabulary of so many tokens may count: its tables grow with its file, gaps included.
+    """How many ids a vocabulary of this many tokens may count: its tables grow with its file, gaps included.
 
     Real vocabularies have gaps, as before special tokens, but few of them.
 

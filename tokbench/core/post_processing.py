@@ -104,7 +104,7 @@ def _written(parts: Sequence[TemplatePart], texts: Sequence[list[int]], *, templ
 
 
 def _truncated(texts: list[list[int]], truncation: Truncation) -> list[list[int]]:
-    """The texts cut to so many tokens together."""
+    """The texts cut to this many tokens together."""
     sizes = [len(text) for text in texts]
     surplus = sum(sizes) - truncation.max_length
     if surplus <= 0:

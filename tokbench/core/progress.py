@@ -73,7 +73,7 @@ def watched(documents: Iterable[_T], source: object, *, phase: str, progress: Pr
         documents: any.
         source: the corpus that they are read from, or a part of it.
         phase: what progress calls it.
-        progress: told in bytes of the files.
+        progress: called with the bytes of the files.
 
     >>> list(watched(["a", "b"], ["a", "b"], phase="reading", progress=print))
     ['a', 'b']

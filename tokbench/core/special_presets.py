@@ -38,7 +38,7 @@ class SpecialPreset:
     numbering: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
     def ids(self, num_tokens: int) -> dict[str, int | None]:
-        """Text → id beside a vocabulary of so many tokens; None for the next free one.
+        """Text → id beside a vocabulary of this many tokens; None for the next free one.
 
         >>> SPECIAL_PRESETS["chatml"].ids(100_256)["<|im_end|>"], SPECIAL_PRESETS["chatml"].ids(300)["<|im_end|>"]
         (100265, None)

@@ -116,7 +116,7 @@ class StreamingDecoder:
         if not some:
             return ""
         if self._decoding is Decoding.WHOLE:
-            self._decode(some, before=0)  # an unknown id is told when it comes
+            self._decode(some, before=0)  # an unknown id raises when it comes
             self._held += some
             self._fed += len(some)
             return ""

@@ -26,7 +26,7 @@ def truncated_text(
 ) -> str:
     """The longest beginning of a text, or its longest end, that its first or last tokens cover.
 
-    A character whose tokens are not all among them is left out. The text has at most so many tokens when it is
+    A character whose tokens are not all among them is left out. The text has at most this many tokens when it is
     encoded by itself: where it would have more, it is shortened by further tokens.
 
     Args:
@@ -64,7 +64,7 @@ def truncated_text(
 def ending_of(
     tokenizer: Tokenizer, text: str, tokens: int, *, special: SpecialPolicy = SpecialPolicy.TEXT
 ) -> str:
-    """The text from where so many of its tokens are left on, or all of it; a character is not cut.
+    """The text from where this many of its tokens are left on, or all of it; a character is not cut.
 
     >>> from tokbench.backends.baseline import ByteBackend
     >>> ending_of(ByteBackend().train([], ByteBackend.config_type()), "naïve", 3)

@@ -109,8 +109,8 @@ def count_sources(
     Args:
         counter: takes them.
         documents: read once.
-        progress: told how far they are read.
-        phase: what it is told that this is.
+        progress: called with how far they are read.
+        phase: the name of the phase to report.
 
     Raises:
         CorpusError: a file that cannot be read, or is not UTF-8.
@@ -126,10 +126,10 @@ def count_sources(
         progress(phase, position, total_for(position, total), "bytes")
 
     for source in documents.byte_sources():  # each is opened when the one before has been read
-        with limits_told():
+        with limits_reported():
             done += _count_source(counter, source, progress=partial(report, in_place=source.path is not None))
         _check_utf8(counter, documents)
-    with limits_told():
+    with limits_reported():
         counter.finish()
     _check_utf8(counter, documents)
     if files_read(documents) is not None:
@@ -173,7 +173,7 @@ def batches(documents: Iterable[str], *, progress: Progress, phase: str = "count
 
 
 @contextmanager
-def limits_told() -> Iterator[None]:
+def limits_reported() -> Iterator[None]:
     """Raise `TrainingError` for a text with more, or longer, words than the kernel can number."""
     try:
         yield

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from tokbench.core.counted_words import PARTS, WordArrays
-from tokbench.core.training import limits_told
+from tokbench.core.training import limits_reported
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ class Room:
     Attributes:
         most: what all words together may take.
         cost_of: what words of some sizes in bytes take, each.
-        told: says in an error what is wrong where they take so much.
+        message: says in an error what is wrong where they take so much.
         more: what its hint says besides, of another way out.
     """
 
     most: int
     cost_of: Callable[[NDArray[np.int64]], NDArray[np.int64]]
-    told: Callable[[float], str]
+    message: Callable[[float], str]
     more: str = ""
 
 
@@ -101,7 +101,7 @@ def add_words(
     Args:
         counter: takes them.
         words: each of them once.
-        progress: told how many are read.
+        progress: called with the number read.
         rooms: what learning has room for.
 
     Raises:
@@ -115,7 +115,7 @@ def add_words(
             one.add(arrays)
         if any(one.is_too_much for one in taken):
             continue  # the rest is only counted
-        with limits_told():
+        with limits_reported():
             counter.add_arrays(arrays.data, arrays.offsets, arrays.counts)
         done += len(arrays.counts)
         progress("reading words", done, None, "words")
@@ -190,28 +190,28 @@ class _Taken:
             raise too_much(
                 self._by_count,
                 most=room.most,
-                told=room.told(float(self._by_count.sum())),
+                message=room.message(float(self._by_count.sum())),
                 hint=given_as,
                 more=room.more,
             )
 
 
 def too_much(
-    costs: NDArray[np.float64], *, most: int, told: str, hint: str | None, more: str = ""
+    costs: NDArray[np.float64], *, most: int, message: str, hint: str | None, more: str = ""
 ) -> TrainingError:
     """The error of words that take more than there is room for.
 
     Args:
         costs: of words that occur 0, 1, 2, … times; the last of those that occur `COUNTS_TOLD` times or more.
         most: below which they must be together.
-        told: what is wrong.
+        message: what is wrong.
         hint: where a --min-count is named, how it is given; None where it cannot be.
         more: what the hint says besides.
     """
     if hint is None:
-        return TrainingError(told, hint="train on less text")
+        return TrainingError(message, hint="train on less text")
     fitting = [k for k in range(2, COUNTS_TOLD + 1) if costs[k:].sum() < most]
     few = f"{hint}--min-count {fitting[0]}" if fitting else f"a --min-count above {COUNTS_TOLD}"
     return TrainingError(
-        told, hint=f"{few} leaves out the rarest words, and is the smallest that works{more}"
+        message, hint=f"{few} leaves out the rarest words, and is the smallest that works{more}"
     )

@@ -96,7 +96,7 @@ def quoted(data: bytes | str, *, most: int = _SHOWN) -> str:
 
     Args:
         data: the text, or the bytes of a token.
-        most: characters that are shown; a longer one is cut, and its length told.
+        most: characters that are shown; a longer one is cut, and its length given.
 
     >>> print(quoted(b" caf\xc3\xa9\n"), quoted(b"\xe2\x82!"), quoted("\u200b"), quoted("-" * 64))
     " café\n" "⟨E2⟩⟨82⟩!" "\u200b" "--------------------------------…" (64 characters)

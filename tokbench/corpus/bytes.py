@@ -49,7 +49,7 @@ def read_blocks(
 
     Args:
         file: any but a Parquet file.
-        tell: told how far the file on the disk has been read, before each block.
+        tell: called with how far the file on the disk has been read, before each block.
 
     Raises:
         CorpusError: a file that cannot be read, or whose compressed data is cut off or damaged.

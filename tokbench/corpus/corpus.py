@@ -380,7 +380,7 @@ class Corpus:
             yield ByteSource(file.name, file.path, None, unit)
 
     def _is_plain(self, file: CorpusFile) -> bool:
-        """Whether a file's bytes are its text as they are, so far as can be told without reading it."""
+        """Whether a file's bytes are its text as they are, so far as is known without reading it."""
         if (
             self.options.errors != "strict"
             or file.compression is not None

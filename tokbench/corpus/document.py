@@ -50,7 +50,7 @@ class Document:
             drawn by itself.
         is_code: whether it is program code, of which alone identifiers are counted.
         place: the number of its file in the corpus, and of its row or first byte there, however the corpus is divided
-            into parts; None for a text from elsewhere. Of lines and paragraphs only the file is told.
+            into parts; None for a text from elsewhere. Of lines and paragraphs only the file is known.
     """
 
     text: str

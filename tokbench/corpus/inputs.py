@@ -78,7 +78,7 @@ def read_inputs(
         errors: as `open_corpus` takes it.
         max_document_bytes: as `open_corpus` takes it; None for what that takes by default.
         tell: called with every corpus that was read, to tell its problems.
-        progress: told how far each is read.
+        progress: called with how far each is read.
 
     Raises:
         CorpusError: a path that is missing, or a file that cannot be read.

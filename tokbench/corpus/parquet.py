@@ -41,7 +41,7 @@ def parquet_records(
 ) -> Iterator[Record]:
     """The rows of a Parquet file, some at a time and only the columns needed.
 
-    Before some are given `tell` is told how far the file has been read: its bytes, by the share of its rows.
+    Before some are given `tell` is called with how far the file has been read: its bytes, by the share of its rows.
 
     Raises:
         CorpusError: a file that is not Parquet, or is damaged, or lacks a column of text; a row without
@@ -61,7 +61,7 @@ def parquet_records(
             has_group = fields.group in parquet.schema_arrow.names
         fields = fields if has_group else RecordFields(fields.text)
 
-        def told(rows: int) -> None:
+        def report(rows: int) -> None:
             tell(file.size * rows // metadata.num_rows)
 
         dictionaries = [name for name in fields.text if _repeats_texts(metadata, name)]
@@ -70,7 +70,7 @@ def parquet_records(
         ) as parquet:
             groups = _groups_of(file, metadata)
             first = sum(metadata.row_group(number).num_rows for number in range(groups.start)) + 1
-            rows = _parquet_rows(parquet, fields, bound, groups=groups, first=first, tell=told)
+            rows = _parquet_rows(parquet, fields, bound, groups=groups, first=first, tell=report)
             for number, (data, value) in enumerate(rows, first):
                 name = f"{file.name}:{number}"
                 if data is not None and len(data) > max_bytes:
@@ -140,7 +140,7 @@ def _parquet_rows(
         group = parquet.metadata.row_group(number)
         size = sum(_text_size(group, name) for name in fields.text)
         if size > (bound.num_bytes + _VALUE_BYTES) * group.num_rows and bound.errors != "skip":
-            bound.too_long(first)  # one of them at least, which is told before it is unpacked
+            bound.too_long(first)  # one of them at least, which is known before it is unpacked
         rows = max(1, min(_ROWS, _BATCH_BYTES * group.num_rows // max(size, 1)))
         for batch in parquet.iter_batches(rows, row_groups=[number], columns=fields.columns):
             given += batch.num_rows

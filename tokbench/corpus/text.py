@@ -44,20 +44,20 @@ class Problems:
     group: str = ""
 
     def __str__(self) -> str:
-        told = []
+        problems = []
         if self.replaced_bytes:
             is_not = f"that {is_or_are(self.replaced_bytes)} not UTF-8 {was_or_were(self.replaced_bytes)}"
-            told.append(f"{counted(self.replaced_bytes, 'byte')} {is_not} replaced by U+FFFD")
+            problems.append(f"{counted(self.replaced_bytes, 'byte')} {is_not} replaced by U+FFFD")
         if bad := self.skipped_documents - self.long_documents:
             is_not = f"that {is_or_are(bad)} not UTF-8 {was_or_were(bad)}"
-            told.append(f"{counted(bad, 'document')} {is_not} left out")
+            problems.append(f"{counted(bad, 'document')} {is_not} left out")
         if long := self.long_documents:
             longer = f"longer than --max-document-bytes {was_or_were(long)}"
-            told.append(f"{counted(long, 'document')} {longer} left out")
+            problems.append(f"{counted(long, 'document')} {longer} left out")
         if ungrouped := self.ungrouped_documents:
             place = f"{is_or_are(ungrouped)} in the group {self.group!r}"
-            told.append(f"{counted(ungrouped, 'document')} without the field of --group-by {place}")
-        return "; ".join(told)
+            problems.append(f"{counted(ungrouped, 'document')} without the field of --group-by {place}")
+        return "; ".join(problems)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def make_plan(
     cuts_at_lines: bool,
     part_bytes: int = PART_BYTES,
 ) -> CorpusPlan:
-    """Divide a corpus into parts of about so many bytes, whose words a backend counts.
+    """Divide a corpus into parts of about this many bytes, whose words a backend counts.
 
     Args:
         corpus: the documents.

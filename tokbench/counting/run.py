@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.counted_words import WordTotals
 from tokbench.counting.joining import num_files, words_name
 from tokbench.counting.part_task import PART_MEMORY, count_part, counting_of, part_name
-from tokbench.distributed.plan_folder import PLAN_NAME, begin, difference, resume_told
+from tokbench.distributed.plan_folder import PLAN_NAME, begin, difference, resume_reported
 from tokbench.distributed.tasks import Slice, TaskContext, results_in_order
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
@@ -56,7 +56,7 @@ class PartTotals:
 
     @classmethod
     def of(cls, results: Sequence[Mapping[str, Any]]) -> PartTotals:
-        """The sum of what tasks told."""
+        """The sum of what tasks reported."""
         names = [one.name for one in fields(WordTotals)]
         totals = WordTotals(0, 0, 0)
         for result in results:
@@ -79,7 +79,7 @@ def count_share(
         StoreError: the folder holds another counting, or cannot be written.
         CorpusError: a file that cannot be read or has changed; the part is named.
     """
-    with locked(folder, is_shared=True), resume_told():
+    with locked(folder, is_shared=True), resume_reported():
         if (folder / INDEX_NAME).exists():
             raise _exists(folder)
         begin(plan, folder, option="--out", resume=True)
@@ -122,7 +122,7 @@ def count_all(
         memory: bytes that the table of a task may take.
         resume: whether to go on with what an earlier run left.
         overwrite: whether to delete what another counting has left in the folder.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Returns:
         The folder; and what was counted in it, None where it was finished before.
@@ -132,7 +132,7 @@ def count_all(
         DistributedError: parts failed; the others are kept, for `resume`.
         CorpusError: there is no text.
     """
-    with locked(folder, is_shared=False), resume_told():
+    with locked(folder, is_shared=False), resume_reported():
         if overwrite:
             remove_counting(folder)
         if (folder / INDEX_NAME).exists():
@@ -150,14 +150,14 @@ def count_all(
         ]
         counted = results_in_order(engine, COUNT_TASK, slices, phase="counting", progress=progress)
         results = {**known, **dict(zip(missing, counted, strict=True))}
-        told = PartTotals.of([result for result in results.values() if result is not None])
-        if not told.totals.documents:
+        totals = PartTotals.of([result for result in results.values() if result is not None])
+        if not totals.totals.documents:
             _clear(plan, folder)
             raise plan.corpus(0).no_document()
-        index = _joined(plan, folder, told.totals, engine=engine, min_count=min_count, progress=progress)
+        index = _joined(plan, folder, totals.totals, engine=engine, min_count=min_count, progress=progress)
         (folder / INDEX_NAME).write(index.dump())
         _clear(plan, folder)
-        return WordsFolder(folder, index), told
+        return WordsFolder(folder, index), totals
 
 
 def remove_counting(folder: Place) -> None:
@@ -236,7 +236,7 @@ def index_of(
     text: Mapping[str, Any] | None,
     totals: WordTotals,
 ) -> WordsIndex:
-    """The index of the files that `tokbench.counting.joining.write_joined` wrote, by what it told of them in order."""
+    """The index of the files that `tokbench.counting.joining.write_joined` wrote, in the order of its reports."""
     min_count = facts[0]["min_count"]
     dropped = Dropped(
         min_count, sum(one["dropped"] for one in facts), sum(one["dropped_words"] for one in facts)

@@ -36,7 +36,7 @@ class Spill:
             counter: its parts are by `PART_SEED`.
             writer: of the file.
             memory: bytes that the table may take.
-            progress: told what this is told.
+            progress: called as this function is.
         """
         self.words = 0
         self.parts: list[int] = []

@@ -95,7 +95,7 @@ def count_within(
         memory: bytes that the process may take, for counting and for what is learned from the words.
         min_count: rarer words are left out, after everything is counted.
         threads: that may be used.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: so little memory that nothing can be counted.

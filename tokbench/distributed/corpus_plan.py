@@ -161,7 +161,7 @@ def plan_of(
     cuts_at_lines: bool = False,
     part_bytes: int = PART_BYTES,
 ) -> CorpusPlan:
-    """Divide a corpus into parts of about so many bytes.
+    """Divide a corpus into parts of about this many bytes.
 
     Args:
         corpus: the documents.

@@ -30,7 +30,7 @@ def run_task(
         task: "package.module:function".
         arguments: of it.
         version: of the tokbench that asks; another one might write other bytes.
-        context: what the task is told besides.
+        context: what else the task is given.
 
     Returns:
         {"result": …}, or {"error": message, "hint": what to do or None}.

@@ -84,7 +84,7 @@ def begin(
 
 
 @contextmanager
-def resume_told() -> Iterator[None]:
+def resume_reported() -> Iterator[None]:
     """Report at Ctrl-C that finished parts are kept."""
     try:
         yield
@@ -117,7 +117,7 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     for name, value in now.items():
         if (old := before.get(name)) != value:
             has_parts = isinstance(value, list) and any(isinstance(one, dict) for one in value)
-            return f"{name} changed" if has_parts else f"{name} was {_told(old)}, and is {_told(value)}"
+            return f"{name} changed" if has_parts else f"{name} was {_spelled(old)}, and is {_spelled(value)}"
     return None
 
 
@@ -130,5 +130,5 @@ def _flat(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _told(value: Any) -> str:
+def _spelled(value: Any) -> str:
     return "left out" if value is None else f"{value}"

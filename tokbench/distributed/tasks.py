@@ -34,7 +34,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """What a task is told besides its arguments; none of it may change its result.
+    """What a task is given besides its arguments; none of it may change its result.
 
     Attributes:
         threads: how many it may use.
@@ -78,7 +78,7 @@ class Engine(Protocol):
             task: "package.module:function" of a `Task` that the workers can import.
             slices: what to run it on.
             phase: what progress calls the work.
-            progress: told how much of the sizes of all slices is done.
+            progress: called with how much of the sizes of all slices is done.
 
         Raises:
             DistributedError: slices failed, which the message names with their errors, after all others are

@@ -83,7 +83,7 @@ def train_candidates(
         threads: for those that have threads.
         seed: draws the sample that slow algorithms learn from.
         memory: whether to tell the memory of each training, each in a process of its own.
-        progress: told how far it is, with the algorithm's name before the phase.
+        progress: called with how much is done, with the algorithm's name before the phase.
 
     Raises:
         TrainingError: no algorithm could be trained.
@@ -169,10 +169,12 @@ def _train(
         num_bytes = sum(len(text.encode()) for text in texts)
         notes = (f"learned from a sample of {num_bytes / 1e6:.0f} of {holdout.training_bytes / 1e6:.0f} MB",)
 
-    def told(phase: str, done: int, total: int | None, unit: str) -> None:
+    def report(phase: str, done: int, total: int | None, unit: str) -> None:
         progress(f"{name}: {phase}", done, total, unit)
 
-    apart = train_in_process(name, holdout.training, chosen, sample=sample, progress=told) if memory else None
+    apart = (
+        train_in_process(name, holdout.training, chosen, sample=sample, progress=report) if memory else None
+    )
     if apart is not None:
         return Candidate(
             tokenizer=apart.tokenizer,
@@ -182,7 +184,7 @@ def _train(
             notes=notes,
         )
     started = time.perf_counter()
-    tokenizer = backend.train(texts, config, progress=told)
+    tokenizer = backend.train(texts, config, progress=report)
     return Candidate(
         tokenizer=tokenizer,
         training_seconds=time.perf_counter() - started,

@@ -167,7 +167,7 @@ def compare_candidates(
         seed: draws the resamples.
         arguments: what was asked for, to be kept with the result.
         count: counts the documents somewhere else.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: no tokenizer of the baseline's name, or no group of the reference's.

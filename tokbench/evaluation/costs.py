@@ -51,7 +51,7 @@ def embedding_bytes(vocab_size: int, model: Model, *, tied: bool) -> float | Non
 
 
 def kv_cache_bytes(tokens: float, model: Model) -> float | None:
-    """The keys and values of so many tokens: 2 × layers × heads × head width × tokens × bytes.
+    """The keys and values of this many tokens: 2 × layers × heads × head width × tokens × bytes.
 
     >>> kv_cache_bytes(1000, Model(layers=2, kv_heads=4, head_dim=8))
     256000.0
@@ -62,7 +62,7 @@ def kv_cache_bytes(tokens: float, model: Model) -> float | None:
 
 
 def attention_flops(tokens: float, model: Model) -> float | None:
-    """What attending over so many tokens at once takes: queries by keys, then weights by values.
+    """What attending over this many tokens at once takes: queries by keys, then weights by values.
 
     Two products of tokens × tokens × width in each layer, a multiplication and an addition each;
     nothing is taken off for a causal mask.

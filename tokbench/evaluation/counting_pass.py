@@ -111,7 +111,7 @@ def evaluate(
         num_checked: how many of the first documents are encoded a second time; by default those that begin in the
             first megabytes.
         phase: what progress calls it.
-        progress: told how many bytes are done.
+        progress: called with the number of bytes done.
 
     Returns:
         The counts; memory grows with the distinct words, and not with the documents.
@@ -157,7 +157,7 @@ class CountingState:
 
     Attributes:
         groups: group → its counts.
-        frequencies: int64[V], of ids on text whose group is not told.
+        frequencies: int64[V], of ids on text whose group is not known.
         frequencies_by_group: group → the others; None where they are not kept by group.
         sets: as `SetFrequencies.parts` gives them.
         units: group → the counts of its units.

@@ -44,12 +44,12 @@ def dump_states(states: Sequence[CountingState], facts: Mapping[str, Any]) -> by
         facts: what else the file tells, as JSON.
     """
     arrays: dict[str, NDArray[Any]] = {}
-    told = [_put(state, f"{number}/", arrays) for number, state in enumerate(states)]
+    stored = [_put(state, f"{number}/", arrays) for number, state in enumerate(states)]
     narrow = {name: _narrowed(array) for name, array in arrays.items()}
     document = {
         **facts,
         "schema": SCHEMA,
-        "states": told,
+        "states": stored,
         "arrays": {name: [array.dtype.str, list(array.shape)] for name, array in narrow.items()},
     }
     file = BytesIO()
@@ -85,13 +85,13 @@ def read_states(
     """
     num_columns = len(DOCUMENT_COUNTS) + means * NUM_MEAN_COLUMNS
     with _Reader(stream, path=path) as reader:
-        told = reader.facts.get("states")
-        if not isinstance(told, list) or len(told) != len(vocab_sizes):
+        stored = reader.facts.get("states")
+        if not isinstance(stored, list) or len(stored) != len(vocab_sizes):
             raise reader.damaged(f"the counts of {len(vocab_sizes)} tokenizers")
         try:
             return [
                 _state(reader, one, f"{number}/", vocab_size=vocab_size, num_columns=num_columns)
-                for number, (one, vocab_size) in enumerate(zip(told, vocab_sizes, strict=True))
+                for number, (one, vocab_size) in enumerate(zip(stored, vocab_sizes, strict=True))
             ]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise reader.damaged("what was counted", found=repr(error)) from None
@@ -134,12 +134,12 @@ def _put(state: CountingState, prefix: str, arrays: dict[str, NDArray[Any]]) -> 
 
 
 def _state(
-    reader: _Reader, told: Mapping[str, Any], prefix: str, *, vocab_size: int, num_columns: int
+    reader: _Reader, stored: Mapping[str, Any], prefix: str, *, vocab_size: int, num_columns: int
 ) -> CountingState:
-    names = [str(name) for name in told["groups"]]
+    names = [str(name) for name in stored["groups"]]
     groups, units = {}, {}
-    by_group: dict[str, NDArray[np.int64]] | None = {} if told["by_group"] is True else None
-    for number, (name, are_lots) in enumerate(zip(names, told["lots"], strict=True)):
+    by_group: dict[str, NDArray[np.int64]] | None = {} if stored["by_group"] is True else None
+    for number, (name, are_lots) in enumerate(zip(names, stored["lots"], strict=True)):
         here = f"{prefix}group-{number}/"
         shaped = {field: reader.array(here + field, shape) for field, shape in GroupState.SHAPES.items()}
         sizes = reader.array(here + "sizes", (None,))
@@ -166,17 +166,17 @@ def _state(
         sets=(
             set_keys,
             reader.array(f"{prefix}set_counts", (len(set_keys), vocab_size)),
-            told["sets_are_dealt"] is True,
+            stored["sets_are_dealt"] is True,
         ),
         units=units,
-        single_documents=int(told["single_documents"]),
+        single_documents=int(stored["single_documents"]),
         named={
             kind: set(reader.array(f"{prefix}{kind}", (None,), dtype=np.uint64).tolist())
-            for kind in told["kinds"]
+            for kind in stored["kinds"]
         },
-        line_groups=frozenset(map(str, told["line_groups"])),
-        failures=tuple(Failure(**failure) for failure in told["failures"]),
-        num_bytes=int(told["num_bytes"]),
+        line_groups=frozenset(map(str, stored["line_groups"])),
+        failures=tuple(Failure(**failure) for failure in stored["failures"]),
+        num_bytes=int(stored["num_bytes"]),
     )
 
 

@@ -79,7 +79,7 @@ def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | No
         metric: one with a direction.
 
     Returns:
-        None where the best cannot be told from the next: they are equal, the interval of their paired
+        None where the best cannot be distinguished from the next: they are equal, the interval of their paired
         difference holds 0, there is no interval, or there is no next.
     """
     if metric.direction == "neither":
@@ -97,7 +97,7 @@ def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | No
 
 
 def differ(one: EvaluatedTokenizer, other: EvaluatedTokenizer, metric: Metric) -> bool:
-    """Whether two tokenizers can be told apart by a metric; not where there is no interval."""
+    """Whether two tokenizers can be distinguished by a metric; not where there is no interval."""
     resampled, others = one.aggregate.resampled(metric), other.aggregate.resampled(metric)
     return resampled is not None and others is not None and resampled.differs_from(others)
 
@@ -150,7 +150,7 @@ class Counts(Protocol):
             names: of the candidates, each once.
             candidates: at least one.
             means: whether means over documents are asked for.
-            progress: told how far it is.
+            progress: called with how much of the work is done.
         """
 
 
@@ -173,7 +173,7 @@ def count_candidates(
         alignment: the groups that say the same, line by line, or why there are none.
         means: whether means over documents are asked for.
         threads: for encoding.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
     """
     evaluations = [
         evaluate(

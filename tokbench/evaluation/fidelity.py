@@ -68,7 +68,7 @@ class Stability:
     """Which documents are encoded a second time: the first ones of a corpus, up to a limit."""
 
     def __init__(self, *, num_documents: int | None = None) -> None:
-        """Those that begin in the first megabytes, or so many."""
+        """Those that begin in the first megabytes, or this many."""
         self._left = num_documents
         self._characters = 0
 
@@ -187,7 +187,7 @@ def indentation_lost(text: str, decoded: str) -> int:
 
 
 def _as_sequence(ids: NDArray[np.uint32]) -> Sequence[int]:
-    """An array is one; a list of so many ids would take longer to make than decoding takes."""
+    """An array is one; a list of this many ids would take longer to make than decoding takes."""
     return cast("Sequence[int]", ids)
 
 

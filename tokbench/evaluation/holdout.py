@@ -68,7 +68,7 @@ def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress)
     Args:
         corpus: one that can be read more than once.
         seed: chooses what is held out.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         CorpusError: there is too little text to holdout.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus, Document
 
 HELD_OUT = 10
-"""One part in so many is held out."""
+"""One part in this many is held out."""
 
 _MOST_BYTES = 1 << 26
 """Of large documents that are kept until all sizes are known."""
@@ -78,7 +78,7 @@ def choose(
         corpus: one that can be read more than once.
         lines: of each group of translations.
         seed: chooses.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
     """
 
     def read(phase: str) -> Iterator[Document]:

@@ -129,7 +129,7 @@ def aligned_blocks(
 
 
 def block_size(lines: int) -> int:
-    """Lines of a block, of a text of so many lines.
+    """Lines of a block, of a text of this many lines.
 
     >>> block_size(60), block_size(500), block_size(100_000)
     (1, 5, 20)

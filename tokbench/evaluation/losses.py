@@ -139,7 +139,7 @@ class _Signs:
         return cls(text, positions, "".join([fold[text[position]] for position in positions]))
 
     def end(self, number: int) -> int:
-        """After so many of them."""
+        """After this many of them."""
         return self.positions[number - 1] + 1 if number else 0
 
     def before(self, number: int) -> str:

@@ -130,7 +130,7 @@ def report_on(
         comparison: of that tokenizer alone.
         scan: what is known of the documents that it was evaluated on.
         seed: chooses the words that get a typo.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
     """
     evaluated = comparison.tokenizers[0]
     evaluation, tokenizer = evaluated.evaluation, evaluated.candidate.tokenizer
@@ -264,7 +264,7 @@ def robustness_of(
 
 
 def _spread(lines: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The first lines of each group in turn, up to so many in all."""
+    """The first lines of each group in turn, up to this many in all."""
     share = max(_LINES // max(len(lines), 1), 1)
     for kept in lines.values():
         yield from kept[:share]

@@ -83,7 +83,7 @@ def sweep_superwords(
         model: what is known of the model that it is for.
         threads: for encoding; None takes every processor.
         seed: draws the resamples.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: an algorithm without superwords, or a beginning outside the vocabulary.
@@ -109,10 +109,10 @@ def sweep_superwords(
     found = []
     for size, config in zip(wanted, configs, strict=True):
 
-        def told(phase: str, done: int, total: int | None, unit: str, *, name: str = f"{size:,}") -> None:
+        def report(phase: str, done: int, total: int | None, unit: str, *, name: str = f"{size:,}") -> None:
             progress(f"superwords after {name}: {phase}", done, total, unit)
 
-        tokenizer = algorithm.train(holdout.training, config, progress=told)
+        tokenizer = algorithm.train(holdout.training, config, progress=report)
         found.append(SuperwordPoint(size, evaluator(tokenizer, asked=vocab_size)))
     plain, *across = found
     return SuperwordSweep(**evaluator.text_fields(backend), vocab_size=vocab_size, points=(*across, plain))

@@ -103,7 +103,7 @@ def sweep_sizes(
         mix: how much of each group the text that matters has; sizes are then chosen by it.
         threads: for encoding; None takes every processor.
         seed: draws the resamples.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: no size, or an option that cannot be used.
@@ -189,10 +189,10 @@ class PointEvaluator:
         """The figures of a size."""
         vocab_size, alignment = tokenizer.info.vocab_size, self._holdout.alignment
 
-        def told(phase: str, done: int, total: int | None, unit: str) -> None:
+        def report(phase: str, done: int, total: int | None, unit: str) -> None:
             self._progress(f"{vocab_size:,} tokens: {phase}", done, total, unit)
 
-        evaluation = evaluate(tokenizer, self._holdout.held_out, threads=self._threads, progress=told)
+        evaluation = evaluate(tokenizer, self._holdout.held_out, threads=self._threads, progress=report)
         lines = None
         if not isinstance(alignment, str):
             aligned = AlignedLines(self._holdout.held_out, alignment)
@@ -201,7 +201,7 @@ class PointEvaluator:
                 aligned,
                 threads=self._threads,
                 whole_groups=alignment.languages,
-                progress=told,
+                progress=report,
             )
         aggregate = Aggregate(evaluation, lines=lines, seed=self._seed)
         total = evaluation.total
@@ -268,10 +268,10 @@ class _Trainer:
         config = self.config(size)
         self.runs += 1
 
-        def told(phase: str, done: int, total: int | None, unit: str) -> None:
+        def report(phase: str, done: int, total: int | None, unit: str) -> None:
             self._progress(f"{size:,} tokens: {phase}", done, total, unit)
 
-        return self._backend.train(self._holdout.training, config, progress=told)
+        return self._backend.train(self._holdout.training, config, progress=report)
 
     def smaller(self, largest: Tokenizer, size: int) -> Tokenizer:
         """The tokenizer of a smaller size: the beginning of the largest one, or trained anew."""

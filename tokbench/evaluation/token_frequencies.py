@@ -32,7 +32,7 @@ class GroupFrequencies:
         current_kernel().count_ids(ids, self._counts_of(group))
 
     def join(self, all_text: NDArray[np.int64], groups: dict[str, NDArray[np.int64]] | None) -> None:
-        """Count what was counted elsewhere: on text whose group is not told, and by group where that was kept."""
+        """Count what was counted elsewhere: on text whose group is not known, and by group where that was kept."""
         if groups is None:
             self._give_up()
         for name, counts in (groups or {}).items():

@@ -60,7 +60,7 @@ def train_in_process(
         texts: a side of a corpus; others cannot be read by another process.
         config: the backend's options.
         sample: the share and the seed of a `Sample` of the texts; None for all of them.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Returns:
         None where the system does not tell the peak of a process, or no process can be had: train here then.
@@ -108,16 +108,16 @@ def _asked(document: str, *, name: str, progress: Progress) -> dict[str, Any] | 
     assert process.stdin is not None
     assert process.stdout is not None
     found: dict[str, Any] | None = None
-    # It may not read before it is told to end, so whoever writes may not be whoever reads.
+    # It may not read before it is asked to end, so whoever writes may not be whoever reads.
     writer = Thread(target=_write, args=(process.stdin, document), daemon=True)
     try:
         writer.start()
         for line in process.stdout:
-            told = _told(line)
-            if "progress" in told:
-                progress(*told["progress"])
-            elif told:
-                found = told
+            message = _message(line)
+            if "progress" in message:
+                progress(*message["progress"])
+            elif message:
+                found = message
         code = process.wait()
     finally:
         process.kill()
@@ -143,13 +143,13 @@ def _write(stdin: IO[str], document: str) -> None:
         return
 
 
-def _told(line: str) -> dict[str, Any]:
+def _message(line: str) -> dict[str, Any]:
     """A line of the process; empty where it is a library's."""
     try:
-        told = json.loads(line)
+        message = json.loads(line)
     except ValueError:
         return {}
-    return told if isinstance(told, dict) and {"progress", "error", "seconds"} & told.keys() else {}
+    return message if isinstance(message, dict) and {"progress", "error", "seconds"} & message.keys() else {}
 
 
 def _error(kind: type[Exception], message: str, hint: str | None) -> TokbenchError:

@@ -27,12 +27,12 @@ def main() -> None:
     from tokbench.registry import get_backend
 
     asked = json.load(sys.stdin)
-    told = 0.0
+    reported_at = 0.0
 
     def progress(phase: str, done: int, total: int | None, unit: str) -> None:
-        nonlocal told
-        if time.monotonic() - told >= _BETWEEN_REPORTS:
-            told = time.monotonic()
+        nonlocal reported_at
+        if time.monotonic() - reported_at >= _BETWEEN_REPORTS:
+            reported_at = time.monotonic()
             _tell({"progress": [phase, done, total, unit]})
 
     try:

@@ -151,7 +151,7 @@ class SplitAlternatives:
             start = stop
 
     def at(self, text: str, start: int, stop: int) -> Alternative | None:
-        """The alternative that matched from one character to another; None where it cannot be told."""
+        """The alternative that matched from one character to another; None where it is not known."""
         for alternative, compiled in self.alternatives:
             if (match := compiled.match(text, start)) is not None:
                 return alternative if match.end() == stop else None

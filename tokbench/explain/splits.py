@@ -131,7 +131,7 @@ def find_splits(
         documents: the corpus.
         query: which cuts.
         top: the most words.
-        progress: told of the bytes that are read.
+        progress: called with the bytes read.
 
     Raises:
         ConfigError: the tokenizer cannot tell how it makes tokens.

@@ -86,7 +86,7 @@ def path_of(lattice: Lattice, pieces: Sequence[str]) -> list[Edge] | None:
     edges = {(edge.start, edge.piece.data.decode()): edge for edge in lattice.edges}
     unknown = {edge.start: edge for edge in lattice.edges if edge.piece.id is None}
     path: list[Edge] = []
-    place = left = 0  # of a character's bytes, so many are still to come
+    place = left = 0  # of a character's bytes, this many are still to come
     for piece in pieces:
         if left:
             left -= 1

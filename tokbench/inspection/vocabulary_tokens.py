@@ -176,7 +176,7 @@ def text_of_bytes(data: bytes) -> str | None:
 
 
 def escaped(data: bytes) -> str:
-    r"""Bytes as one line of text from which they can be told again, whatever they are.
+    r"""Bytes as one line of text from which they can be read back, whatever they are.
 
     A backslash is doubled. What cannot be seen is `\t`, `\n`, `\r` or `\u{HEX}`, the number of a character; a byte
     that belongs to no character is `\xNN`.

@@ -110,7 +110,7 @@ def run_rules(
     Args:
         target: what is linted.
         rules: those to run.
-        progress: told how many rules are done.
+        progress: called with the number of rules done.
 
     Raises:
         CorpusError, TextError: the corpus cannot be read or encoded.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 _APART = 3
-"""Up to so many tokens have a finding each."""
+"""Up to this many tokens have a finding each."""
 _EXAMPLES = 6
 _VARYING = re.compile(
     r'"(?:[^"\\]|\\.)*"(?: \([\d,]+ (?:characters|bytes)\))?'

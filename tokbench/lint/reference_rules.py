@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 6
 _MOST = 256
-"""Findings of a rule: two tokenizers that have little in common are told so in one."""
+"""Findings of a rule: two tokenizers that have little in common get a single one."""
 
 
 def _pieces(target: LintTarget) -> dict[int, bytes]:

@@ -37,7 +37,7 @@ def special_tokens_from_text(target: LintTarget) -> Iterator[Found]:
     """The special tokens whose ids the model itself gives of a text.
 
     Raises:
-        DoesNotApplyError: there are no special tokens, or it is not told how the model works.
+        DoesNotApplyError: there are no special tokens, or it is not known how the model works.
     """
     special = target.tokenizer.info.special_tokens
     if target.sentencepiece is not None:

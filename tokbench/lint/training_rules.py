@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokbench.lint.training.replay import Turn
 
 _TRIED = 200
-"""Merges after which it is told whether this is the training text at all."""
+"""Merges after which it is decided whether this is the training text at all."""
 _MOST_WRONG = 0.2
 _COUNTER_LIMIT = 2**31 - 1
 

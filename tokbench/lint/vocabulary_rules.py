@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 8
 _APART = 3
-"""Up to so many groups of duplicates have a finding each."""
+"""Up to this many groups of duplicates have a finding each."""
 _LEAST_TOKENS = 100_000
 """Token occurrences of a corpus that says something of what is not in it."""
 _LEAST_FORMED = 100

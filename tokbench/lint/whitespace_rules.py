@@ -127,7 +127,7 @@ def _digits(target: LintTarget) -> Iterator[Found]:
 
 
 def _cuts_unevenly(target: LintTarget, size: int) -> bool:
-    """Whether numbers of so many digits become different numbers of tokens."""
+    """Whether numbers of this many digits become different numbers of tokens."""
     numbers = (str(number).zfill(size) for number in range(0, 10**size, max(1, 10**size // 500)))
     counts = target.tokenizer.encode_batch(
         [f"x {number}" for number in numbers], threads=target.threads

@@ -48,7 +48,7 @@ def extended(
     """A SentencePiece model with added tokens, whose ids follow those of its pieces.
 
     A special token becomes a control symbol, another one a user-defined symbol, which is found in every
-    text. Flags that the model cannot hold are told.
+    text. Flags that the model cannot hold are reported.
 
     Returns:
         The model, byte for byte where nothing is missing; and what contradicts it, a sentence each.

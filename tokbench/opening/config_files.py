@@ -8,7 +8,7 @@ chat_template.jinja             the template used where none is named;  addition
 chat_template.json              the same template for a processor
 
 They are taken as `transformers` takes them, and never hinder opening: what is damaged is left out and
-told, as is where two of them contradict one another.
+reported, as is where two of them contradict one another.
 """
 
 from __future__ import annotations

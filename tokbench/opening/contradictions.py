@@ -1,7 +1,7 @@
 """Find settings of a tokenizer_config.json that contradict the vocabulary beside it.
 
 A class of `transformers` may follow the configuration. Here the vocabulary's own file counts, and the
-difference is told.
+difference is reported.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How classes of `transformers` read a vocabulary with merges: settings that the files do not contain.
 
-A class is told by `tokenizer_config.json` or `config.json` beside the vocabulary, and each is written as the
+A class is named by `tokenizer_config.json` or `config.json` beside the vocabulary, and each is written as the
 `tokenizer.json` that its converter makes. Merges that are known by their hash tell it, too.
 
 Source: `convert_slow_tokenizer.py` of transformers.

@@ -19,7 +19,7 @@ _BETWEEN = 2
 
 
 def title_figures(column: Column, *, fewest: int, has_others: bool) -> list[str]:
-    """The figures of a column, the longest spelling first; of a part of a text none are told.
+    """The figures of a column, the longest spelling first; of a part of a text there are none.
 
     Args:
         column: the tokens.
@@ -46,7 +46,7 @@ def title_figures(column: Column, *, fewest: int, has_others: bool) -> list[str]
 
 
 def fitted_title(name: str, figures: Sequence[str], *, width: int) -> tuple[str, str]:
-    """A name and figures that fit side by side: of the name at least so much stands that columns can be told apart.
+    """A name and figures that fit side by side: of the name at least so much stands that columns can be distinguished.
 
     Args:
         name: the whole name.

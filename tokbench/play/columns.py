@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _KINDS = tuple(TokenKind)
 
 SHORTEST_BLOCK, LONGEST_BLOCK = 256, 512
-"""Tokens of a block: after so many it ends at the next line end, and after so many in any case."""
+"""Tokens of a block: after this many it ends at the next line end, and after this many in any case."""
 
 
 class OpenTokenizer:

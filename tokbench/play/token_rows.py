@@ -89,7 +89,7 @@ class TokenLayout:
         return self.rows(place.block)[place.row]
 
     def moved(self, place: Place, rows: int) -> Place:
-        """The place so many rows below, above where it is negative; the first or the last row at the ends."""
+        """The place this many rows below, above where it is negative; the first or the last row at the ends."""
         block, row = place.block, place.row + rows
         while row < 0 and block > 0:
             block -= 1

@@ -35,13 +35,13 @@ def added_fields(document: Mapping[str, Any], ids: Mapping[str, int]) -> list[li
 
 def _added(token: Mapping[str, Any], ids: Mapping[str, int]) -> list[Any]:
     text = token["content"]
-    for flag, told in (
+    for flag, reason in (
         ("normalized", "is looked for in the normalised text"),
         ("single_word", "is found as a whole word alone"),
     ):
         if token.get(flag, flag == "normalized" and not token.get("special")):
             raise PageError(
-                f"the page cannot find the added token {text!r}, which {told}",
+                f"the page cannot find the added token {text!r}, which {reason}",
                 hint="`tokbench play` in the terminal can",
             )
     lstrip, rstrip, special = (bool(token.get(name)) for name in ("lstrip", "rstrip", "special"))

@@ -88,9 +88,9 @@ def check_chat(data: TokenizerData, *, seed: int = 0) -> ChatCheck | NoChat:
     return ChatCheck(len(talks), sum(each is not None for each in wanted))
 
 
-def _compared(told: dict[str, Any] | None, chat: ChatData) -> dict[str, Any] | None:
+def _compared(facts: dict[str, Any] | None, chat: ChatData) -> dict[str, Any] | None:
     """What both have to tell alike; not whose the template's own text is, where the table does not say."""
-    return told if told is None or chat.form.has_owners else {**told, "owners": None}
+    return facts if facts is None or chat.form.has_owners else {**facts, "owners": None}
 
 
 def _talks(chat: ChatData, *, seed: int) -> Iterator[Talk]:
@@ -152,13 +152,13 @@ def _wanted(data: TokenizerData, chat: ChatData, talks: Sequence[Talk]) -> list[
         )
         wanted |= dict.fromkeys(own)
         wanted |= {
-            own[place]: _told(each, is_composed=is_composed)
+            own[place]: _facts(each, is_composed=is_composed)
             for place, each in zip(taken, encoded, strict=True)
         }
     return [wanted[number] for number in range(len(talks))]
 
 
-def _told(chat: EncodedChat, *, is_composed: bool) -> dict[str, Any]:
+def _facts(chat: EncodedChat, *, is_composed: bool) -> dict[str, Any]:
     """As the page tells it; where the tokenizer composes characters, places are those of the composed text."""
     text = chat.rendered.text
 

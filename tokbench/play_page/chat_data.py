@@ -48,15 +48,15 @@ class ChatData:
     date: str | None
 
     @property
-    def told(self) -> str:
+    def note(self) -> str:
         """What the page says of it."""
-        told = f"Conversations by {self.template.name}, text only; for tools use tokbench chat."
+        note = f"Conversations by {self.template.name}, text only; for tools use tokbench chat."
         if self.form.domain is not Domain.ANY:
-            told += f" It is verified where {self.form.domain.value}."
+            note += f" It is verified where {self.form.domain.value}."
         if self.form.limits:
             words = " ".join(dict.fromkeys(text for _, text in self.form.limits))
-            told += f" It is not verified with these texts in messages: {words}"
-        return told if self.date is None else f"{told} Its date is {self.date}."
+            note += f" It is not verified with these texts in messages: {words}"
+        return note if self.date is None else f"{note} Its date is {self.date}."
 
     def to_json(self) -> dict[str, Any]:
         """As the page holds it."""
@@ -75,7 +75,7 @@ class NoChat:
     reason: str
 
     @property
-    def told(self) -> str:
+    def note(self) -> str:
         """What the page says of it."""
         return f"No conversations: {self.reason}."
 
@@ -154,14 +154,14 @@ def _render_of(chat: ChatTemplate, tokenizer: Tokenizer) -> Render:
         texts = [each for each in made if isinstance(each, Rendered)]
         if not chat.sources:
             check_vocabulary(named(chat.name), tokenizer, texts)
-        told = with_turns(
+        rendered = with_turns(
             renderer,
             [conversations[number] for number in kept],
             texts,
             special_tokens=tokenizer.info.special_tokens,
             bos=bos,
         )
-        by_number = dict(zip(kept, told, strict=True))
+        by_number = dict(zip(kept, rendered, strict=True))
         return [by_number.get(number) for number in range(len(made))]
 
     return render

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _LONGEST, _LONGEST_BY_TURNS = 4, 6
 _SILENT = ("", "  ", " \n ")
 _AROUND = (("\n  \t", "\t \n "), ("  \n", "\n \t "))
-"""White space around what is said, so that what is trimmed can be told: each kind stands outermost once."""
+"""White space around what is said, so that what is trimmed can be seen: each kind stands outermost once."""
 _MOST_LIMITS = 40
 _LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _LONGEST_LITERAL = 40
@@ -166,7 +166,7 @@ def _short_talks() -> Iterator[Talk]:
 
 
 def _contents(size: int, *, prompt: bool) -> Iterator[list[str]]:
-    """What may be said in so many messages; what ends a conversation is beside its last two alone."""
+    """What may be said in this many messages; what ends a conversation is beside its last two alone."""
     words = [
         [f"{left}word{n}{right}" for n in range(size) for left, right in [_AROUND[(n + shift) % 2]]]
         for shift in range(2)

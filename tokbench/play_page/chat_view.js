@@ -1,4 +1,4 @@
-// A conversation as it is written on the page, and what is told of its tokens.
+// A conversation as it is written on the page, and what is shown of its tokens.
 
 const CHAT_ROLES = Object.keys(ROLE_LETTERS);
 

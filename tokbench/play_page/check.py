@@ -26,7 +26,7 @@ _MOST_WIDE = 64
 
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 _OTHERS_LEFT_OUT = 64
-"""Of characters that nobody has been given, and of private ones, one of so many is tried."""
+"""Of characters that nobody has been given, and of private ones, one of this many is tried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def _packed(data: TokenizerData) -> str:
         "data-name": data.name,
         "data-algorithm": f"{data.algorithm}, {data.opened.tokenizer.info.vocab_size:,} tokens",
         "data-files": files,
-        "data-chat": data.chat.told if data.chat is not None else "",
+        "data-chat": data.chat.note if data.chat is not None else "",
     }
     if isinstance(data.chat, ChatData):
         attributes["data-has-chat"] = ""

@@ -106,7 +106,7 @@ def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
 
 
 def _is_short(code: int) -> bool:
-    """Whether a character with a mark is short enough to be looked up with it; of others only controls are told."""
+    """Whether a character with a mark is short enough to be looked up with it; of others only controls are known."""
     return code < 0x10000 or unicodedata.category(chr(code)) == "Cf"
 
 

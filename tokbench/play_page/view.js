@@ -41,14 +41,14 @@ class TokenList {
     });
   }
 
-  // `notes` is what is told of a conversation, or null for a text.
+  // `notes` is what is shown of a conversation, or null for a text.
   show(tokens, size, options, differing, notes = null) {
     Object.assign(this, { tokens, options, differing, notes, chosen: -1 });
     const parts = options.budget ? `, ${plural(Math.ceil(tokens.ids.length / options.budget), "part")}` : "";
     const ratio = tokens.ids.length ? ` · ${(size / tokens.ids.length).toFixed(2)} bytes/token` : "";
     const others = differing === null ? "" : ` · ${plural(differing.size, "token")} cut otherwise`;
-    const told = notes === null ? "" : notes.summary;
-    this.count.textContent = `${plural(tokens.ids.length, "token")}${parts} · ${plural(size, "byte")}${ratio}${others}${told}`;
+    const summary = notes === null ? "" : notes.summary;
+    this.count.textContent = `${plural(tokens.ids.length, "token")}${parts} · ${plural(size, "byte")}${ratio}${others}${summary}`;
     this.drawAnew();
   }
 
@@ -149,7 +149,7 @@ class TokenList {
   }
 }
 
-// What is told of one token: its bytes, its characters, and how its word was made.
+// What is shown of one token: its bytes, its characters, and how its word was made.
 function detailsOf({ tokenizer, tokens, notes }, at) {
   const id = tokens.ids[at];
   const bytes = tokenizer.bytesOf(id);

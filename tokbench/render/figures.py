@@ -101,7 +101,7 @@ def legend_of(comparison: Comparison, *, mark: str) -> str:
     if comparison.interval_gap is not None:
         return comparison.interval_gap
     drawn, gaps = drawn_from(comparison.units), named_gaps(comparison.group_interval_gaps)
-    if len(comparison.tokenizers) < 2:  # nothing to be better than, or told apart from
+    if len(comparison.tokenizers) < 2:  # nothing to be better than, or distinguished from
         return f"± 95 % (bootstrap over {drawn}){gaps}"
     return (
         f"{mark} best of those that keep the text, beyond chance; ± 95 % (paired bootstrap over {drawn}), "

@@ -88,7 +88,7 @@ def _alternatives(alternatives: Sequence[str]) -> Iterator[tuple[str, Text]]:
 
 
 def _config_rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
-    """What a model is told of it: roles, templates, maximum length."""
+    """What a model gets from it: roles, templates, maximum length."""
     config = result.config
     turn_end = result.roles.get("turn_end")
     others = {name: text for name, text in config.named_tokens.items() if text != turn_end}

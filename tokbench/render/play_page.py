@@ -20,15 +20,15 @@ def render_play_page(result: PlayPageResult, *, console: Console, messages: Cons
     Args:
         result: the page.
         console: stdout.
-        messages: stderr, which is told of tokenizers without conversations.
+        messages: stderr, which reports tokenizers without conversations.
     """
     console.print(Text(f"{visible(str(result.out))}  {result.num_bytes / 1e6:.2f} MB"), soft_wrap=True)
     for check in result.checks:
         name = visible(check.name)
-        told = f"{name}: the same ids on {check.texts:,} texts, {check.characters:,} different characters"
+        line = f"{name}: the same ids on {check.texts:,} texts, {check.characters:,} different characters"
         if check.conversations is not None:
-            told += f"; the same tokens and masks on {check.conversations:,} conversations"
-        console.print(Text(told), soft_wrap=True)
+            line += f"; the same tokens and masks on {check.conversations:,} conversations"
+        console.print(Text(line), soft_wrap=True)
         if check.without_chat is not None:
             note = f"note: the page shows no conversations for {name}: {visible(check.without_chat)}"
             messages.print(Text(note), soft_wrap=True)

@@ -1,6 +1,6 @@
 """One segmentation as lines of cells: one cell per token, wrapped between tokens, its text made visible.
 
-With a palette, tokens are told apart by their backgrounds; without one by a separator. A character
+With a palette, tokens are distinguished by their backgrounds; without one by a separator. A character
 that tokens cut is underlined from end to end, and its boundaries are `╎` instead of `│`. Text that no
 token covers stands without a background, or in `⟦⟧`. Everything streams, in time linear in the text.
 """

@@ -62,7 +62,7 @@ class _Section(NamedTuple):
 
 
 def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout: Layout = "stacked") -> None:
-    """Print the tokens of a text, and beneath them what they add up to; then their steps where they are told.
+    """Print the tokens of a text, and beneath them what they add up to; then their steps where these are known.
 
     Args:
         result: the text and its tokenizers.

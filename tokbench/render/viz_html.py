@@ -142,7 +142,7 @@ def _token(each: VisibleToken, *, ids: bool) -> str:
 
 
 def _label(each: VisibleToken) -> str:
-    """What is told of a token beside its looks."""
+    """What is said of a token beside its looks."""
     place = f"bytes {each.start:,} to {each.stop:,} of the text"
     if each.token is None:
         return f"in no token, {place}"

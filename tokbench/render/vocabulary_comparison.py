@@ -44,7 +44,7 @@ def forms_of_comparison(result: VocabularyComparison, *, top: int) -> Forms:
 
 
 def parts_of(result: VocabularyComparison, *, top: int) -> Iterator[Table | str]:
-    """Sentences and tables, of which each has so many rows at most."""
+    """Sentences and tables, of which each has this many rows at most."""
     one, other = (visible(info.name) for info in result.infos)
     found = result.differences
     yield (

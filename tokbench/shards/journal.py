@@ -273,7 +273,7 @@ def _fields_of(path: Path) -> Callable[[bytes], Fields]:
 
 
 def _checksum(document: Mapping[str, Any]) -> int:
-    """Of a line without it: how many documents are in a shard is told by nothing else."""
+    """Of a line without it: nothing else says how many documents are in a shard."""
     import orjson
 
     return zlib.crc32(orjson.dumps({key: value for key, value in document.items() if key != _CHECKSUM}))

@@ -208,7 +208,7 @@ class ShardIndex:
         fields = dataclasses.asdict(self)
         if self.options.chat is not None:
             fields["options"]["chat"] = self.options.chat.to_json()
-        else:  # what is not there for texts is not told of them
+        else:  # texts do not have these fields
             del fields["options"]["chat"]
             for shard in fields["shards"]:
                 del shard["mask"]

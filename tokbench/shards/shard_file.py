@@ -54,7 +54,7 @@ class ShardFile:
         self.tokens += len(ids)
 
     def fill_row(self, length: int, *, pad: int) -> None:
-        """Fill the last row of so many ids; what fills it belongs to the last document, and is not learned."""
+        """Fill the last row of this many ids; what fills it belongs to the last document, and is not learned."""
         missing = -self.tokens % length
         if missing:
             ids = np.full(missing, pad, self._plan.dtype)

@@ -76,9 +76,9 @@ def verify_shards(
         tokenizer: must be the one that made them.
         corpus: is encoded anew and compared; or its path, which is read as the index says that it was.
         chat: encodes the corpus where the shards hold conversations: `tokbench.chat.shards` makes it of the index.
-        sample: so many documents of the corpus, evenly spread, instead of all.
+        sample: this many documents of the corpus, evenly spread, instead of all.
         threads: for encoding; None takes every processor.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Returns:
         What is wrong, a sentence each.

@@ -71,7 +71,7 @@ def write_shards(
             checked, and the first that is not what was written is written again, with all after it.
         overwrite: replace shards that are there.
         chat: encodes documents that are conversations; `tokbench.chat.shards` makes it, and reads them.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Returns:
         The shards, open.

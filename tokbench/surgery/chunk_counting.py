@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.sentencepiece.kernel import current_kernel
-from tokbench.core.training import batches, count_texts, limits_told
+from tokbench.core.training import batches, count_texts, limits_reported
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.charsmap import rules_of
 from tokbench.formats.sentencepiece.model import SPACE, iter_user_defined
@@ -50,7 +50,7 @@ def count_by_chunks(
         words_of: a part → its words, by steps that `model_is_local` or `document_is_local` approves of.
         parts_of: a text → what of it is normalised by itself.
         threads: that count chunks; None takes every processor.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         CorpusError: a text cannot be read; `TrainingError` if there are too many chunks to be numbered.
@@ -65,9 +65,9 @@ def count_by_chunks(
     firsts, lines, words = Counter[str](), Counter[str](), Counter[str]()
     for batch in batches(texts, progress=progress, phase="counting"):
         parts = (part for text in batch for part in parts_of(text))
-        with limits_told():
+        with limits_reported():
             count_texts(counter, [_taken_apart(part, firsts, lines) for part in parts])
-    with limits_told():
+    with limits_reported():
         counter.finish()
         data, offsets, counts = counter.arrays()
     for first, count in firsts.items():

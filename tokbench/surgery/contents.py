@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokbench.opening.request import Opened
 
 Algorithm = Literal["bpe", "character_bpe", "unigram", "wordpiece"]
-"""What tokens are removed from, or added to: proofs of each are told in its words."""
+"""What tokens are removed from, or added to: proofs of each are worded with it."""
 
 Content = bytes | Mapping[str, Any]
 """A serialised `ModelProto`, or a parsed `tokenizer.json`."""

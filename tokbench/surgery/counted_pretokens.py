@@ -88,7 +88,7 @@ def count_pretokens(
         document: it as a `tokenizer.json`.
         corpus: read once.
         threads: None takes every processor.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConversionError: the document does not say how text is split.

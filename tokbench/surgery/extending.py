@@ -75,7 +75,7 @@ class Extension(Protocol):
             texts: of which is proved what the algorithm promises.
             threads: for encoding them.
             seed: draws the generated texts of the comparison with libraries.
-            progress: told how far that is.
+            progress: called with how much of the work is done.
 
         Raises:
             SurgeryError: something does not hold; `ProofError` if a library gives other ids.

@@ -161,7 +161,7 @@ def grow(
         min_frequency: learning stops when the most frequent pair is rarer.
         max_token_length: bytes that a token may have; None for any number.
         threads: for cutting the words; None takes every processor.
-        progress: told how many are learned.
+        progress: called with the number learned.
 
     Raises:
         SurgeryError: the vocabulary is none that merges make.

@@ -58,7 +58,7 @@ def prove_in_libraries(
         document: its `tokenizer.json`; a rank file is made beside it to be opened.
         with_ranks: whether there is to be a rank file.
         seed: draws the generated texts.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ProofError: a library gives other ids.
@@ -87,7 +87,7 @@ def prove_model_in_libraries(
         tokenizer: as it runs.
         path: its `.model`; a `tokenizer.json` is made beside it to be opened.
         seed: draws the generated texts.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ProofError: sentencepiece gives other ids.
@@ -109,13 +109,13 @@ def prove_word_list_in_libraries(
 ) -> LibraryProofs:
     """Compare a WordPiece with its `tokenizer.json` and with its `vocab.txt`, both in tokenizers.
 
-    With the `vocab.txt` it is told the special tokens that the `tokenizer_config.json` beside it lists.
+    With the `vocab.txt` it is given the special tokens that the `tokenizer_config.json` beside it lists.
 
     Args:
         tokenizer: as it runs.
         path: its `tokenizer.json`; a `vocab.txt` is made beside it to be opened.
         seed: draws the generated texts.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ProofError: tokenizers gives other ids.

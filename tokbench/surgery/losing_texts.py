@@ -72,7 +72,7 @@ def losing_texts(
         documents: read once.
         most: how many to keep.
         threads: for encoding; None takes every processor.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Returns:
         Those that have more tokens than before, the one that loses most first.

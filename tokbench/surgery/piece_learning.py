@@ -118,7 +118,7 @@ class PieceLearner:
         self._wait(self._votes)
 
     def learn(self, most: int | None, *, progress: Progress = no_progress) -> list[str]:
-        """The pieces that come: so many, or all that do."""
+        """The pieces that come: this many, or all that do."""
         taken: list[str] = []
         while True:
             while (most is None or len(taken) < most) and (text := self._best()) is not None:

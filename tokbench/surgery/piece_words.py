@@ -35,7 +35,7 @@ _WORD_BEFORE_SPACE = re.compile(f"[^{SPACE}{_IN_NO_WORD}]+{SPACE}*|{SPACE}+")
 _LINE = re.compile(f"[^{_IN_NO_WORD}]+")
 _LONGEST_WORD = 100
 _RARE = 1000
-"""What less than one piece in so many does, the trainer's options did not allow: somebody added it by hand."""
+"""What less than one piece in this many does, the trainer's options did not allow: somebody added it by hand."""
 
 
 @dataclass(frozen=True)
@@ -220,8 +220,8 @@ class MatchedWords:
             counter = counting.new_counter(threads=threads or os.cpu_count() or 1, seed=0)
             counting.count(counter, texts, progress=progress)
             return Counter(dict(counter.items()))
-        told = batches(texts, progress=progress)
-        words = Counter(word for batch in told for text in batch for word in self.of_text(text))
+        read = batches(texts, progress=progress)
+        words = Counter(word for batch in read for text in batch for word in self.of_text(text))
         return Counter({word: number for word, number in words.items() if len(word) <= self.longest})
 
     def _kernel_counting(self) -> NormalWordCounting | None:

@@ -186,7 +186,7 @@ def check_words(
     another word is still spelled by what is left: it decodes to what it decoded to, so that nothing became unknown.
 
     Args:
-        texts: some of a corpus, of which so many are taken.
+        texts: some of a corpus, of which this many are taken.
         tokenizers: the old and the new one, as they run.
         id_map: from the old ids to the new.
 

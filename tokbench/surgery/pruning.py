@@ -67,7 +67,7 @@ class Pruning(Protocol):
             name: how the new one calls itself.
             texts: on which segmentations are compared; of many as many are taken as take a moment.
             seed: draws the generated texts of the comparison with libraries.
-            progress: told how far that is.
+            progress: called with how much of the work is done.
 
         Raises:
             SurgeryError: something does not hold; `ProofError` if a library gives other ids.

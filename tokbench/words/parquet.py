@@ -76,7 +76,7 @@ class WordsWriter:
             )
             counts = pyarrow.array(words.counts[first:last])
             table = pyarrow.table([texts, counts], schema=_schema())
-            with _full_disk_told(self._path):
+            with _full_disk_reported(self._path):
                 self._writer.write_table(table, row_group_size=GROUP_ROWS)
         return len(starts) - 1
 
@@ -93,7 +93,7 @@ def open_writer(path: Path, *, is_soon_read: bool = False) -> Iterator[WordsWrit
     """
     import pyarrow.parquet
 
-    with _full_disk_told(path):
+    with _full_disk_reported(path):
         writer = pyarrow.parquet.ParquetWriter(
             path,
             _schema(),
@@ -112,12 +112,12 @@ def open_writer(path: Path, *, is_soon_read: bool = False) -> Iterator[WordsWrit
         with suppress(OSError):
             writer.close()
         raise
-    with _full_disk_told(path):
+    with _full_disk_reported(path):
         writer.close()
 
 
 @contextmanager
-def _full_disk_told(path: Path) -> Iterator[None]:
+def _full_disk_reported(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -146,7 +146,7 @@ class WordsFile:
     def arrays(self, groups: Sequence[int] | None = None) -> Iterator[WordArrays]:
         """The words of row groups, by default of all. Raises `ModelFormatError`."""
         for number in range(self.num_groups) if groups is None else groups:
-            with _errors_told(self._name):
+            with _errors_reported(self._name):
                 table = self._parquet.read_row_group(
                     number,
                     columns=[WORD_COLUMN, COUNT_COLUMN],
@@ -164,7 +164,7 @@ def open_words_file(place: Place) -> Iterator[WordsFile]:
     import pyarrow.parquet
 
     name = str(place)
-    with _errors_told(name):
+    with _errors_reported(name):
         source: BufferedReader | Path = place.open() if place.local is None else place.local
         parquet = pyarrow.parquet.ParquetFile(source)
     with parquet:
@@ -264,7 +264,7 @@ def _check_exact(counts: pyarrow.Array, *, name: str) -> None:
 
 
 @contextmanager
-def _errors_told(name: str) -> Iterator[None]:
+def _errors_reported(name: str) -> Iterator[None]:
     import pyarrow
 
     try:

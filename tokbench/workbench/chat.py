@@ -160,8 +160,8 @@ def encode_conversation(
         place: where it was read.
         prompt: whether it ends ready for the assistant.
         train_on: the roles whose turns are learned.
-        by_segment: whether each segment of one origin is encoded by itself; what differs is told.
-        max_tokens: whole turns are dropped, the oldest first, until there are no more than so many tokens.
+        by_segment: whether each segment of one origin is encoded by itself; differences are reported.
+        max_tokens: whole turns are dropped, the oldest first, until there are no more than this many tokens.
 
     Raises:
         TemplateError: the template refuses the conversation, or it does not fit; `place` is in the message.

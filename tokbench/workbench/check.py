@@ -52,7 +52,7 @@ def check_thresholds(
         reference_group: the language that premiums are taken over.
         threads: for encoding; None takes every processor.
         work: how they are evaluated in parts, with the same result.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: a threshold that cannot be checked, or another text.

@@ -64,15 +64,15 @@ def compare(
         aggregation: how documents become one figure: as a ratio of sums, or as a mean over groups ("macro")
             or documents ("per_document").
         model: what is known of the model that they are for; without it there are no costs.
-        mix: group, or folder of groups → its share of the bytes of the text that matters; the cheapest for that is
-            told.
+        mix: group, or folder of groups → its share of the bytes of the text that matters; the cheapest for that
+            is reported.
         times: whether to tell how fast they encode, how long opening them took, and how much memory training
             takes, for which each is trained in a process of its own.
         threads: for training and encoding; None takes every processor.
         seed: chooses what is held out, and draws the resamples.
         arguments: what was asked for that is not so by default, to be kept with the result.
         work: how they are evaluated in parts, with the same result; `tokenizers` are opened then.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: an option that cannot be used, such as a size where nothing is trained.
@@ -125,7 +125,7 @@ def compare(
             return run(candidates, scan, alignment=alignment, mix=chosen)
         holdout = hold_out(corpus, seed=seed, progress=progress)
         scan = CorpusScan(holdout.held_out)
-        # A group that is not there is told before the training.
+        # A missing group is reported before the training.
         chosen = mix_of(mix, corpus, scan, progress=progress)
         trained = train_candidates(
             holdout,

@@ -119,7 +119,7 @@ def convert(
             and another does not; the result and the file say so.
         special_as_text: write, for the same, that the texts of special tokens are ordinary text.
         seed: draws the generated texts of the proof.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: no such format, or an option that it does not know.
@@ -186,7 +186,7 @@ def compare(
         second: the other.
         names: what the result calls the two, by default what they call themselves.
         seed: draws the generated texts.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Returns:
         What was compared, and the smallest difference found.

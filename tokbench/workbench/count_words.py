@@ -55,10 +55,10 @@ class CountWordsResult:
     @property
     def problems(self) -> Problems:
         """What was skipped or replaced."""
-        told = self.counted
-        if told is None:
+        counted = self.counted
+        if counted is None:
             return Problems()
-        return Problems(told.replaced_bytes, told.skipped_documents, told.long_documents)
+        return Problems(counted.replaced_bytes, counted.skipped_documents, counted.long_documents)
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -100,7 +100,7 @@ def count_words(
         min_count: rarer words are left out, after everything is added up.
         resume: whether to go on with what an earlier run left.
         overwrite: whether to delete what another counting has left in the folder.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         StoreError: the folder holds something else, or cannot be written.
@@ -140,7 +140,7 @@ def count_words_share(
         backend: as `count_words`.
         options: as `count_words`.
         part_bytes: as `count_words`.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         StoreError, ConfigError, CorpusError, BackendUnavailableError: as `count_words`.
@@ -165,7 +165,7 @@ def merge_words(
         out: the folder to make.
         min_count: rarer words are left out, after everything is added up.
         overwrite: whether to delete what another counting has left in the folder.
-        progress: told how many files are written.
+        progress: called with the number of files written.
 
     Raises:
         ConfigError: words that were counted in different ways, without their rare ones, or in the folder to overwrite.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
 from tokbench.distributed.corpus_plan import PART_BYTES, plan_of
-from tokbench.distributed.plan_folder import begin, resume_told
+from tokbench.distributed.plan_folder import begin, resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.evaluation.alignment import align
@@ -75,7 +75,7 @@ class EvaluationWork:
     def place(self) -> Iterator[Place]:
         """The folder, held as long as the block runs. Raises `StoreError`."""
         if self.folder is not None:
-            with locked(place_of(self.folder), is_shared=self.share is not None), resume_told():
+            with locked(place_of(self.folder), is_shared=self.share is not None), resume_reported():
                 yield place_of(self.folder)
             return
         with tempfile.TemporaryDirectory(prefix="tokbench-parts-") as folder:
@@ -100,7 +100,7 @@ def evaluating(
         work: how it is done.
         means: whether means over documents are going to be asked for.
         groups_first: whether its groups are asked for before anything is counted.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         CorpusError: a file that can be read only once, or there is no document.
@@ -208,8 +208,12 @@ class PartedCorpus:
             has_notes = self._has_notes(part)
             has_both = has_notes and has_counts(self._folder, Range(part, part + 1), self._plan)
             if (share is None or share.has(part)) and not has_both:
-                told = {"checked": [checked[part], by_line[part]], "aligned": aligned, "notes": not has_notes}
-                tasks.append((part, told))
+                settings = {
+                    "checked": [checked[part], by_line[part]],
+                    "aligned": aligned,
+                    "notes": not has_notes,
+                }
+                tasks.append((part, settings))
         self._run(_COUNT_TASK, tasks, phase="counting", progress=progress)
 
     def count(
@@ -323,7 +327,7 @@ def evaluate_share(
         tokenizers: opened.
         work: with a share and a folder.
         means: whether means over documents are going to be asked for.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Returns:
         How many parts there are in all.

@@ -101,7 +101,7 @@ def add_up(
         plan: of the parts.
         means: whether means over documents were counted.
         languages: those whose lines were counted apart, each by itself; None where no lines were.
-        tell: told how many bytes of the corpus are added up.
+        tell: called with the bytes of the corpus added up.
 
     Returns:
         Of each tokenizer; after these, where lines were counted apart, the same of lines.

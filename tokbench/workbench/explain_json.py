@@ -86,7 +86,7 @@ class _Writer:
             str(token.id): {**token_fields(token.piece), "kind": token.kind.value}
             for token in {token.id: token for token in tokens}.values()
         }
-        self._told: set[int] = set()
+        self._described: set[int] = set()
         self._pretokens: dict[tuple[Any, ...], tuple[int, ExplainedStep]] = {}
         self._causes: dict[Cause, int] = {}
         self._alternatives: dict[Alternative, int] = {}
@@ -129,8 +129,8 @@ class _Writer:
         """The id of a symbol, which `pieces` has; the symbol itself where it has none."""
         if symbol.id is None:
             return token_fields(symbol.data)
-        if symbol.id not in self._told:
-            self._told.add(symbol.id)
+        if symbol.id not in self._described:
+            self._described.add(symbol.id)
             self.pieces[str(symbol.id)] = token_fields(symbol.data)
         return symbol.id
 

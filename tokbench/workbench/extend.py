@@ -160,7 +160,7 @@ def extend(
         overwrite: whether to replace a folder that this wrote.
         threads: for counting and encoding; None takes every processor.
         seed: draws the generated texts of the proof.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: no text to learn from, a size that is too small, a word that is split, no token that would come.
@@ -237,7 +237,7 @@ def grow(
         name: how the new one calls itself.
         threads: for counting and encoding.
         seed: draws the generated texts of the proof.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: nothing is left to add; and what `extend` says.

@@ -31,7 +31,7 @@ class LimitedText:
     Attributes:
         source: the text or file.
         info: the tokenizer.
-        tokens: how many it has, or so many at least.
+        tokens: how many it has, or this many at least.
         is_exact: whether all of it was counted.
         num_bytes: the UTF-8 bytes that were counted.
     """
@@ -158,7 +158,7 @@ def endings(
 
 
 class _Tail:
-    """The end of a text that grows: at least so many tokens of it, cut where a token begins."""
+    """The end of a text that grows: at least this many tokens of it, cut where a token begins."""
 
     def __init__(self, tokenizer: Tokenizer, tokens: int, special: SpecialPolicy) -> None:
         self._tokenizer = tokenizer

@@ -64,7 +64,7 @@ def lint_tokenizer(
         threads: for encoding; None takes every processor.
         model_vocab_size: the rows of the model's embedding, where config.json does not say them.
         template: the chat template to check, as `ChatTemplate.of` takes its name; None for the tokenizer's own.
-        progress: told how many rules are done.
+        progress: called with the number of rules done.
 
     Raises:
         ConfigError: a rule that there is not, or an option that cannot be used.

@@ -89,7 +89,7 @@ def fix_tokenizer(
         request: how the tokenizer is opened.
         select: rules or groups to check, by default all.
         ignore: those to leave out.
-        progress: told how many rules are done.
+        progress: called with the number of rules done.
 
     Raises:
         ConfigError: it is not a folder with a tokenizer.json, or `out` is there.

@@ -127,7 +127,7 @@ def lint_text(
         name: what `-t` takes.
         corpus: the documents.
         request: how the tokenizer is opened.
-        progress: told how far the corpus is read.
+        progress: called with how far the corpus is read.
 
     Raises:
         StoreError, ModelFormatError, ConfigError: the tokenizer cannot be opened.

@@ -143,11 +143,11 @@ def migrate(
         model: what is known of the model: its context, its price.
         request: how they are opened; what is for bare vocabularies goes to the one that needs it.
         out: a folder for the files that the model needs; None writes nothing.
-        pad_multiple: the embedding that config_patch.json asks for has a multiple of so many rows.
+        pad_multiple: the embedding that config_patch.json asks for has a multiple of this many rows.
         overwrite: whether to replace a folder that this wrote.
         threads: for encoding; None takes every processor.
         seed: draws the resamples.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: options that cannot be used.

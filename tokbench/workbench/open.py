@@ -45,7 +45,7 @@ def load(
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, `vocab.json` with
-            `merges.txt`, `vocab.txt`, GGUF, `tekken.json`, tokbin, or a folder with one of them; told by content.
+            `merges.txt`, `vocab.txt`, GGUF, `tekken.json`, tokbin, or a folder with one of them; recognised by content.
             A string may be any name that `-t` takes: one below `tokenizers/`, "default", "tiktoken:NAME",
             "hf:ORG/MODEL".
         pattern: how text is split, a name or a regular expression, where the file does not say.
@@ -96,7 +96,7 @@ def open_tokenizer(
         name: a path, a name below `tokenizers/`, the built-in `default`, `tiktoken:NAME` or `hf:ORG/MODEL`; only the
             last two may fetch something. A `Path` is not a name.
         request: what the user asks for.
-        progress: told how far the training of `default` is.
+        progress: called with how much of the training of `default` is done.
         tell: called with each damaged file that was skipped for another one of its folder.
 
     Raises:

@@ -75,7 +75,7 @@ def write_play_page(
         out: the file; it is replaced whole, or left as it is.
         text: what stands in the text box at first.
         template: the chat template of conversations, as `tokbench chat --template` takes it.
-        progress: told how many tokenizers have been checked.
+        progress: called with the number of tokenizers checked.
 
     Raises:
         BackendUnavailableError: there is nothing here to run the page's encoders.
@@ -111,8 +111,8 @@ def _checked_chat(
     chat = chat_data(data.opened.tokenizer, found, template=template, date=date)
     if isinstance(chat, NoChat):
         return chat, None
-    told = check_chat(replace(data, chat=chat))
-    return (told, None) if isinstance(told, NoChat) else (chat, told.conversations)
+    checked = check_chat(replace(data, chat=chat))
+    return (checked, None) if isinstance(checked, NoChat) else (chat, checked.conversations)
 
 
 def _names_of(tokenizers: Sequence[Opened]) -> Iterator[str]:

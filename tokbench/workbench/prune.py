@@ -140,11 +140,11 @@ def prune(
         corpus: on which tokens are counted, and both tokenizers evaluated; by default the bundled texts, and for
             those nothing is counted.
         request: how the tokenizer is opened.
-        pad_multiple: the embedding that config_patch.json asks for has a multiple of so many rows.
+        pad_multiple: the embedding that config_patch.json asks for has a multiple of this many rows.
         overwrite: whether to replace a folder that this wrote.
         threads: for encoding; None takes every processor.
         seed: draws resamples and the generated texts of the proof.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: nothing to go by, or fewer tokens than must stay.

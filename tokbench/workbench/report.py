@@ -52,7 +52,7 @@ def report(
         seed: draws the resamples and the typos.
         arguments: what was asked for that is not so by default, to be kept with the result.
         work: how it is evaluated in parts, with the same result.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError, CorpusError, TextError: as `compare`.

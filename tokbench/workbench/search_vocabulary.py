@@ -225,7 +225,7 @@ def check_name(path: Path) -> None:
 def write_vocabulary(path: Path, vocabulary: VocabularyTokens, *, counts: CorpusCounts | None = None) -> None:
     r"""Write all tokens in the order of their ids, atomically: a token a line (TSV), or JSON.
 
-    In both the bytes of a token are in hexadecimal, so that every token can be told from every other. Its text is
+    In both the bytes of a token are in hexadecimal, so that every token differs from every other. Its text is
     JSON's in JSON, null where the bytes are not whole characters; in TSV it is one line with escapes, where a backslash
     is doubled and `\xNN` is a byte that belongs to no character (`tokbench.inspection.vocabulary_tokens.escaped`).
 

@@ -67,8 +67,10 @@ def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
             raise
         _check_unchanged(corpus, arguments["versions"])
         _publish(staging, folder / name)
-    told = {} if chat is None else {"findings": chat.findings, "tokens": chat.tokens, "learned": chat.learned}
-    return {"documents": shards.index.documents, "tokens": shards.index.tokens, **told}
+    found = (
+        {} if chat is None else {"findings": chat.findings, "tokens": chat.tokens, "learned": chat.learned}
+    )
+    return {"documents": shards.index.documents, "tokens": shards.index.tokens, **found}
 
 
 def template_document(chat: ConversationShards, name: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tokbench.corpus.spans import FileSpan
 from tokbench.corpus.text import Problems
 from tokbench.corpus.written_folder import without_folder
 from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided
-from tokbench.distributed.plan_folder import resume_told
+from tokbench.distributed.plan_folder import resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.folder_lock import locked
@@ -94,9 +94,9 @@ def write_shard_parts(
         part_bytes: of the files of a part; a larger file is cut between documents, unless it is compressed.
         resume: write the parts that an interrupted run has left out.
         overwrite: replace what is there.
-        chat: encodes documents that are conversations; it is told what workers found. Rows of `pack` end with a part.
+        chat: encodes documents that are conversations; it is given what workers found. Rows of `pack` end with a part.
         template: with `chat`, the name of its template, or its file, which every worker can read.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Returns:
         The index of all shards, named with their folders.
@@ -181,7 +181,7 @@ def _encode(
         for number, part in enumerate(parts)
         if not (folder / part_folder(number) / INDEX_NAME).exists()
     ]
-    with resume_told():
+    with resume_reported():
         return results_in_order(engine, _TASK, slices, phase="encoding", progress=progress)
 
 

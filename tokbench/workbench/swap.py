@@ -96,7 +96,7 @@ def swap(
         overwrite: whether to replace a folder that this wrote.
         threads: for counting and encoding; None takes every processor.
         seed: draws the generated texts of the proofs.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: no token would be added.

@@ -56,7 +56,7 @@ def sweep(
         mix: group, or folder of groups → its share of the bytes of the text that matters; sizes are then chosen by it.
         threads: for encoding; None takes every processor.
         seed: chooses what is held out, and draws the resamples.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError, TrainingError: as `sweep_sizes`.
@@ -101,7 +101,7 @@ def sweep_superwords(
         model: what is known of the model that it is for.
         threads: for encoding; None takes every processor.
         seed: chooses what is held out, and draws the resamples.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError, TrainingError: as `tokbench.evaluation.superword_sweep.sweep_superwords`.

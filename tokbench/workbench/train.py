@@ -114,7 +114,7 @@ def train(
         roles: what a special token is to a model ("bos", "turn_end", …; see `tokbench.core.roles`) → its text.
         special_preset: a well-known set of special tokens with its roles ("chatml", "llama3", …; `tokbench backends`
             lists them), before those of `special_tokens`.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
         options: the backend's options, such as `vocab_size=32_000`, `pattern="gpt4"`,
             `special_tokens=["<|endoftext|>"]`, `threads=2`; `tokbench backends` lists them.
 
@@ -165,7 +165,7 @@ def train_and_save(
         chat_template: a Jinja template, saved with it too.
         memory: bytes that this process may take (bpe): words of the text that do not fit wait in a temporary file.
         min_count: with `memory`, words that occur fewer times are left out, which changes what is learned.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         StoreError: the folder exists or cannot be written; found out before training where possible.
@@ -354,11 +354,11 @@ def learn_within(
         config: of the backend.
         memory: bytes that this process may take.
         min_count: words that occur fewer times are left out, which changes what is learned.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         ConfigError: a backend that cannot, or too little memory for anything.
-        TrainingError: as `backend.train`; also words whose merging would take more, told before it begins.
+        TrainingError: as `backend.train`; also words whose merging would take more, raised before it begins.
         CorpusError, StoreError, BackendUnavailableError: as `count_within`.
     """
     from tokbench.counting.spilled_words import count_within

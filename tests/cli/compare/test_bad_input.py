@@ -88,7 +88,7 @@ def test_a_file_whose_name_is_not_text(run, trained, tmp_path):
     assert r"caf\xe9" in run(*arguments, "--csv").good().stdout
 
 
-def test_a_text_that_a_tokenizer_loses_is_told(run, texts, tmp_path):
+def test_a_text_that_a_tokenizer_loses_is_reported(run, texts, tmp_path):
     (tmp_path / "vocab.txt").write_text(
         "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox"]) + "\n"
     )

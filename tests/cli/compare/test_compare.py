@@ -109,7 +109,7 @@ def numbered_lines(*numbers):
     return "".join(f"line {number} of the text, which is {number * number}\n" for number in numbers)
 
 
-def test_text_that_was_trained_on_is_told_of_whatever_the_documents(run, tmp_path):
+def test_text_that_was_trained_on_is_reported_of_whatever_the_documents(run, tmp_path):
     texts = {"a": range(30), "b": range(20, 40), "c": range(30, 40), "d": range(5, 15)}
     for name, numbers in texts.items():
         (tmp_path / f"{name}.txt").write_text(numbered_lines(*numbers), encoding="utf-8")
@@ -124,7 +124,7 @@ def test_text_that_was_trained_on_is_told_of_whatever_the_documents(run, tmp_pat
     }
 
 
-def test_text_that_was_trained_on_is_told_of_wherever_figures_are_shown(run, tmp_path):
+def test_text_that_was_trained_on_is_reported_of_wherever_figures_are_shown(run, tmp_path):
     (tmp_path / "a.txt").write_text(numbered_lines(*range(30)), encoding="utf-8")
     run("train", "a.txt", "--vocab-size", "280", "--name", "mine").good()
     told = "mine was trained on this very text"

@@ -192,7 +192,7 @@ def test_both_kernels_write_the_same_files(train, parallel, monkeypatch, kernel)
 
 
 @pytest.mark.parametrize("merges", [0, 5])
-def test_more_words_than_can_be_merged_are_told(parallel, monkeypatch, merges):
+def test_more_words_than_can_be_merged_are_reported(parallel, monkeypatch, merges):
     """Those of one language, or of all where some merges are learned from all together."""
     corpus = tokbench.open_corpus(parallel / "text", group_by="path")
 

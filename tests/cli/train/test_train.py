@@ -183,7 +183,7 @@ def test_errors_says_what_becomes_of_bad_utf8(run, tmp_path, text, policy, note)
     assert done.json["documents"] == {"replace": 2, "skip": 1}[policy]
 
 
-def test_binary_files_in_a_folder_are_left_out_and_told(run, tmp_path, text):
+def test_binary_files_in_a_folder_are_left_out_and_reported(run, tmp_path, text):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text(LOW_LOWER, encoding="utf-8")
     (tmp_path / "folder" / "program").write_bytes(b"\x7fELF\0\0\xff")

@@ -223,7 +223,7 @@ def test_two_processes_at_once(interrupted: Path) -> None:
                 write(interrupted, **options)
 
 
-def test_a_full_disk_is_told_and_can_be_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_and_can_be_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
     def full(descriptor: int) -> None:

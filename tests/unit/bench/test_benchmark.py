@@ -61,7 +61,7 @@ def test_a_tokenizer_equals_itself(toy):
     assert Expected(ours, SAMPLE).difference(ours, threads=[1, 2]) is None
 
 
-def test_the_first_difference_is_told(toy):
+def test_the_first_difference_is_reported(toy):
     other = runner(lambda text: [*toy.encode(text)[:1], 99])
     difference = Expected(runner_of(toy), SAMPLE).difference(other, threads=[])
     assert difference == "document 1: at token 2 it gives 99 instead of 3 4"
@@ -177,7 +177,7 @@ def test_a_peer_that_fails_is_shown_and_not_timed(bench):
     assert found.entries[1].difference == "it fails: integer division or modulo by zero"
 
 
-def test_peers_that_cannot_be_had_are_told_of(bench, monkeypatch):
+def test_peers_that_cannot_be_had_are_reported_of(bench, monkeypatch):
     monkeypatch.setitem(PEERS, "nolib", Peer("nolib", "nolib"))
     bench.add("refuses", prepare="raise ConversionError('it is too small')")
     bench.add("crashes", opened="raise BaseException('panicked\\nat a place')")

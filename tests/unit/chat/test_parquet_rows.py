@@ -88,7 +88,7 @@ def test_what_is_no_conversation_is_named(rows: list[dict[str, Any]], told: str,
         read(path)
 
 
-def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", ROWS["messages"])
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(CorpusError, match=r"a\.parquet: cannot be read as Parquet"):

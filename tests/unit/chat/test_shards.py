@@ -127,7 +127,7 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path: Path, monkeypatch
     assert {each.name: each.read_bytes() for each in (tmp_path / "again").iterdir()} == expected
 
 
-def test_a_changed_mask_is_told(tmp_path: Path) -> None:
+def test_a_changed_mask_is_reported(tmp_path: Path) -> None:
     shards = written(tmp_path, [talk(3)])
     path = shards.folder / "shard-00000.mask.npy"
     data = path.read_bytes()
@@ -185,7 +185,7 @@ def test_shards_are_compared_with_their_conversations(tmp_path: Path, pack: int 
     assert not compared(tmp_path, spoken).passed
 
 
-def test_another_mask_is_told(tmp_path: Path) -> None:
+def test_another_mask_is_reported(tmp_path: Path) -> None:
     shards = written(tmp_path, [talk(1), talk(2)])
     assert (
         shards.mask_of(1).tolist()

@@ -77,7 +77,7 @@ def test_what_the_assistant_says_is_found_by_origins() -> None:
         assert spoken(inferred(TALK, format, counts=True), TALK) == spoken(told, TALK)
 
 
-def test_turns_that_are_told_are_left_alone() -> None:
+def test_turns_that_are_reported_are_left_alone() -> None:
     renderer = named("chatml")
     [told] = renderer.render([TALK])
     assert isinstance(told, Rendered)

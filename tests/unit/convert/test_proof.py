@@ -315,7 +315,7 @@ def test_a_difference_in_words_is_short(way: str) -> None:
     assert len(in_words(Disagreement(way, "ab" * 5000, (1,), (2,)))) < 200 or way == "token"
 
 
-def test_progress_is_told_as_texts_are_done() -> None:
+def test_progress_is_reported_as_texts_are_done() -> None:
     told: list[tuple[object, ...]] = []
     prove(merging(b"th"), peer_of(merging(b"th")), progress=lambda *progress: told.append(progress))
     assert [done for _, done, _, _ in told][:3] == [0, 1000, 2000]

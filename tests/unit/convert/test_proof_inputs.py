@@ -149,7 +149,9 @@ def test_a_tokbin_has_the_template_and_the_flags(opened: Callable[..., Any], tmp
 
 
 @pytest.mark.parametrize("target", ["tiktoken", "token_bytes"])
-def test_what_a_format_cannot_hold_is_told(opened: Callable[..., Any], tmp_path: Path, target: str) -> None:
+def test_what_a_format_cannot_hold_is_reported(
+    opened: Callable[..., Any], tmp_path: Path, target: str
+) -> None:
     source = opened(ROBERTA, flags=("lstrip",), **CUT, **FILL)
     result = convert(source, to=target, out=tmp_path / "out")
     assert result.to_json()["post_processing"]["target"] is None
@@ -205,7 +207,7 @@ def test_a_vocabulary_of_bert_is_opened_with_its_template(tmp_path: Path) -> Non
     assert (tmp_path / "again.txt").read_bytes() == (tmp_path / "vocab.txt").read_bytes()
 
 
-def test_a_model_of_bert_is_told_which_text_is_which(tmp_path: Path) -> None:
+def test_a_model_of_bert_is_reported_which_text_is_which(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\n")
     convert(load(tmp_path / "vocab.txt"), to="transformers", out=tmp_path / "folder")
@@ -338,7 +340,7 @@ def test_what_stands_beside_a_vocabulary_decides_of_the_padding(
     assert tokenizer.model_max_length == 512
 
 
-def test_a_token_that_no_template_writes_is_told(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_token_that_no_template_writes_is_reported(opened: Callable[..., Any], tmp_path: Path) -> None:
     """transformers goes by the tokenizer.json where there is one, not by add_bos_token."""
     transformers = pytest.importorskip("transformers")
     opened(template([0, "</s>"], [0, 1]))

@@ -203,7 +203,7 @@ class Given:
 FOUR = [(b"ab", 1), (b"cd", 3), (b"ef", 5), (b"gh", 70)]  # a step each
 
 
-def test_too_many_words_are_told_before_they_are_merged(kernel: Kernel) -> None:
+def test_too_many_words_are_reported_before_they_are_merged(kernel: Kernel) -> None:
     counted = kernel.new_word_list()
     with pytest.raises(TrainingError, match=r"take 1\.3 times") as error:
         add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(3)])
@@ -216,7 +216,7 @@ def test_too_many_words_are_told_before_they_are_merged(kernel: Kernel) -> None:
     assert (counted.items(), counted.pretokens, counted.num_bytes) == (FOUR, 79, 10)
 
 
-def test_too_many_words_of_a_text_are_told_too(kernel: Kernel) -> None:
+def test_too_many_words_of_a_text_are_reported_too(kernel: Kernel) -> None:
     counter = counter_of(kernel, {word.decode(): count for word, count in FOUR})
     check_counted(counter, hint="--memory SIZE with ", room=merger_room(5))
     with pytest.raises(TrainingError, match=r"take 1\.3 times") as error:

@@ -111,7 +111,7 @@ def laid_out(parts: Sequence[tuple[str, bool]]) -> tuple[str, list[tuple[int, in
     return "".join(part for part, _ in parts), trusted
 
 
-def test_a_token_of_content_stays_text_and_is_told() -> None:
+def test_a_token_of_content_stays_text_and_is_reported() -> None:
     tokenizer = subject("bpe")
     start, end = (control_tokens(tokenizer)[text] for text in CHATML)
     ids, spans, refused = guarded(

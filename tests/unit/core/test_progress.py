@@ -132,7 +132,7 @@ def test_trainings_tell_how_far_files_of_records_are_read(path: Path, often: Non
     assert {total for _, total in told.phases[phase]} == {path.stat().st_size}
 
 
-def test_plain_files_beside_records_are_told_in_one_total(tmp_path: Path, often: None) -> None:
+def test_plain_files_beside_records_are_reported_in_one_total(tmp_path: Path, often: None) -> None:
     """What a kernel counts where it lies, and what is unpacked; that of Python tells of each megabyte."""
     (tmp_path / "b.txt").write_text("\n".join(ROWS * 10), encoding="utf-8")
     corpus, told = open_corpus(written(tmp_path / "a.jsonl.gz"), tmp_path / "b.txt"), Told()

@@ -81,7 +81,7 @@ def test_a_role_needs_a_name_and_a_token(tmp_path: Path, roles: Mapping[str, str
     assert words in f"{caught.value.message} {caught.value.hint}"
 
 
-def test_a_role_of_what_is_no_token_is_not_told(tmp_path: Path) -> None:
+def test_a_role_of_what_is_no_token_is_not_reported(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     (folder / "special_tokens_map.json").write_text('{"pad_token": "<|nowhere|>"}')
     (folder / "tokenizer_config.json").write_text('{"eos_token": "<|eot_id|>"}')

@@ -124,7 +124,7 @@ def test_chatml_beside_cl100k_and_r50k(shared: Path) -> None:
     assert opened.info.special_tokens == {"<|endoftext|>": 50_256}
 
 
-def test_a_clash_of_ids_is_told(ranks: Path) -> None:
+def test_a_clash_of_ids_is_reported(ranks: Path) -> None:
     taken = {"<|mine|>": 301, "<|im_end|>": 301}
     with pytest.raises(ConfigError, match="has the id 301, which is of"):
         tokbench.load(ranks, pattern="gpt4", special_preset="chatml", special_tokens=taken)
@@ -136,7 +136,7 @@ def test_a_file_that_says_its_own_takes_no_set(tmp_path: Path) -> None:
         tokbench.load(tmp_path / "mine", special_preset="gpt2")
 
 
-def test_an_unknown_set_is_told(ranks: Path) -> None:
+def test_an_unknown_set_is_reported(ranks: Path) -> None:
     with pytest.raises(ConfigError, match="no set of special tokens 'lama3'") as caught:
         tokbench.load(ranks, special_preset="lama3")
     assert caught.value.hint == "did you mean 'llama3'?"

@@ -61,7 +61,7 @@ def test_a_near_miss_suggests_the_right_name(what: str) -> None:
     assert right in caught.value.hint
 
 
-def test_a_path_that_is_not_there_is_told_its_neighbour(tmp_path: Any) -> None:
+def test_a_path_that_is_not_there_is_reported_its_neighbour(tmp_path: Any) -> None:
     (tmp_path / "small").mkdir()
     with pytest.raises(TokbenchError) as caught:
         tokbench.load(str(tmp_path / "smal"))

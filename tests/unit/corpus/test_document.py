@@ -248,7 +248,7 @@ def test_a_device_without_an_end(tmp_path: Path, how: str, unit: str) -> None:
         read(tmp_path / "link.txt", most=1000, how=how, documents=unit)
 
 
-def test_what_is_too_much_for_the_kernel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_much_for_the_kernel_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from tokbench.backends.bpe import training
 
     class Full:

@@ -57,7 +57,7 @@ class TestUnits:
         write("a.txt")
         assert list(open_corpus("a.txt").documents()) == [Document("text", "Latin", "a.txt")]
 
-    def test_program_code_is_told_by_folder_extension_or_field(self):
+    def test_program_code_is_reported_by_folder_extension_or_field(self):
         names = (
             "code/c.txt",
             "src/a.PY",

@@ -27,7 +27,7 @@ def names(*paths: Path) -> list[str]:
     return [file.path.name for file in open_corpus(*paths).files]
 
 
-def test_what_a_manifest_does_not_list_is_left_out_and_told(tmp_path: Path) -> None:
+def test_what_a_manifest_does_not_list_is_left_out_and_reported(tmp_path: Path) -> None:
     texts = folder(tmp_path, MANIFEST)
     for named in (texts, tmp_path):
         corpus = open_corpus(named)

@@ -100,14 +100,14 @@ def test_a_url_of_this_machine_is_a_path(files: Path) -> None:
     assert open_corpus(f"file://{files}").files == open_corpus(files).files
 
 
-def test_what_is_missing_is_told(place: Place) -> None:
+def test_what_is_missing_is_reported(place: Place) -> None:
     with pytest.raises(CorpusError, match=r"nothing\.txt does not exist"):
         open_corpus(str(place / "nothing.txt"))
     with pytest.raises(CorpusError, match=r"\*.nothing does not exist"):
         open_corpus(str(place / "*.nothing"))
 
 
-def test_a_store_that_does_not_answer_is_told(
+def test_a_store_that_does_not_answer_is_reported(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place: Any = place_of(f"memory://{tmp_path.name}/a.txt")

@@ -43,6 +43,6 @@ def test_a_folder_that_is_not_there_changes_nothing(folder: Path) -> None:
     assert without_folder(corpus, "memory://bucket/out").files == corpus.files
 
 
-def test_nothing_else_to_read_is_told(folder: Path) -> None:
+def test_nothing_else_to_read_is_reported(folder: Path) -> None:
     with pytest.raises(CorpusError, match=r"all files to read are in .*out, which is the output folder"):
         without_folder(open_corpus(folder / "out"), folder / "out")

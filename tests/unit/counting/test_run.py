@@ -293,7 +293,7 @@ def test_damaged_folders_are_refused(texts: list[Path], tmp_path: Path) -> None:
         training_words(str(tmp_path / "nowhere"))
 
 
-def test_progress_is_told(texts: list[Path], tmp_path: Path) -> None:
+def test_progress_is_reported(texts: list[Path], tmp_path: Path) -> None:
     told: list[tuple[str, int, int | None]] = []
     counted(
         texts, tmp_path / "words", progress=lambda phase, done, total, _: told.append((phase, done, total))

@@ -83,7 +83,7 @@ def test_rare_words_are_left_out_of_the_whole(texts: list[Path], spills: list[in
     assert within["merges.npy"] != trained(texts, tmp_path / "all")["merges.npy"]
 
 
-def test_what_would_take_too_much_is_told_before_it_is_merged(
+def test_what_would_take_too_much_is_reported_before_it_is_merged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = bundled()

@@ -72,7 +72,7 @@ def test_names_are_unique() -> None:
     assert unique_names(["a", "b", "a", "a#2", "a"]) == ["a", "b", "a#2", "a#2#2", "a#3"]
 
 
-def test_two_tokenizers_of_one_name_are_told_apart(documents: list[Document]) -> None:
+def test_two_tokenizers_of_one_name_are_reported_apart(documents: list[Document]) -> None:
     found = compared(LETTERS, LETTERS, documents=documents, baseline="letters#2")
     assert [one.name for one in found.tokenizers] == ["letters", "letters#2"]
     assert found.tokenizers[0].figures["bytes_per_token"].difference == 0
@@ -220,7 +220,7 @@ def test_the_best_is_named_and_what_loses_text_is_not_praised(comparison: Compar
     assert by_name(comparison, "dropping").figures["bytes_per_token"].value > value
 
 
-def test_what_cannot_be_told_apart_is_said_so(documents: list[Document]) -> None:
+def test_what_cannot_be_reported_apart_is_said_so(documents: list[Document]) -> None:
     [sentence] = compared(LETTERS, LETTERS, documents=documents).summary
     assert sentence.endswith("; on this text letters#2 cannot be told apart from it")
 

@@ -248,7 +248,7 @@ def test_what_comes_back_is_counted() -> None:
     assert failures == ()
 
 
-def test_what_does_not_is_told_with_its_place() -> None:
+def test_what_does_not_is_reported_with_its_place() -> None:
     tokenizer = Toy("a", "b", " ", "\n", otherwise="nothing")
     counts, failures = fidelity_of(tokenizer, "a b", "a éb", "a\tb\n", "\tb")
     assert counts == {

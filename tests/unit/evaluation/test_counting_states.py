@@ -149,7 +149,7 @@ def test_the_same_counts_are_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("flag", [1, 0x20, 0x40], ids=["encrypted", "patched", "strongly encrypted"])
-def test_a_damaged_flag_is_told(flag: int) -> None:
+def test_a_damaged_flag_is_reported(flag: int) -> None:
     whole = bytearray(some_file())
     for signature, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of each entry, and of the directory
         start = -1
@@ -161,7 +161,7 @@ def test_a_damaged_flag_is_told(flag: int) -> None:
 
 @settings(deadline=None)
 @given(st.data())
-def test_a_damaged_file_is_told(data: st.DataObject) -> None:
+def test_a_damaged_file_is_reported(data: st.DataObject) -> None:
     whole = bytearray(some_file())
     at = data.draw(st.integers(0, len(whole) - 1))
     whole[at] ^= data.draw(st.integers(1, 255))

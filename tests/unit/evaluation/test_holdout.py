@@ -127,7 +127,7 @@ def test_what_is_dealt_at_once_is_what_the_plan_says_of_each_text(
             assert [document.text for document in side.documents()] == texts
 
 
-def test_a_text_that_grows_meanwhile_is_told(tmp_path: Path) -> None:
+def test_a_text_that_grows_meanwhile_is_reported(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(500)}), documents="lines")
     holdout = hold_out(corpus)
     for text in (numbered(501), numbered(499)):

@@ -77,7 +77,7 @@ def test_anything_else_is_no_mix(text: str) -> None:
         parse_mix(text)
 
 
-def test_a_group_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_group_that_is_not_there_is_reported_with_those_that_are() -> None:
     folders = {"code": frozenset({"c", "python"})}
     assert mix_among({"en": 0.5, "code": 0.5}, ["en", "c", "python"], folders).parts[1].groups == {
         "c",

@@ -91,7 +91,7 @@ def test_the_most_and_the_least_used_tokens(found: Report, tokenizer: Tokenizer)
     assert (found.deciles[0], found.deciles[-1]) == (counts[-1], counts[0])
 
 
-def test_few_used_tokens_are_not_told_twice(tmp_path: Path) -> None:
+def test_few_used_tokens_are_not_reported_twice(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("abba\n" * 3)
     found = report(open_corpus(tmp_path), tokenizer=Toy("a", "b", "c", "\n"), times=False)
     assert [(use.piece, use.count) for use in found.most_used] == [(b"a", 6), (b"b", 6), (b"\n", 3)]

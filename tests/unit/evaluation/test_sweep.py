@@ -115,7 +115,7 @@ def test_an_algorithm_of_one_size_cannot_be_swept(holdout: Holdout) -> None:
         sweep_sizes(holdout, [300], backend="byte")
 
 
-def test_what_the_text_cannot_fill_is_told(tmp_path: Path) -> None:
+def test_what_the_text_cannot_fill_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("so few words\n" * 100)
     found = sweep(open_corpus(tmp_path), sizes=[258, 1000, 2000])
     assert found.points[0].vocab_size == 258

@@ -65,7 +65,7 @@ def test_a_file_may_have_as_many_bytes_as_the_limit(tmp_path: Path) -> None:
         untrusted.read_regular(path, limit=9)
 
 
-def test_a_file_that_grows_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_grows_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "it"
     path.write_bytes(b"x" * 100_000)
     real = untrusted.open_regular

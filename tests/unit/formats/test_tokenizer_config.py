@@ -146,7 +146,7 @@ ODD = [
 
 
 @pytest.mark.parametrize(("key", "value"), ODD)
-def test_what_is_none_of_what_it_should_be_is_left_out_and_told(key: str, value: Any) -> None:
+def test_what_is_none_of_what_it_should_be_is_left_out_and_reported(key: str, value: Any) -> None:
     found = parsed(**{key: value, "eos_token": "</s>"})
     assert found.roles == {"eos": "</s>"}
     assert len(found.problems) == 1
@@ -246,7 +246,7 @@ def test_the_map_of_special_tokens_counts_where_added_tokens_are_not_listed(tmp_
     )
 
 
-def test_the_map_of_special_tokens_is_told_where_added_tokens_are_listed(tmp_path: Path) -> None:
+def test_the_map_of_special_tokens_is_reported_where_added_tokens_are_listed(tmp_path: Path) -> None:
     config = {"eos_token": "<end>", "added_tokens_decoder": {"3": entry("<end>")}}
     written(tmp_path, tokenizer_config=config, special_tokens_map={"eos_token": "</s>", "pad_token": "<end>"})
     found = read_config(tmp_path)
@@ -298,7 +298,7 @@ def test_the_template_of_a_processor_counts_where_there_is_no_other(tmp_path: Pa
 @pytest.mark.parametrize(
     "damage", ["not text", "folder", "pipe", "large", "deep", "array", "digits", "endless"]
 )
-def test_a_damaged_file_is_left_out_and_told(tmp_path: Path, name: str, damage: str) -> None:
+def test_a_damaged_file_is_left_out_and_reported(tmp_path: Path, name: str, damage: str) -> None:
     written(tmp_path, generation_config={"eos_token_id": 2})
     place = tmp_path / name
     match damage:

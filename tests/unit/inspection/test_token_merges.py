@@ -91,7 +91,7 @@ def test_a_tokenizer_json_has_merges_on_either_engine(tmp_path: Path, engine: st
     assert VocabularyTokens(target)[257] == VocabularyToken(257, b"low", VocabularyTokenKind.NORMAL, rank=1)
 
 
-def test_where_nothing_is_merged_the_reason_is_told(tmp_path: Path) -> None:
+def test_where_nothing_is_merged_the_reason_is_reported(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n##er\n", encoding="utf-8")
     target = target_of(tmp_path / "vocab.txt", tmp_path)
     with pytest.raises(NoTokenMerges, match="has no merges"):

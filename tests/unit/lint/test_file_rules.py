@@ -116,7 +116,7 @@ def test_other_merges_are_found_at_their_rank(tmp_path: Path) -> None:
     assert finding.evidence.startswith('merge 1 is "b c" there and "ab c"')
 
 
-def test_a_vocabulary_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_vocabulary_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     beside = {"vocab.json": b"{"}
     [finding] = findings_of("vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside=beside))
     assert finding.evidence.startswith("it cannot be read")

@@ -145,7 +145,7 @@ def test_counts_beyond_32_bits_are_named(tmp_path: Path) -> None:
     assert findings_of("merge-count-overflow", fewer) == ()
 
 
-def test_another_text_is_told_from_the_training_text(tmp_path: Path) -> None:
+def test_another_text_is_reported_from_the_training_text(tmp_path: Path) -> None:
     letters = [chr(code) for code in range(97, 123)]
     merges = [(left, right) for left in letters for right in letters][:400]
     target = target_of(byte_level(*merges), tmp_path, corpus=[TEXT])

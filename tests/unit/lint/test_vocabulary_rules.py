@@ -66,7 +66,7 @@ CLEAN = (
 
 
 @pytest.mark.parametrize(("token", "reason"), JUNK.items())
-def test_junk_is_told_with_a_reason(token: str, reason: str, tmp_path: Path) -> None:
+def test_junk_is_reported_with_a_reason(token: str, reason: str, tmp_path: Path) -> None:
     [finding] = findings_of("junk-token", target_of(byte_level(tokens=[token, *CLEAN]), tmp_path))
     assert finding.token_ids == (256,)
     assert reason in finding.evidence

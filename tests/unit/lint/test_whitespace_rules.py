@@ -22,7 +22,7 @@ def test_spaces_that_are_collapsed_are_found(tmp_path: Path) -> None:
     assert "a\tb" not in finding.details["texts"]
 
 
-def test_a_decoder_that_loses_more_is_told_apart(tmp_path: Path) -> None:
+def test_a_decoder_that_loses_more_is_reported_apart(tmp_path: Path) -> None:
     document = byte_level(("a", "b"))
     document["decoder"] = {"type": "Replace", "pattern": {"String": "b"}, "content": "c"}
     [finding] = findings_of("lost-white-space", target_of(document, tmp_path))

@@ -184,7 +184,7 @@ def test_what_tokenizer_json_lacks_is_added_as_transformers_adds_it(tmp_path: Pa
     ]
 
 
-def test_ids_that_contradict_are_told_and_the_vocabulary_is_right(tmp_path: Path) -> None:
+def test_ids_that_contradict_are_reported_and_the_vocabulary_is_right(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     put(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {"3": entry("<|eot_id|>")}}})
     made = opened(tmp_path)
@@ -195,7 +195,7 @@ def test_ids_that_contradict_are_told_and_the_vocabulary_is_right(tmp_path: Path
     )
 
 
-def test_flags_that_contradict_are_told_and_those_of_the_vocabulary_count(tmp_path: Path) -> None:
+def test_flags_that_contradict_are_reported_and_those_of_the_vocabulary_count(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     other = entry("<|eot_id|>") | {"lstrip": True, "special": False}
     put(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {str(FIRST + 4): other}}})
@@ -229,7 +229,7 @@ def test_a_token_far_behind_the_pieces_is_left_out(tmp_path: Path) -> None:
     assert made.tokenizer.encode("hi<x>")[-1] == 10  # not special: found in every text
 
 
-def test_a_damaged_file_beside_it_is_told(tmp_path: Path) -> None:
+def test_a_damaged_file_beside_it_is_reported(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text("{", encoding="utf-8")
     made = opened(tmp_path)
@@ -267,7 +267,7 @@ def test_gguf_says_it_in_its_metadata() -> None:
 
 
 @pytest.mark.parametrize("value", [b"1", "1", True, -5, 1.5, [1], 10**30])
-def test_odd_ids_of_gguf_are_told(value: Any) -> None:
+def test_odd_ids_of_gguf_are_reported(value: Any) -> None:
     from tokbench.opening.gguf.config import gguf_config
 
     made = gguf_config({"tokenizer.ggml.tokens": [b"<s>", b"a"], "tokenizer.ggml.bos_token_id": value})
@@ -333,7 +333,7 @@ def test_a_saved_folder_keeps_roles_and_templates(tmp_path: Path, backend: str) 
     ],
     ids=str,
 )
-def test_another_normalisation_beside_a_tokenizer_json_is_told(
+def test_another_normalisation_beside_a_tokenizer_json_is_reported(
     tmp_path: Path, said: dict[str, Any], found: str | None
 ) -> None:
     flags = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True}
@@ -346,7 +346,7 @@ def test_another_normalisation_beside_a_tokenizer_json_is_told(
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model"])
-def test_another_space_in_front_of_a_text_is_told(tmp_path: Path, name: str) -> None:
+def test_another_space_in_front_of_a_text_is_reported(tmp_path: Path, name: str) -> None:
     file = (
         huggingface.byte_level(add_prefix_space=True)
         if name == "tokenizer.json"

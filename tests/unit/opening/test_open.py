@@ -154,7 +154,7 @@ def test_whole_pretokens_come_first_where_the_file_says_so(tmp_path: Path) -> No
         assert tokbench.load(path, engine=engine).encode("xyz axyz") == [259, 32, 97, 120, 121, 122]
 
 
-def test_pieces_that_no_merge_makes_are_told(tmp_path: Path) -> None:
+def test_pieces_that_no_merge_makes_are_reported(tmp_path: Path) -> None:
     made = document()
     made["model"]["vocab"]["zz"] = 259
     made["added_tokens"] = []

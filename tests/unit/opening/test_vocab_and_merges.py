@@ -232,13 +232,13 @@ def test_merges_over_spaces_are_none_of_the_named_patterns(tmp_path: Path) -> No
     assert told.warnings == ("pieces of several words are made by 1 merge, as 'lowĠlow': is text cut there?",)
 
 
-def test_bytes_without_a_piece_are_told(tmp_path: Path) -> None:
+def test_bytes_without_a_piece_are_reported(tmp_path: Path) -> None:
     found = opened(folder_of(tmp_path, PIECES[1:]), pattern="gpt2")
     assert found.engine == "native"
     assert found.warnings == ("1 of the 256 bytes have no piece: a text loses them",)
 
 
-def test_merges_with_counts_are_told_by_their_writer(tmp_path: Path) -> None:
+def test_merges_with_counts_are_reported_by_their_writer(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, merges=["l o 123", "lo w 7", "Ġ low 3"])
     for path in (folder, folder / "vocab.json", folder / "merges.txt"):
         with pytest.raises(ModelFormatError, match=r"line 2: .*with a count, as fastBPE writes merges"):

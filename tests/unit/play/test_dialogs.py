@@ -62,7 +62,7 @@ def test_a_tokenizer_takes_the_place_of_another(lower: OpenTokenizer, letters: O
     session(drive, lower, text="low lower", names=names_of(lower, letters))
 
 
-def test_what_cannot_be_opened_is_told_and_nothing_changes(lower: OpenTokenizer) -> None:
+def test_what_cannot_be_opened_is_reported_and_nothing_changes(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f5", *"none", "enter")
         await settled(app, pilot)

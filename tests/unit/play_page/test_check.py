@@ -44,7 +44,7 @@ def test_some_thousand_texts_with_every_character_are_tried(mine: Opened) -> Non
 
 
 @pytest.mark.slow
-def test_a_difference_is_told_by_the_smallest_text(mine: Opened) -> None:
+def test_a_difference_is_reported_by_the_smallest_text(mine: Opened) -> None:
     data = tokenizer_data(mine, name="mine")
     merges = data.fields["merges"]
     with pytest.raises(PageError, match=r"would give other ids than .* for \"\w{2,4}\": .* and not "):
@@ -69,7 +69,7 @@ def test_nothing_is_written_then(mine: Opened, tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == [page]
 
 
-def test_names_that_are_there_twice_are_told_apart(
+def test_names_that_are_there_twice_are_reported_apart(
     mine: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workbench, "check_page", lambda _: Check(texts=1, num_bytes=1, characters=1))

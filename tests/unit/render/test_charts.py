@@ -251,7 +251,7 @@ def test_a_files_name_decides_on_the_format(comparison: Comparison) -> None:
         check_plot_file(Path("a.pdf"))
 
 
-def test_a_missing_library_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "find_spec", lambda name: None)
     for call in (lambda: svg({}), lambda: png({}), lambda: check_plot_file(Path("a.svg"))):
         with pytest.raises(BackendUnavailableError) as refused:

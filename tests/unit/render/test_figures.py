@@ -14,7 +14,7 @@ def test_one_thing_is_in_the_singular(number: int, shown: str) -> None:
     assert counted(number, "token") == shown
 
 
-def test_what_was_passed_over_is_told_of_one_and_of_several() -> None:
+def test_what_was_passed_over_is_reported_of_one_and_of_several() -> None:
     one = Problems(replaced_bytes=1, skipped_documents=2, long_documents=1)
     assert str(one) == (
         "1 byte that is not UTF-8 was replaced by U+FFFD; 1 document that is not UTF-8 was left out; "

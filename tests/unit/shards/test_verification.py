@@ -40,7 +40,7 @@ def test_good_shards_are_good(write: Callable[..., Shards], corpus: tokbench.Cor
 
 
 @pytest.mark.parametrize("name", ["shard-00000.npy", "shard-00001.offsets.npy"])
-def test_every_flipped_bit_is_told(write: Callable[..., Shards], name: str) -> None:
+def test_every_flipped_bit_is_reported(write: Callable[..., Shards], name: str) -> None:
     shards = write(eos=True, shard_tokens=40)
     path = shards.folder / name
     data = path.read_bytes()
@@ -54,7 +54,7 @@ def test_every_flipped_bit_is_told(write: Callable[..., Shards], name: str) -> N
 
 @pytest.mark.parametrize("name", ["shard-00000.npy", "shard-00001.offsets.npy"])
 @pytest.mark.parametrize("change", ["cut", "longer", "gone", "folder"])
-def test_a_file_of_another_size_is_told(write: Callable[..., Shards], name: str, change: str) -> None:
+def test_a_file_of_another_size_is_reported(write: Callable[..., Shards], name: str, change: str) -> None:
     shards = write(shard_tokens=40)
     path = shards.folder / name
     data = path.read_bytes()
@@ -80,7 +80,7 @@ def test_a_link_out_of_the_folder_is_not_followed(write: Callable[..., Shards], 
     assert not tokbench.verify_shards(shards.folder).passed
 
 
-def test_a_file_too_many_is_told(write: Callable[..., Shards]) -> None:
+def test_a_file_too_many_is_reported(write: Callable[..., Shards]) -> None:
     shards = write()
     (shards.folder / "shard-00007.npy").touch()
     assert tokbench.verify_shards(shards.folder).problems == ("shard-00007.npy is not in the index",)
@@ -140,7 +140,7 @@ def test_contents_are_checked_whatever_the_sums_say(
     assert problems_of(ids, offsets, **both) == ""
 
 
-def test_another_corpus_is_told(write: Callable[..., Shards], tmp_path: Path) -> None:
+def test_another_corpus_is_reported(write: Callable[..., Shards], tmp_path: Path) -> None:
     folder = write().folder
     (tmp_path / "corpus" / "c.txt").write_text("x\nend\none more", encoding="utf-8")
     more = tokbench.open_corpus(tmp_path / "corpus", documents="lines")

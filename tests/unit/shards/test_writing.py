@@ -231,7 +231,7 @@ def test_a_corpus_that_changes_meanwhile_is_an_error(
         )
 
 
-def test_another_tokenizer_is_told_even_by_what_it_does_alone(
+def test_another_tokenizer_is_reported_even_by_what_it_does_alone(
     write: Callable[..., Shards], tmp_path: Path
 ) -> None:
     """A tokenizer with the same entries that splits otherwise."""

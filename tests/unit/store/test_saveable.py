@@ -159,7 +159,7 @@ def test_a_place_can_be_asked_for_without_writing(saved: Path) -> None:
 # Folders that are damaged, foreign or hostile
 
 
-def test_a_missing_folder_and_a_foreign_one_are_told_apart(tmp_path: Path) -> None:
+def test_a_missing_folder_and_a_foreign_one_are_reported_apart(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no tokenizer at"):
         read_manifest(tmp_path / "none")
     with pytest.raises(StoreError, match=f"is not a saved tokenizer: it has no {MANIFEST_NAME}"):

@@ -25,7 +25,7 @@ def tokenizer() -> Any:
     )
 
 
-def test_seams_are_told_where_they_change_ids() -> None:
+def test_seams_are_reported_where_they_change_ids() -> None:
     result = encode_conversation(tokenizer(), ChatTemplate("chatml"), TALK, by_segment=True)
     assert result.seams
     [seam] = result.seams

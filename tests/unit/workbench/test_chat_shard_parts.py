@@ -122,7 +122,7 @@ def test_rows_end_with_a_part_and_cut_no_conversation(talks: Talks) -> None:
     assert verify_shards(talks.folder / "out", tokenizer=talks.tokenizer).passed
 
 
-def test_what_workers_found_is_told(talks: Talks) -> None:
+def test_what_workers_found_is_reported(talks: Talks) -> None:
     here, elsewhere = talks.encoder("chatml"), talks.encoder("chatml")
     write_shards(talks.tokenizer, talks.corpus, talks.folder / "single", chat=here)
     talks.write("out", encoder=elsewhere, part_bytes=300)

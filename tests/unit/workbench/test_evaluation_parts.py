@@ -253,7 +253,7 @@ def test_a_damaged_file_is_written_again(case: Case, name: str, damage: bytes) -
     assert path.read_bytes() == whole
 
 
-def test_nothing_to_read_is_told(case: Case) -> None:
+def test_nothing_to_read_is_reported(case: Case) -> None:
     (case.folder / "empty.txt").write_text("")
     with pytest.raises(CorpusError, match="there is no text in"):
         compare(open_corpus(case.folder / "empty.txt"), tokenizers=case.tokenizers, work=case.work())

@@ -157,7 +157,7 @@ def test_elsewhere_are_the_same_bytes(case: Case, request: pytest.FixtureRequest
     assert verify_shards(url, tokenizer=tokenizer(), corpus=case.corpus()).passed
 
 
-def test_elsewhere_what_is_wrong_is_told(case: Case) -> None:
+def test_elsewhere_what_is_wrong_is_reported(case: Case) -> None:
     pytest.importorskip("fsspec", reason="the package fsspec is not installed")
     url = f"memory://{case.folder.name}/out"
     with pytest.raises(StoreError, match="out does not exist"):
@@ -334,7 +334,7 @@ def test_two_runs_into_one_folder_are_refused(case: Case) -> None:
     assert case.bytes_of("out") == case.bytes_of("wanted")
 
 
-def test_a_corpus_without_a_document_is_told(case: Case) -> None:
+def test_a_corpus_without_a_document_is_reported(case: Case) -> None:
     for path in case.files:
         put(path, b"\n")
     with pytest.raises(CorpusError, match="there is no text in"):
@@ -358,7 +358,7 @@ def test_options_that_cannot_be(case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits as POSIX has them")
-def test_a_disk_that_is_full_is_told(case: Case) -> None:
+def test_a_disk_that_is_full_is_reported(case: Case) -> None:
     import resource
 
     put(case.folder / "corpus" / "3.txt.gz", b"some words\n" * 20_000)

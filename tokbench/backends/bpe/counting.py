@@ -11,7 +11,7 @@ from tokbench.backends.bpe.reference import cut_at_special_tokens
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.core.base import utf8
 from tokbench.core.documents import ByteDocuments
-from tokbench.core.training import batches, count_sources, count_texts, limits_told, refuse_one_text
+from tokbench.core.training import batches, count_sources, count_texts, limits_reported, refuse_one_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -82,7 +82,7 @@ class PretokenCounting:
             return
         for batch in batches(documents, progress=progress):
             self.add(counter, batch)
-        with limits_told():
+        with limits_reported():
             counter.finish()
 
     def add(self, counter: PretokenCounter, texts: list[str]) -> None:
@@ -95,7 +95,7 @@ class PretokenCounting:
 
     def drain(self, counter: PretokenCounter) -> None:
         """Add everything received to the counts."""
-        with limits_told():
+        with limits_reported():
             counter.drain()
 
     def _count_split(self, counter: PretokenCounter, texts: list[str]) -> None:

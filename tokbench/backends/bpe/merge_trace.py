@@ -46,7 +46,7 @@ def displaced_pairs(
     Args:
         pretokens: the pre-tokens of the training, each with its count.
         merges: what was learned from them.
-        progress: told now and then how many pre-tokens are done.
+        progress: called now and then with the number of pre-tokens done.
 
     >>> displaced_pairs([(b"abc", 3), (b"bc", 2)], [Merge(98, 99, 5), Merge(97, 256, 3)])
     [((97, 98, 3),), ()]

@@ -31,7 +31,7 @@ class NfcAlignment:
     r"""Maps byte spans of a text's NFC form to byte spans of the text.
 
     The text is divided into the smallest runs of characters that are normalised each on its own;
-    inside a run that changed, nothing finer than the run can be told.
+    inside a run that changed, nothing finer than the run is known.
 
     >>> NfcAlignment("ae\u0301b").original(Span(1, 3))  # the é of "aéb"
     Span(start=1, stop=4)

@@ -68,7 +68,7 @@ def merge_pair(word: tuple[int, ...], pair: Pair, new_id: int) -> tuple[int, ...
     >>> merge_pair(tuple(b"aaab"), (97, 97), 256)
     (256, 97, 98)
     """
-    if pair not in pairwise(word):  # nearly every word, and soon told
+    if pair not in pairwise(word):  # nearly every word, and quickly found
         return word
     merged: list[int] = []
     position = 0

@@ -26,7 +26,7 @@ from tokbench.backends.bpe.reference import (
 from tokbench.backends.bpe.training import merged
 from tokbench.core.counted_words import WordArrays
 from tokbench.core.documents import ByteDocuments
-from tokbench.core.training import batches, count_sources, identity_of, limits_told, refuse_one_text
+from tokbench.core.training import batches, count_sources, identity_of, limits_reported, refuse_one_text
 from tokbench.core.word_input import check_counted, check_room, merger_room
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _count(
         for batch in batches(documents, progress=progress):
             of_words.add(words, batch)
             of_superwords.add(superwords, batch)
-        with limits_told():
+        with limits_reported():
             words.finish()
             superwords.finish()
     check_counted(words, hint=None)

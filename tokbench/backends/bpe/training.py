@@ -33,7 +33,7 @@ from tokbench.backends.bpe.reference import NUM_BYTES, SUPERWORDS_PATTERN, Merge
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.training import early_end, fitted_size, identity_of, limits_told
+from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported
 from tokbench.core.word_input import add_words, check_counted, with_words
 from tokbench.errors import ConfigError, TrainingError
 
@@ -116,7 +116,7 @@ def merged(
         config: how to learn.
         identify_text: tells which text they are from.
         counting_seconds: how long counting took.
-        progress: told how many merges are learned.
+        progress: called with the number of merges learned.
         learn: learns from the counter what `Kernel.train` says; by default that.
 
     Raises:
@@ -126,7 +126,7 @@ def merged(
     learn = learn or partial(kernel.train, threads=threads_of(config))
     pattern = resolve_pattern(config.pattern if config.superwords is None else SUPERWORDS_PATTERN)
     started = time.perf_counter()
-    with limits_told():
+    with limits_reported():
         counter.finish()
     if not counter.pretokens:
         raise TrainingError(
@@ -139,7 +139,7 @@ def merged(
         vocab_size = fitted_size(counter.distinct_pretokens, reserved=reserved)
     num_merges = vocab_size - reserved
     progress("merging", 0, num_merges, "merges")
-    with limits_told():
+    with limits_reported():
         pairs, counts, num_tokens = learn(
             counter,
             num_merges=num_merges,

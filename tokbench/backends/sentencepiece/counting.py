@@ -11,7 +11,7 @@ from tokbench.backends.sentencepiece.options import chosen_options
 from tokbench.core.base import utf8
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.progress import reading_of
-from tokbench.core.training import batches, count_sources, limits_told
+from tokbench.core.training import batches, count_sources, limits_reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,13 +68,13 @@ class LineWordCounting:
             return
         for batch in batches(documents, progress=progress, phase="reading"):
             _add_texts(counter, batch)
-        with limits_told():
+        with limits_reported():
             counter.finish()
         tell_all_read(counter.num_bytes, documents, progress=progress)
 
     def drain(self, counter: WordCounter) -> None:
         """Bring all that has arrived into the words."""
-        with limits_told():
+        with limits_reported():
             counter.drain()
 
 

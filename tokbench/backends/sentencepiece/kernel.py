@@ -88,7 +88,7 @@ class Kernel:
         training_text: a finished counter, whose words it may take away, the rules for pieces, and for how many codes
             there is room (a segment has one for each character, and one more) → a text; see
             `_sentencepiece_training.pyi`.
-        train_bpe: a text, how many pieces (num_pieces), threads and perhaps progress, which is told how many there
+        train_bpe: a text, how many pieces (num_pieces), threads and perhaps progress, called with how many there
             are → the pieces in the order of their merges, as `tokbench.backends.sentencepiece.reference` has them.
     """
 

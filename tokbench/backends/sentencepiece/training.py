@@ -18,7 +18,7 @@ from tokbench.backends.sentencepiece.scripts import script_arrays
 from tokbench.backends.sentencepiece.vocabulary import model_bytes, symbols_of
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import known_bytes
-from tokbench.core.training import fitted_size, limits_told, refuse_one_text
+from tokbench.core.training import fitted_size, limits_reported, refuse_one_text
 from tokbench.core.word_input import add_words, too_much, with_words
 from tokbench.errors import TrainingError
 from tokbench.libraries.sentencepiece.trained import trained_tokenizer
@@ -72,7 +72,7 @@ def train(
         config: what to train, and how.
         learn: the algorithm.
         backend: the name under which the tokenizer is loaded again.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         CorpusError: a document that cannot be read.
@@ -144,7 +144,7 @@ def _learned(
         hint = "`tokbench count-words` with " if documents is not None else ""
         codes = np.array(text.too_many, np.float64)
         times = f"{codes.sum() / MOST_CODES:.1f} times the characters that can be learned from"
-        raise too_much(codes, most=MOST_CODES, told=f"the distinct words have {times}", hint=hint)
+        raise too_much(codes, most=MOST_CODES, message=f"the distinct words have {times}", hint=hint)
     if text.is_blank:
         raise TrainingError(
             "there is no text to train on", hint="name files with text, or leave out --special-token"
@@ -153,7 +153,7 @@ def _learned(
     vocab_size = config.vocab_size or fitted_size(distinct, reserved=needed + 1)
     if vocab_size < needed:
         raise too_small(vocab_size, needed=needed, config=config)
-    with limits_told():
+    with limits_reported():
         pieces = learn(
             text, options, vocab_size=vocab_size, config=config, threads=threads, progress=progress
         )
@@ -223,7 +223,7 @@ def _count_lines(
             chosen = drawn(chosen, size=wanted, total=total, seed=config.seed)
         for block in _blocks(chosen):
             counter.add_texts([block])
-    with limits_told():
+    with limits_reported():
         counter.finish()
     tell_all_read(lines.num_bytes, documents, progress=progress)
     return _Seen(lines.documents, lines.num_bytes, lines.notes_with_draw(wanted))
@@ -244,7 +244,7 @@ def _training_text(
 ) -> TrainingText:
     starts, scripts = script_arrays()
     symbols = [symbol for symbol in symbols_of(config) if " " not in symbol]  # no normal text has a space
-    with limits_told():
+    with limits_reported():
         return kernel.training_text(
             counter,
             starts=starts,

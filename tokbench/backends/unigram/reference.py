@@ -172,7 +172,7 @@ def train(
         kept_share: of the pieces that a pruning finds.
         rounds: of expectation and maximisation before each pruning.
         characters: those that are wanted though the text has none.
-        progress: told how many pieces are left, after each round.
+        progress: called with the number of pieces left, after each round.
     """
     worth = seeds(segments, rules, most=most_seeds)
     log_total = math.log(sum(worth.values()))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _MOST_EVERYWHERE = 16
-"""Each text is searched for so many added tokens at most."""
+"""Each text is searched for this many added tokens at most."""
 _MOST_CHARACTERS = 1 << 31
 
 

@@ -42,7 +42,7 @@ def train(
 ) -> list[str]:
     """The pieces that `reference.train` learns with the same arguments.
 
-    `progress` is told now and then how many pieces there are.
+    `progress` is called now and then with how many pieces there are.
 
     >>> train({"hug": 9, "hugs": 5}, pieces=["g", "h", "s", "u", "##g", "##s", "##u"], letters="ghsu",
     ...       num_pieces=9, objective="frequency")[-2:]

@@ -11,7 +11,7 @@ from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
 from tokbench.backends.wordpiece.words import NormalWordCounting, threads_of
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.training import early_end, fitted_size, identity_of, limits_told
+from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported
 from tokbench.core.word_input import add_words, check_counted, merger_room, with_words
 from tokbench.errors import TrainingError
 
@@ -93,7 +93,7 @@ def _learned(
     first = [*config.all_special_tokens, *letters, *inside]
     num_pieces = _vocab_size(config, num_first=len(first), num_letters=len(letters), counter=counter)
     progress("joining", len(first), num_pieces, "pieces")
-    with limits_told():
+    with limits_reported():
         pieces = kernel.train(
             counter,
             pieces=first,

@@ -10,7 +10,7 @@ from tokbench.backends.wordpiece.agreement import settled_characters
 from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.library_characters import library_words
 from tokbench.core.documents import ByteDocuments
-from tokbench.core.training import batches, count_sources, count_texts, limits_told, refuse_one_text
+from tokbench.core.training import batches, count_sources, count_texts, limits_reported, refuse_one_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -78,15 +78,15 @@ class NormalWordCounting:
             count_sources(counter, documents, progress=progress)
         else:
             for batch in batches(documents, progress=progress):
-                with limits_told():
+                with limits_reported():
                     count_texts(counter, batch)
-        with limits_told():
+        with limits_reported():
             counter.finish()
         self.drain(counter)
 
     def drain(self, counter: WordCounter) -> None:
         """Bring all that has arrived into the words, what the kernel does not normalise, too."""
-        with limits_told():
+        with limits_reported():
             counter.drain()
         for part, count in counter.take_unsettled():
             for word in library_words(part, **asdict(self.config.rules)):

@@ -35,7 +35,7 @@ class Format:
         plain_tags: what it writes that is a token of its own in the vocabularies made for it, and may be text in
             others, as `<think>`.
         text_marks: what tells speakers apart and is ordinary text to the vocabulary, so that content that
-            holds it cannot be told from it.
+            holds it looks the same.
         with_dummy_prefix: the same without the space that SentencePiece puts before a text, where it is
             written; for a tokenizer that puts it there by itself.
         merges_bytes: whether the vocabularies made for it merge bytes rather than characters, where that tells it

@@ -139,7 +139,7 @@ def _builtin_tools(conversation: Conversation) -> list[str]:
 
 
 def _write_system(conversation: Conversation, writer: Writer, builtin: list[str]) -> None:
-    """Write what the model is told of itself, which is not a message of the conversation."""
+    """Write the description of the model, which is not a message of the conversation."""
     if not conversation.variables and not conversation.tools:
         writer.template(_SYSTEM)
         return

@@ -198,7 +198,7 @@ def expandtabs(string: Characters, width: int) -> Characters:
 
 
 def pad(string: Characters, left: int, right: int, fill: Character) -> Characters:
-    """`str.center`, `ljust`, `rjust`: so many characters on each side."""
+    """`str.center`, `ljust`, `rjust`: this many characters on each side."""
     return [fill] * left + string + [fill] * right
 
 

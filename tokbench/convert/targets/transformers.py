@@ -83,7 +83,7 @@ def _with_limits(config: TokenizerConfig, source: Source, asked: PostProcessing)
 
 
 def _has_token_types(description: Description | None, done: PostProcessing) -> bool:
-    """Whether the model is told of two texts which is which: BERT's are, whose tokenizers are WordPiece."""
+    """Whether the model gets type ids for pairs of texts: BERT models do, whose tokenizers are WordPiece."""
     if done.template is None or not isinstance(description, HuggingFaceModel):
         return False
     if not any(part.type_id for part in done.template.pair):

@@ -119,9 +119,9 @@ def _template_notes(done: PostProcessing, written: Template | None) -> tuple[str
     limits = lost(replace(done, template=None), who="a vocab.txt")
     if written == done.template:
         return (*kept(PostProcessing(template=written)), *limits)
-    told = "nothing" if done.template is None else spelled_template(done.template.single)
+    source = "nothing" if done.template is None else spelled_template(done.template.single)
     does = "nothing" if written is None else spelled_template(written.single)
-    return (f"readers of a vocab.txt write {does} around a text; the source writes {told}", *limits)
+    return (f"readers of a vocab.txt write {does} around a text; the source writes {source}", *limits)
 
 
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,16 +145,16 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _added(document: Mapping[str, Any], *, configured: bool) -> dict[str, dict[str, bool]]:
-    """The special tokens that whoever opens the vocabulary is told of, with their flags; BERT's they know."""
-    vocabulary, told = document["model"]["vocab"], {}
+    """The special tokens to be named to whoever opens the vocabulary, with their flags; BERT's are known."""
+    vocabulary, named = document["model"]["vocab"], {}
     for token in document.get("added_tokens", []):
         text = token["content"]
         sayable = text in _SPECIAL or (configured and token["special"])
         if not sayable or vocabulary.get(text) != token["id"]:
             raise ConversionError(f"a vocab.txt cannot say that {text!r} is an added token")
         if text not in _SPECIAL:
-            told[text] = {flag: token[flag] for flag in ("single_word", "lstrip", "rstrip", "normalized")}
-    return told
+            named[text] = {flag: token[flag] for flag in ("single_word", "lstrip", "rstrip", "normalized")}
+    return named
 
 
 def _pieces(vocabulary: Mapping[str, int]) -> list[str]:

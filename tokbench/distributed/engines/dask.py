@@ -84,8 +84,8 @@ class DaskEngine(ClosedOnExit):
 
         ledger = Ledger(slices, phase=phase, workers=self.workers, progress=progress)
         run = f"tokbench-{secrets.token_hex(6)}"
-        told: SimpleQueue[tuple[Any, Mapping[str, int]]] = SimpleQueue()
-        self._client.subscribe_topic(run, told.put)
+        messages: SimpleQueue[tuple[Any, Mapping[str, int]]] = SimpleQueue()
+        self._client.subscribe_topic(run, messages.put)
         futures = {
             f"{run}-{number}": self._client.submit(
                 run_slice,
@@ -112,7 +112,7 @@ class DaskEngine(ClosedOnExit):
                     del futures[future.key]
                     if finished is not None:
                         yield finished
-                while (event := _next(told)) is not None:
+                while (event := _next(messages)) is not None:
                     ledger.tell(event["number"], event["done"])
                 if time.monotonic() - counted > _BETWEEN_COUNTS:
                     counted = time.monotonic()
@@ -164,19 +164,19 @@ def run_slice(task: str, arguments: dict[str, Any], run: str, number: int, versi
     """What a worker does; it tells on a topic of the scheduler how far it is."""
     from distributed import get_worker
 
-    told = time.monotonic()
+    reported_at = time.monotonic()
 
     def tell(done: int) -> None:
-        nonlocal told
-        if time.monotonic() - told >= _BETWEEN_REPORTS:
-            told = time.monotonic()
+        nonlocal reported_at
+        if time.monotonic() - reported_at >= _BETWEEN_REPORTS:
+            reported_at = time.monotonic()
             get_worker().log_event(run, {"number": number, "done": done})
 
     return run_task(task, arguments, version=version, context=TaskContext(tell=tell))
 
 
-def _next(told: SimpleQueue[tuple[Any, Mapping[str, int]]]) -> Mapping[str, int] | None:
+def _next(messages: SimpleQueue[tuple[Any, Mapping[str, int]]]) -> Mapping[str, int] | None:
     try:
-        return told.get_nowait()[1]
+        return messages.get_nowait()[1]
     except Empty:
         return None

@@ -30,7 +30,7 @@ _SECONDS_TO_END = 3.0
 _LAST_WORDS = 400
 
 
-class _Told(NamedTuple):
+class _Message(NamedTuple):
     """A message of a worker, or None where it has ended."""
 
     worker: _Worker
@@ -50,7 +50,7 @@ class LocalEngine(ClosedOnExit):
         """See `open_engine`; each task may use `threads` threads."""
         self.workers = workers
         self._threads = threads
-        self._told: SimpleQueue[_Told] = SimpleQueue()
+        self._messages: SimpleQueue[_Message] = SimpleQueue()
         self._idle: list[_Worker] = []
         self._busy: dict[_Worker, int] = {}
 
@@ -65,7 +65,7 @@ class LocalEngine(ClosedOnExit):
             while waiting or self._busy:
                 while waiting and len(self._busy) < self.workers:
                     self._start(waiting.popleft(), task, slices)
-                worker, message = self._next_told()
+                worker, message = self._next_message()
                 number = self._busy.get(worker)
                 if number is None:  # it ended while it had nothing to do
                     self._idle.remove(worker)
@@ -96,7 +96,7 @@ class LocalEngine(ClosedOnExit):
         idle, busy = list(self._idle), list(self._busy)
         self._idle.clear()
         self._busy.clear()
-        self._told = SimpleQueue()  # what they still say is for nobody
+        self._messages = SimpleQueue()  # what they still say is for nobody
         for worker in idle:
             worker.dismiss()
         for worker in busy:
@@ -106,21 +106,21 @@ class LocalEngine(ClosedOnExit):
 
     def _start(self, number: int, task: str, slices: Sequence[Slice]) -> None:
         """Give a slice to a worker. One that has ended meanwhile tells so, as one does that ends later."""
-        worker = self._idle.pop() if self._idle else _Worker(self._told, threads=self._threads)
+        worker = self._idle.pop() if self._idle else _Worker(self._messages, threads=self._threads)
         self._busy[worker] = number
         worker.send({"task": task, "arguments": dict(slices[number].arguments), "threads": self._threads})
 
-    def _next_told(self) -> _Told:
+    def _next_message(self) -> _Message:
         while True:
             with suppress(Empty):  # a wait without an end cannot be interrupted on every system
-                return self._told.get(timeout=1.0)
+                return self._messages.get(timeout=1.0)
 
 
 class _Worker:
     """One process, and the thread that reads what it says."""
 
-    def __init__(self, told: SimpleQueue[_Told], *, threads: int) -> None:
-        self._told = told
+    def __init__(self, messages: SimpleQueue[_Message], *, threads: int) -> None:
+        self._messages = messages
         # NumPy's library starts its threads when it is loaded, and each looks for work for a while.
         environment = {"OPENBLAS_NUM_THREADS": str(threads), **module_environment()}
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
@@ -153,9 +153,9 @@ class _Worker:
         assert self._process.stdout is not None
         with self._process.stdout as lines, suppress(ValueError):  # a line that a kill cut off
             for line in lines:
-                self._told.put(_Told(self, json.loads(line)))
+                self._messages.put(_Message(self, json.loads(line)))
         self._process.wait()
-        self._told.put(_Told(self, None))
+        self._messages.put(_Message(self, None))
 
     def dismiss(self) -> None:
         """Let it end at once, as it has nothing to clean up."""

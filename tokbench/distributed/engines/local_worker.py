@@ -75,12 +75,12 @@ class _Reports:
 
     def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
         self._tell = tell
-        self._told = time.monotonic()
+        self._reported_at = time.monotonic()
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()
-        if now - self._told >= _BETWEEN_REPORTS:
-            self._told = now
+        if now - self._reported_at >= _BETWEEN_REPORTS:
+            self._reported_at = now
             self._tell({"done": done})
 
 

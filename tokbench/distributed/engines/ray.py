@@ -91,7 +91,7 @@ class RayEngine(ClosedOnExit):
             remote.remote(task, dict(one.arguments), board, number, __version__): number
             for number, one in enumerate(slices)
         }
-        told = board.take.remote()
+        reply = board.take.remote()
         try:
             while running:
                 ready, _ = ray.wait(list(running), timeout=_SECONDS_TO_WAIT)
@@ -102,10 +102,10 @@ class RayEngine(ClosedOnExit):
                 if not ready:
                     self._check_head()
                     ledger.count_workers(self.workers)
-                if ray.wait([told], timeout=0)[0]:
-                    for number, done in _taken(told).items():
+                if ray.wait([reply], timeout=0)[0]:
+                    for number, done in _taken(reply).items():
                         ledger.tell(number, done)
-                    told = board.take.remote()
+                    reply = board.take.remote()
         except DistributedError:  # the head is lost, and all that ran with it
             raise
         except BaseException:
@@ -136,7 +136,7 @@ class Board:
     """How far slices are, as their workers tell; it is a process of the cluster."""
 
     def __init__(self) -> None:
-        """Nobody has told anything."""
+        """Nothing has been reported."""
         self._done: dict[int, int] = {}
 
     def tell(self, number: int, done: int) -> None:
@@ -144,30 +144,30 @@ class Board:
         self._done[number] = done
 
     def take(self) -> dict[int, int]:
-        """What was told since the last time."""
+        """What was reported since the last time."""
         done, self._done = self._done, {}
         return done
 
 
 def run_slice(task: str, arguments: dict[str, Any], board: Any, number: int, version: str) -> dict[str, Any]:
     """What a worker does; it tells the board how far it is."""
-    told = time.monotonic()
+    reported_at = time.monotonic()
 
     def tell(done: int) -> None:
-        nonlocal told
-        if time.monotonic() - told >= _BETWEEN_REPORTS:
-            told = time.monotonic()
+        nonlocal reported_at
+        if time.monotonic() - reported_at >= _BETWEEN_REPORTS:
+            reported_at = time.monotonic()
             board.tell.remote(number, done)
 
     return run_task(task, arguments, version=version, context=TaskContext(tell=tell))
 
 
-def _taken(told: Any) -> dict[int, int]:
-    """What the board has told; nothing where it was lost."""
+def _taken(reply: Any) -> dict[int, int]:
+    """What the board has reply; nothing where it was lost."""
     import ray
 
     try:
-        done: dict[int, int] = ray.get(told)
+        done: dict[int, int] = ray.get(reply)
     except ray.exceptions.RayError:
         return {}
     return done
@@ -183,7 +183,7 @@ def _answers(address: str) -> bool:
 
 
 def _connect(**options: Any) -> None:
-    """Ray sends figures of its use to its makers unless it is told not to."""
+    """Ray sends figures of its use to its makers unless told not to."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault(
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"

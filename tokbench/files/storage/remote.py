@@ -247,9 +247,9 @@ def retried(what: Callable[[], _T], *, place: str) -> _T:
         except Exception as raised:
             error = _unreached(raised) or raised
             if isinstance(error, _PERMANENT) or type(error).__name__ in _PERMANENT_NAMES:
-                raise _told(error, place) from raised
+                raise _explained(error, place) from raised
             last = error
-    raise _told(last, place, more=f", tried {ATTEMPTS} times") from last
+    raise _explained(last, place, more=f", tried {ATTEMPTS} times") from last
 
 
 def _unreached(error: Exception) -> OSError | None:
@@ -258,7 +258,7 @@ def _unreached(error: Exception) -> OSError | None:
     return cause if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError) else None
 
 
-def _told(error: Exception, place: str, *, more: str = "") -> OSError:
+def _explained(error: Exception, place: str, *, more: str = "") -> OSError:
     for kind, code, reason in (
         (FileNotFoundError, errno.ENOENT, "there is no such file"),
         (PermissionError, errno.EACCES, "access is denied"),

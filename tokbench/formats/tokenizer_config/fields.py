@@ -2,7 +2,7 @@
 
 Roles of special tokens, chat templates, what ends a turn: it stands beside a vocabulary and is read by
 `transformers` and by servers of models. A file is somebody else's until it is checked: what is none of
-what it should be is left out, and told.
+what it should be is left out, and reported.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def dump_tokenizer_config(config: TokenizerConfig, *, token_types: bool = False)
 
     Args:
         config: what is written.
-        token_types: whether a model is told which of two texts a token is of.
+        token_types: whether a model gets type ids, which say of which of two texts a token is.
     """
     document = _document(config)
     if token_types:

@@ -1,4 +1,4 @@
-"""The roles of a tokenizer's special tokens: told from its configuration and its files, and given by the user."""
+"""The roles of a tokenizer's special tokens: known from its configuration and its files, and given by the user."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TellsRoles:
         return {role: id for role, (_, id) in _tokens_with_roles(self).items()}
 
     def own_roles(self) -> Mapping[str, str]:
-        """Role → text, as the vocabulary's own file says; of a text that is not a token the role is not told."""
+        """Role → text, as the vocabulary's own file says; of a text that is not a token the role is not known."""
         return _NONE
 
     def spelled_id(self: Tokenizer, text: str) -> int | None:

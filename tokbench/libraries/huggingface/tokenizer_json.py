@@ -30,7 +30,7 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as 
 _SEQUENCES = ("normalizers", "pretokenizers", "processors", "decoders")
 
 _KEEPS_EVERYTHING = {"ByteLevel", "Digits", "Punctuation", "Split"}
-"""The pre-tokenizers that can only cut, unless they are told to remove or to add something."""
+"""The pre-tokenizers that can only cut, unless they are configured to remove or to add something."""
 
 
 def parse_tokenizer_json(data: bytes, *, source: Path | str) -> dict[str, Any]:

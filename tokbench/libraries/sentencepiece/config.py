@@ -95,7 +95,7 @@ class SentencePieceConfig(PassesOn):
         default=None,
         help="bytes; longer lines are left out and counted. By default none is, but cut at a space",
     )
-    input_sentence_size: int = _option(default=0, help="train on so many lines, drawn at random; 0 for all")
+    input_sentence_size: int = _option(default=0, help="train on this many lines, drawn at random; 0 for all")
     trainer: str = _option(
         default="auto",
         help="tokbench: the library's algorithm on our kernel; sentencepiece: the library; auto: the kernel if it is "
@@ -171,7 +171,7 @@ class SentencePieceConfig(PassesOn):
         return chosen
 
     def library_arguments(self, *, vocab_size: int) -> dict[str, str]:
-        """Everything the library's trainer is told, as texts; lists are lines of CSV."""
+        """All options passed to the library's trainer, as texts; lists are lines of CSV."""
         given: dict[str, Any] = {
             "model_type": self.model_type.name.lower(),
             "vocab_size": vocab_size,

@@ -189,7 +189,7 @@ class UnigramTokenizer(KernelModel):
             text: ordinary text.
             seed: chooses the segmentation.
             alpha: 0 draws all alike, larger ones prefer the probable; None takes 0.1.
-            nbest_size: draw among so many of the best; None or -1 among all there are.
+            nbest_size: draw among this many of the best; None or -1 among all there are.
 
         Raises:
             ConfigError: `alpha` is negative, or `nbest_size` is 0 or below -1.

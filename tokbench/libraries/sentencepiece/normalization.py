@@ -14,7 +14,7 @@ import numpy as np
 from tokbench.formats.sentencepiece.model import SPACE
 
 _MOST_NESTED_KEYS, _MOST_NESTED_SYMBOLS = 32, 64
-"""Of keys that begin one another, and of such symbols, the library sees so many."""
+"""Of keys that begin one another, and of such symbols, the library sees this many."""
 _BLOCK_BYTES = 1024
 _LONGEST_REPLACEMENT = 1024
 _REPLACEMENT = "\ufffd".encode()

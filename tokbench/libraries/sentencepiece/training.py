@@ -56,7 +56,7 @@ def train(
         documents: read once and streamed.
         config: what to train, and how.
         backend: the name under which the tokenizer is loaded again.
-        progress: told how far it is.
+        progress: called with how much of the work is done.
 
     Raises:
         CorpusError: a document that cannot be read.

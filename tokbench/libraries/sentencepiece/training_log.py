@@ -75,7 +75,7 @@ class Lines:
         return tuple(notes)
 
     def notes_with_draw(self, wanted: int) -> tuple[str, ...]:
-        """The same, where so many lines were wanted; 0 for all."""
+        """The same, where this many lines were wanted; 0 for all."""
         if not 0 < wanted < self.lines:
             return self.notes()
         return (*self.notes(), f"{wanted:,} of {self.lines:,} lines {was_or_were(wanted)} drawn at random")
@@ -112,7 +112,7 @@ def drawn(lines: Iterable[bytes], *, size: int, total: int, seed: int) -> Iterat
 
 
 def cut_line(data: bytes, *, longest: int) -> Iterator[bytes]:
-    """A line in parts of at most so many bytes, cut before a space where there is one; none if it is empty.
+    """A line in parts of at most this many bytes, cut before a space where there is one; none if it is empty.
 
     >>> list(cut_line(b"one two three", longest=8))
     [b'one two', b' three']

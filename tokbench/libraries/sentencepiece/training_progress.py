@@ -15,11 +15,11 @@ _ROUND = re.compile(rb"\bsub_iter=(\d+) size=(\d+)")
 _MORE_THAN_WANTED = 1.1
 """The library prunes to a tenth more pieces than are wanted, and takes the best of them."""
 _ROUNDS, _KEPT = "2", "0.75"
-"""What the library does where it is told nothing."""
+"""The default of the library."""
 
 
 class AddedPieces:
-    """The training of a BPE, which adds pieces until there are so many.
+    """The training of a BPE, which adds pieces until there are this many.
 
     >>> steps = AddedPieces(700)
     >>> steps.read(b"Added: freq=36 size=620 all=100 active=70 piece=ab")
@@ -57,7 +57,7 @@ class PruningRounds:
     unit = "rounds"
 
     def __init__(self, vocab_size: int, arguments: Mapping[str, str]) -> None:
-        """A training that has not begun, by what the library is told."""
+        """A training that has not begun, by the options of the library."""
         self.place: tuple[int, int | None] = (0, None)
         self._wanted = max(int(vocab_size * _MORE_THAN_WANTED), 1)
         self._rounds = int(arguments.get("num_sub_iterations", _ROUNDS))
@@ -69,7 +69,7 @@ class PruningRounds:
             self.end_round(int(found[1]), size=int(found[2]))
 
     def end_round(self, number: int, *, size: int) -> None:
-        """Round `number` since the last pruning has left so many pieces."""
+        """Round `number` since the last pruning has left this many pieces."""
         done = self.place[0] + 1
         left = self._rounds_left(number, size=size)
         self.place = done, None if left is None else done + left

@@ -51,7 +51,7 @@ class DocumentSteps:
         return [part for part, _ in self._library.pre_tokenizer.pre_tokenize_str(normal)]
 
     def lost_characters(self, text: str) -> str:
-        """Those characters of a text that no normalised text has; none where that cannot be told."""
+        """Those characters of a text that no normalised text has; none where that is not known."""
         kinds = {step.get("type") for step in self.normalizers}
         if not self.normalizers or not kinds <= _STABLE | _BY_CHARACTER | _REPLACING | _REMOVING:
             return ""

@@ -65,7 +65,7 @@ def replay(
         merges: in the order in which they were learned.
         sizes: the bytes of each id.
         longest: pairs that would make a token of more bytes are not candidates; None for no limit.
-        progress: told how many merges are done.
+        progress: called with the number of merges done.
 
     >>> [turn.best_count for turn in replay({(97, 97, 98): 2}, [(97, 97, 256), (256, 98, 257)], sizes={})]
     [2, 2]

@@ -65,7 +65,7 @@ class TrainedBpe:
 
     @property
     def longest(self) -> int:
-        """The length of the longest token: a training may have been told to make none that is longer."""
+        """The length of the longest token: a training may have been limited to shorter ones."""
         return max(self.sizes.values())
 
     def words(self, counted: Mapping[str, int]) -> Counter[Word]:

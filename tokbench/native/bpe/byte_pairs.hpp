@@ -1,4 +1,4 @@
-// Which pairs of bytes merge for certain, told by the two bytes and the one on either side of them: merging
+// Which pairs of bytes merge for certain, known from the two bytes and the one on either side of them: merging
 // begins with what these make, half of all merges, instead of finding one after the other.
 //
 // Merges are applied in the order of their ranks. A pair of bytes (a, b) of rank r, with x before and y after
@@ -29,7 +29,7 @@ class BytePairs {
  public:
   BytePairs() : pairs_(kNumPairs) {}
 
-  // Begins anew without pairs, for a vocabulary of so many ids.
+  // Begins anew without pairs, for a vocabulary of this many ids.
   void begin(std::size_t num_ids) {
     pairs_.assign(kNumPairs, BytePair{});
     first_use_.assign(num_ids, PairRanks::kNone);

@@ -34,7 +34,7 @@ class PairRanks {
     return {pairs.size(), std::ranges::all_of(pairs, is_narrow)};
   }
 
-  // Room for so many pairs of ids below `num_ids`, whose ranks are below it too.
+  // Room for this many pairs of ids below `num_ids`, whose ranks are below it too.
   static PairRanks of_ids(std::size_t expected, std::size_t num_ids) {
     return {expected, num_ids <= kRankMask && (num_ids == 0 || fits(static_cast<Id>(num_ids - 1), 0))};
   }

@@ -37,7 +37,7 @@ class Prepared : public Base {
     const CharacterChanges* changes = nullptr;  // what is done to the text otherwise; here it is only looked at
   };
 
-  // Solves parts of a text by splitting them, and marked pre-tokens, where it was told the steps.
+  // Solves parts of a text by splitting them, and marked pre-tokens, where it was given the steps.
   class Solver : public Base::Solver {
    public:
     using Base::Solver::Solver;

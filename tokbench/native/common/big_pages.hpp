@@ -26,7 +26,7 @@ inline void prefer_large_pages([[maybe_unused]] void* block, [[maybe_unused]] st
 #endif
 }
 
-// Has the system find the pages of a block before somebody waits for them, where it does so when it is told.
+// Has the system find the pages of a block before somebody waits for them, where it does so when asked to.
 inline void touch_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size) {
 #if defined(__linux__) && defined(MADV_POPULATE_WRITE)
   const auto address = reinterpret_cast<std::uintptr_t>(block);

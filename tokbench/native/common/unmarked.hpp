@@ -74,7 +74,7 @@ class CodePoints {
 
 inline constexpr std::size_t kUnitsAtOnce = 64;  // between two looks at what was found
 
-// The first step of so many units, of those from `from` on, that has a code point without a mark: where it begins, or `size`.
+// The first step of this many units, from `from` on, that has a code point without a mark: where it begins, or `size`.
 template <class Unit>
 inline std::size_t first_unmarked_step(const Unit* units, std::size_t from, std::size_t size, const Marks& marks) {
   for (std::size_t behind; from < size; from = behind) {

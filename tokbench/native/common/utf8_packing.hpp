@@ -80,7 +80,7 @@ TOKBENCH_FOR_AVX512 inline __m512i avx512_lanes(const Unit* units) {
 
 TOKBENCH_FOR_AVX512 inline __m512i avx512_all(int value) { return _mm512_set1_epi32(value); }
 
-// The first byte of so many, and the byte at `place` of a lane, which holds six bits.
+// The first byte of this many, and the byte at `place` of a lane, which holds six bits.
 template <unsigned kShift>
 TOKBENCH_FOR_AVX512 inline __m512i avx512_lead(__m512i all, int mark) {
   return _mm512_or_si512(_mm512_maskz_srli_epi32(0xFFFF, all, kShift), avx512_all(mark));

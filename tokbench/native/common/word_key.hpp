@@ -18,7 +18,7 @@ struct WordKey {
   friend bool operator==(const WordKey&, const WordKey&) = default;
 };
 
-// Which bits of two words belong to so many bytes. A table: lengths come in no order that branches could follow.
+// Which bits of two words belong to this many bytes. A table: lengths come in no order that branches could follow.
 struct KeyMask {
   std::uint64_t low, high;
 };

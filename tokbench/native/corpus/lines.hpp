@@ -110,7 +110,7 @@ struct LineSums {
   std::uint64_t checksums = 0;  // CRC-32
   // Of checksums by sizes: of the upper and of the lower halves of the checksums, as the whole has more than 64 bits.
   std::uint64_t upper = 0, lower = 0;
-  std::vector<std::pair<std::uint32_t, Bytes>> sampled;  // lines of so many bytes or more with a checksum up to the largest
+  std::vector<std::pair<std::uint32_t, Bytes>> sampled;  // lines of this many bytes or more with a checksum up to the largest
 
   LineSums(Bytes text, std::uint32_t largest, std::size_t fewest_bytes) {
     std::vector<Bytes> seen(kSeen);

@@ -50,7 +50,7 @@ concept FetchesWords = requires(const S& solver, std::uint64_t hash) { solver.fe
 
 // A solver that is faster with several words at once also has
 //
-//   prepare(words)                 is told of the new words of a batch, which stay where they are
+//   prepare(words)                 is given the new words of a batch, which stay where they are
 //   solve_prepared(number, out)    solves one of them, by its number; of those that come twice, the first alone
 template <class S>
 concept PreparesWords = requires(S& solver, std::span<const Bytes> words, std::size_t number, Id* out) {
@@ -69,7 +69,7 @@ concept PreparesTexts = requires { typename F::Reading; };
 //
 //   encode(worker, text, ends, output)   gives the ids of a text, or of a part of one with its ends, to `output`
 //
-// and cuts texts into words by what it likes: nobody asks for its split_words(). One that has a Reading, too, is told it after
+// and cuts texts into words by what it likes: nobody asks for its split_words(). One that has a Reading, too, gets it after
 // the ends.
 
 struct OnlyReading {};

@@ -32,7 +32,7 @@ class Ids {
     }
   }
 
-  // Takes memory for so many ids beforehand, where memory that is not used costs nothing: what grows while it is
+  // Takes memory for this many ids beforehand, where memory that is not used costs nothing: what grows while it is
   // filled is moved about, and ends up in small pages.
   void expect([[maybe_unused]] std::size_t count) {
 #if defined(__linux__)

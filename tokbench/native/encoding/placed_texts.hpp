@@ -19,7 +19,7 @@ struct Placed {
   }
 };
 
-// What a worker gives the ids of each word to. `Placing` is told begin_text(text), and add(word, ids) for each of its words.
+// What a worker gives the ids of each word to. `Placing` is called with begin_text(text), and add(word, ids) for each of its words.
 template <Family F, class Placing>
 struct PlacingIds {
   using Worker = tokbench::Worker<F>;

@@ -67,7 +67,7 @@ class WordStore {
     return resized(sets_->is_crowded() ? sets_->size() * 4 : 0, buckets_->is_crowded() ? buckets_->size() * 4 : 0);
   }
 
-  // A store of the same words with room for those of texts of so many units; none where there is room, or no more.
+  // A store of the same words with room for those of texts of this many units; none where there is room, or no more.
   std::shared_ptr<WordStore> grown_for(std::size_t num_units) const {
     const std::size_t sets = std::bit_floor(std::clamp(num_units / kUnitsPerSet, std::size_t{1}, kMostSets));
     return sets > sets_->size() ? resized(sets, sets / kSetsPerBucket) : nullptr;

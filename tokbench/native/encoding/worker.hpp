@@ -24,7 +24,7 @@ class Worker {
   void end() { lease_ = {}; }
 
   // Gives the ids of a text to `output`: one of the two classes below, or another one that has all that these have. One that
-  // has begin_text() and begin_word() is told of each text and each word before its ids.
+  // has begin_text() and begin_word() is notified of each text and each word before its ids.
   template <class Output>
   void encode(SplitWords split_words, const Text& text, Output& output) {
     const Bytes utf8 = utf8_of(text, utf8_);
@@ -104,7 +104,7 @@ class Worker {
     void end() {}
   };
 
-  // Room for so many ids, until the next call.
+  // Room for this many ids, until the next call.
   Id* scratch_for(std::size_t size) {
     if (scratch_.size() < size) scratch_.resize(size);
     return scratch_.data();

@@ -10,7 +10,7 @@ namespace tokbench::metrics {
 // Where tokens start or stop.
 class Boundaries {
  public:
-  // Makes room for texts of so many bytes together: a flag for each position, up to their end, all 0.
+  // Makes room for texts of this many bytes together: a flag for each position, up to their end, all 0.
   std::uint8_t* clear(std::size_t size) {
     flags_.assign(size + kReadAhead, 0);
     document_ = flags_.data();

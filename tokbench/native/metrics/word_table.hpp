@@ -46,7 +46,7 @@ class WordTable {
  public:
   explicit WordTable(std::uint64_t seed) : seed_(seed) {}
 
-  // An occurrence of a word in so many tokens; `readable` is how far after it bytes can be read.
+  // An occurrence of a word in this many tokens; `readable` is how far after it bytes can be read.
   // The word must stay where it is until settle(), after which it is in the table.
   void add(Bytes word, const Byte* readable, std::uint32_t tokens) {
     if (word.size() > kShortWord) {

@@ -1,5 +1,5 @@
 // Normalisation that makes of a text what it makes of each of its characters, but for the order of combining marks: lower case,
-// NFD and NFKD, texts without accents, and BERT's. What it makes of them is told by whoever knows Unicode.
+// NFD and NFKD, texts without accents, and BERT's. What it makes of them is given by the caller, who knows Unicode.
 #pragma once
 
 #include <algorithm>

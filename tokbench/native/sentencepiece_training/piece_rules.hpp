@@ -52,7 +52,7 @@ class PieceRules {
     return options_.split_by_script && one != other && one != kInherited && other != kInherited && one != kAnyScript && other != kAnyScript;
   }
 
-  // Whether so many characters may be a piece; none of them is in no piece.
+  // Whether this many characters may be a piece; none of them is in no piece.
   bool allow(Characters piece) const {
     if (piece.empty() || piece.size() > options_.longest) return false;
     const bool only_spaces = std::all_of(piece.begin(), piece.end(), [](std::uint32_t c) { return c == kSpace; });

@@ -9,7 +9,7 @@
 
 namespace tokbench::sentencepiece {
 
-// Suffixes are told apart by so many characters only: one more than a piece may have.
+// Suffixes are distinguished by this many characters only: one more than a piece may have.
 class Suffixes {
  public:
   Suffixes(const Segments& segments, std::size_t longest, unsigned threads, const StopSign& sign)
@@ -32,7 +32,7 @@ class Suffixes {
 
   std::size_t size() const { return order_.size(); }
 
-  // Where in the codes the suffix begins that is so many-th in order.
+  // Where in the codes the suffix begins that is this many-th in order.
   std::uint32_t position(std::size_t rank) const { return order_[rank]; }
   void forget_order() { order_ = std::vector<std::uint32_t>(); }
 

@@ -4,7 +4,7 @@
 // written once, at exact size. From then on its count can only fall. That holds as long as each merge makes a symbol that did
 // not occur before; after one that does not, all pairs are to be posted anew.
 //
-// A Follower is told of the pairs, and has
+// A Follower is notified of the pairs, and has
 //
 //   bool wants(Id left, Id right) const;   // whether the pair may ever be merged
 //   void follow(std::uint32_t entry);      // the pair is known from now on

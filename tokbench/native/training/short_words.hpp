@@ -33,7 +33,7 @@ class ShortWords {
   static constexpr std::size_t kMostSteps = std::size_t{1} << 31;
   static constexpr Posting kPostingsEnd = kMostSteps;  // no record begins here or after
 
-  // That a word of so many symbols takes.
+  // That a word of this many symbols takes.
   static constexpr std::size_t units_of(std::size_t size) { return (kHeaderUnits + size + kStep - 1) / kStep * kStep; }
 
   void reserve(std::size_t units) { units_.reserve(units + kSlack); }

@@ -118,7 +118,7 @@ class BestPath {
     if (const std::size_t most = text.stops.back() + kSpaceMark.size(); ids_.size() < most) ids_.resize(most * 2);
     std::span<Id> ids = written_backwards(text, steps, use);
     if (ids.empty()) ids = {ids_.data(), written<true>(text, steps, ids_.data(), use)};
-    if (!ids.empty() && is_told_) ids[0] |= level_for(margin, extents_[number]) << packed::kLevelShift;
+    if (!ids.empty() && is_sum_known_) ids[0] |= level_for(margin, extents_[number]) << packed::kLevelShift;
     return ids;
   }
 
@@ -240,11 +240,11 @@ class BestPath {
       if (characters > packed::kMostUnknown) return {};
       *first |= characters << packed::kUnknownShift;
     }
-    is_told_ = true;
+    is_sum_known_ = true;
     return {first, behind};
   }
 
-  // Writes the ids of the best way, which is walked from its end; use(place) is told of each place on it.
+  // Writes the ids of the best way, which is walked from its end; use(place) is called for each place on it.
   template <bool kPacked, class Place, class Use>
   std::size_t written(const WalkedText& text, const Place* places, Id* out, Use use) {
     found_.clear();
@@ -254,7 +254,7 @@ class BestPath {
       found_.push_back({stop - step.length, stop, step.id});
       stop -= step.length;
     }
-    is_told_ = true;
+    is_sum_known_ = true;
     Id* const first = out;
     for_each_token([&](std::size_t start, std::size_t stop, std::size_t tokens, Id id) {
       if (id != model_.rules().unknown) {
@@ -262,11 +262,11 @@ class BestPath {
         return;
       }
       const auto characters = static_cast<Id>(tokens);
-      if (characters > packed::kMostUnknown || model_.has_doubtful_unknown()) is_told_ = false;
+      if (characters > packed::kMostUnknown || model_.has_doubtful_unknown()) is_sum_known_ = false;
       Id* const first_of_run = out;
       out = write_unknown(text, start, stop, out);
       if constexpr (kPacked) {
-        if (is_told_) *first_of_run |= characters << packed::kUnknownShift;
+        if (is_sum_known_) *first_of_run |= characters << packed::kUnknownShift;
       }
     });
     return static_cast<std::size_t>(out - first);
@@ -311,7 +311,7 @@ class BestPath {
   std::vector<double> extents_;       // of each text
   std::vector<Found> found_;
   std::vector<Id> ids_;
-  bool is_told_ = true;  // whether what is remembered of the last text tells its sum
+  bool is_sum_known_ = true;  // whether what is remembered of the last text tells its sum
 };
 
 }  // namespace tokbench

@@ -124,7 +124,7 @@ Array<std::int64_t> count_documents(const DocumentUnigramEncoder& encoder, const
   return count_read_texts(encoder, strings, threads, {normalized});
 }
 
-bool document_places_told(const DocumentUnigramEncoder& encoder, nb::handle string) {
+bool document_places_known(const DocumentUnigramEncoder& encoder, nb::handle string) {
   std::vector<Byte> buffer;
   const Text text = text_of(string);
   return without_lock(std::array{string}, [&] { return tells_places(encoder, utf8_of(text, buffer)); });
@@ -187,7 +187,7 @@ NB_MODULE(_unigram, module) {
            "(uint32[N] ids, int64[len(texts) + 1] offsets).")
       .def("count_batch", &count_documents, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false,
            "How many ids each text has: int64[len(texts)].")
-      .def("tells_places", &document_places_told, "text"_a, "Whether place_batch gives the library's places for a text that is covered.")
+      .def("tells_places", &document_places_known, "text"_a, "Whether place_batch gives the library's places for a text that is covered.")
       .def("place_batch", &place_documents, "texts"_a, "threads"_a,
            "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text.");
   nb::class_<SentencePieceUnigramEncoder>(module, "Encoder")

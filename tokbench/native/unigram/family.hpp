@@ -37,7 +37,7 @@ class UnigramFamily {
 
     const Model& model() const { return model_; }
 
-    // As words are remembered: where no sum is told for which it stays so, 0 alone.
+    // As words are remembered: where no sum is known for which it stays so, 0 alone.
     void prepare(std::span<const Bytes> words) { ahead_.take(words); }
     std::size_t solve_prepared(std::size_t number, Id* out) {
       last_ = number;

@@ -47,7 +47,7 @@ class UnigramModel {
   using Piece = typename Automaton::Piece;
   static constexpr typename Automaton::Number kRewritten = 0xFFFFFFFFu;
 
-  // Of words of which no character is `rewritten` before pieces are looked for; of all others where that is not told.
+  // Of words of which no character is `rewritten` before pieces are looked for; of all others where that is not known.
   UnigramModel(std::span<const Piece> pieces, const Rules& rules, const std::optional<std::vector<std::uint32_t>>& rewritten)
       : rules_(rules), automaton_((check(pieces), pieces), rules.unknown, rules.unknown_score) {
     Id most = rules.unknown;

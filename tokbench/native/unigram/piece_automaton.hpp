@@ -145,7 +145,7 @@ class PieceAutomaton {
     Number number(std::size_t i, std::uint32_t at) const { return numbers[starts[i] + at]; }
   };
 
-  // Pieces that begin with the characters of a node, so many.
+  // Pieces that begin with the characters of a node, this many.
   struct Range {
     std::size_t first, behind;
     std::uint32_t length;
@@ -196,7 +196,7 @@ class PieceAutomaton {
     return endings_[number].is_real() ? number : number - 1;
   }
 
-  // Most are told apart by their first eight bytes, which are compared as one number.
+  // Most are distinguished by their first eight bytes, which are compared as one number.
   static std::vector<const Piece*> sorted_by_text(std::span<const Piece> pieces) {
     struct Entry {
       std::uint64_t beginning;

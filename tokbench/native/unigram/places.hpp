@@ -58,8 +58,8 @@ class UnigramPlacing {
       size += id == unknown ? 0 : pieces_.piece_size(id);
     }
     const std::size_t whole = word.size() + kSpaceMark.size();
-    const bool may_be_told = num_unknown == 0 ? size == whole : num_unknown == 1 && size < whole && !pieces_.has_doubtful_unknown();
-    if (!may_be_told || !is_plain(word)) return false;
+    const bool may_be_known = num_unknown == 0 ? size == whole : num_unknown == 1 && size < whole && !pieces_.has_doubtful_unknown();
+    if (!may_be_known || !is_plain(word)) return false;
     const std::int64_t offset = word.data() - text_;
     const auto mark = static_cast<std::int64_t>(kSpaceMark.size());
     std::int64_t at = -mark;

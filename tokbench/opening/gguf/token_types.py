@@ -45,10 +45,10 @@ def token_types(fields: Mapping[str, Any], tokens: Sequence[bytes], path: Path) 
     known = {int(kind) for kind in PieceType}
     if not isinstance(types, list) or len(types) != len(tokens) or not known.issuperset(types):
         raise ModelFormatError(path, f"{len(tokens):,} token types from 1 to 6", "others")
-    told = dict.fromkeys(_CONTROLS, int(PieceType.CONTROL))
+    special = dict.fromkeys(_CONTROLS, int(PieceType.CONTROL))
     if not _BESIDE_AN_ORDINARY_END.isdisjoint(tokens):
-        told[_END] = int(PieceType.NORMAL)
-    return [told.get(token, kind) for token, kind in zip(tokens, types, strict=True)]
+        special[_END] = int(PieceType.NORMAL)
+    return [special.get(token, kind) for token, kind in zip(tokens, types, strict=True)]
 
 
 def with_one_unknown(types: list[int], unknown: object) -> list[int]:

@@ -57,7 +57,7 @@
     return element;
   }
 
-  // The tokens of one tokenizer in one line, with what is told of them.
+  // The tokens of one tokenizer in one line, with what is shown of them.
   function tokensOf(number, row) {
     const { looks, tokens } = tokenizers[number];
     const found = [];
@@ -148,7 +148,7 @@
     show();
   }
 
-  // --- what is told of a token ---
+  // --- what is shown of a token ---
 
   function facts(token) {
     const place = `at ${token.start} to ${token.stop}`;

@@ -189,7 +189,7 @@ def test_options_that_contradict_superwords(options: dict[str, object], message:
         BpeConfig(**options)
 
 
-def test_more_than_can_be_merged_is_told(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_can_be_merged_is_reported(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(superwords, "merger_room", lambda step: merger_room(30, step=step))
     with pytest.raises(TrainingError, match="times what can be merged at once") as error:
         train(kernel, TEXTS, vocab_size=290, superwords=270)

@@ -258,7 +258,7 @@ def test_a_file_that_cannot_be_read_is_named(kernel: Kernel, tmp_path: Path) -> 
         train(kernel, Sources((folder,)))
 
 
-def test_progress_is_told_in_bytes(kernel: Kernel) -> None:
+def test_progress_is_reported_in_bytes(kernel: Kernel) -> None:
     reports: list[tuple[str, int, int | None, str]] = []
     sources = Sources((block_source(b"the cat ", b"the cat "), block_source(b"x" * 100)))
     train(kernel, sources, progress=lambda *report: reports.append(report))

@@ -79,7 +79,7 @@ def test_the_record_tells_what_was_learned() -> None:
     assert record.kernel in ("native", "python")
 
 
-def test_progress_is_told_by_pieces() -> None:
+def test_progress_is_reported_by_pieces() -> None:
     told: list[tuple[str, int, int | None, str]] = []
     trained(vocab_size=700, trainer="tokbench", progress=lambda *each: told.append(each))
     pieces = [(done, total) for phase, done, total, unit in told if (phase, unit) == ("training", "pieces")]

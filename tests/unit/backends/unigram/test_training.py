@@ -93,7 +93,7 @@ def test_the_trainer_is_saved(tmp_path: Path) -> None:
         assert f'"trainer": "{trainer}"' in (tmp_path / trainer / "tokbench.json").read_text()
 
 
-def test_progress_is_told_by_rounds() -> None:
+def test_progress_is_reported_by_rounds() -> None:
     told: list[tuple[str, int, int | None, str]] = []
     trained(vocab_size=600, progress=lambda *each: told.append(each))
     size = sum(len(text.encode()) for text in training_text())

@@ -111,7 +111,7 @@ def test_what_the_user_gives_comes_first(tmp_path: Path) -> None:
     assert out.apply_chat_template(CHAT, tokenize=False) == "<|end_of_text|>"
 
 
-def test_a_role_without_an_entry_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_role_without_an_entry_is_left_out_and_reported(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     config = json.loads((folder / "tokenizer_config.json").read_bytes())
     put(folder, {"tokenizer_config.json": {**config, "pad_token": "<pad>"}})

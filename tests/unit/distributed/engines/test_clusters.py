@@ -55,7 +55,7 @@ def test_progress_is_of_all_slices(engine: Engine, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_progress_is_told_while_slices_are_worked_on(engine: Engine, tmp_path: Path) -> None:
+def test_progress_is_reported_while_slices_are_worked_on(engine: Engine, tmp_path: Path) -> None:
     told: list[int] = []
 
     def progress(phase: str, done: int, total: int | None, unit: str) -> None:

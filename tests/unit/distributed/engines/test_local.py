@@ -126,7 +126,9 @@ def test_failed_slices_are_named_after_the_others_have_finished(engine: Engine, 
         ("write_much", "part 0 of 1: .*0.txt was not written: File too large; nothing was changed"),
     ],
 )
-def test_what_goes_wrong_in_a_task_is_told(engine: Engine, tmp_path: Path, task: str, message: str) -> None:
+def test_what_goes_wrong_in_a_task_is_reported(
+    engine: Engine, tmp_path: Path, task: str, message: str
+) -> None:
     with pytest.raises(DistributedError, match=message):
         run(engine, task, tmp_path, count=1)
     assert list(tmp_path.iterdir()) == []

@@ -79,7 +79,7 @@ def test_one_that_was_deleted_meanwhile_holds_nothing(
             pass
 
 
-def test_places_that_cannot_be_written_are_told(tmp_path: Path) -> None:
+def test_places_that_cannot_be_written_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name, message in (("file", "is a file"), ("file/below", "cannot be written")):
         with pytest.raises(StoreError, match=message), locked(place_of(tmp_path / name), is_shared=False):

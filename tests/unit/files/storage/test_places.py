@@ -111,7 +111,7 @@ def test_what_is_missing_is_not_found(folder: Place) -> None:
         (folder / "below").stat()
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"a\.txt was not written: Not a directory|File exists"):
         place_of(tmp_path / "file/a.txt").put(tmp_path / "file")
@@ -153,7 +153,7 @@ def test_what_may_pass_is_tried_again(memory: Any, monkeypatch: pytest.MonkeyPat
         assert stream.read() == b"two"
 
 
-def test_what_stays_broken_is_told(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stays_broken_is_reported(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = Failing(None, ConnectionError("nobody answers\nat all"), 99)
     monkeypatch.setattr(memory.store, "info", failing)
     with pytest.raises(OSError, match="nobody answers, tried 4 times") as failed:
@@ -172,7 +172,7 @@ def test_what_surely_stays_wrong_is_not_tried_again(memory: Any, monkeypatch: py
     assert failing.calls == 1
 
 
-def test_missing_credentials_are_told(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_reported(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class NoCredentialsError(Exception):
         """As botocore has it."""
 

@@ -117,7 +117,7 @@ A, B, AB, ABC, C, BC, X = range(1, 8)
         ([A, 0], [A, C], False),  # what is unknown is known to both or to none
     ],
 )
-def test_sums_that_rounding_can_turn_are_told_from_others(
+def test_sums_that_rounding_can_turn_are_reported_from_others(
     first: list[int], second: list[int], expected: bool
 ) -> None:
     assert caused_by_rounding(first, second, PIECES) is expected

@@ -190,7 +190,7 @@ def test_a_piece_put_before_a_word_stands_nowhere() -> None:
     ]
 
 
-def test_unknown_and_special_are_told_apart() -> None:
+def test_unknown_and_special_are_reported_apart() -> None:
     tokenizer = opened(wordpiece())
     tokens = tokenizer.segment("☃ [SEP] [UNK]", special=SpecialPolicy.ENCODE).tokens
     unknown, sep = TokenKind.UNKNOWN, TokenKind.SPECIAL

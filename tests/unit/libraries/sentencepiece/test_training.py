@@ -174,7 +174,7 @@ def test_an_error_of_the_corpus_comes_through() -> None:
         trained("sentencepiece", documents())
 
 
-def test_progress_is_told_in_the_thread_that_started() -> None:
+def test_progress_is_reported_in_the_thread_that_started() -> None:
     import threading
 
     told: list[tuple[str, int, int | None, str]] = []

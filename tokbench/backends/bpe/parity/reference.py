@@ -39,7 +39,7 @@ class ParityRules:
     """How the language of a merge is chosen.
 
     Attributes:
-        global_merges: so many come first, as plain BPE learns them.
+        global_merges: this many come first, as plain BPE learns them.
         divisors: what the tokens of each language are divided by before they are compared.
         window: how many of the latest choices are looked at; 0 for none.
         most_taken: a language that was chosen more often among those is passed over.

@@ -10,7 +10,7 @@ from tokbench.backends.bpe.config import PARITY_RULES
 from tokbench.backends.bpe.counting import PretokenCounting
 from tokbench.core.documents import GroupedDocuments
 from tokbench.core.progress import reading_of
-from tokbench.core.training import limits_told
+from tokbench.core.training import limits_reported
 from tokbench.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def open_development(config: BpeConfig, *, progress: Progress) -> Development:
         lines[group] += text.count("\n") + (not text.endswith("\n"))
         characters[group] += len(text)
 
-    texts.add(corpus.documents(), told=_quiet(progress), note=note)
+    texts.add(corpus.documents(), report=_quiet(progress), note=note)
     counters = texts.finished()
     found = {name: DevelopmentText(counters[name], lines[name], characters[name]) for name in counters}
     kept = _aligned(lines) if config.parity_rule == PARITY_RULES[0] else sorted(found)
@@ -114,7 +114,7 @@ def count_languages(
         )
     texts = _Texts(config)
     read = reading_of(documents)
-    texts.add(documents.documents(), told=lambda done: progress("counting", *read(done), "bytes"))
+    texts.add(documents.documents(), report=lambda done: progress("counting", *read(done), "bytes"))
     return texts.finished()
 
 
@@ -132,7 +132,7 @@ class _Texts:
         self,
         documents: Iterable[GroupedText],
         *,
-        told: Callable[[int], None],
+        report: Callable[[int], None],
         note: Callable[[str, str], None] = lambda _group, _text: None,
     ) -> None:
         for document in documents:
@@ -141,13 +141,13 @@ class _Texts:
             self._size += len(document.text)
             if self._size >= _BATCH_CHARACTERS:
                 self._hand_on()
-                told(self._done)
+                report(self._done)
         self._hand_on()
-        told(self._done)
+        report(self._done)
 
     def finished(self) -> dict[str, PretokenCounter]:
         """The counters by group, sorted."""
-        with limits_told():
+        with limits_reported():
             for counter in self._counters.values():
                 counter.finish()
         return dict(sorted(self._counters.items()))
