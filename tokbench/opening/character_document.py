@@ -1,6 +1,6 @@
 """A BPE over characters of a `tokenizer.json` on our kernel, with its library for the texts they may differ on.
 
-What a document asks for is in character_bpe.py.
+What a document asks for is in character_bpe.py, where its tokens are in a text in character_places.py.
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse
-from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
+from tokbench.core.tokens import Span, SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.document_encoder import DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.tokens import Token
     from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
     from tokbench.opening.character_bpe import CharacterBpe
+    from tokbench.opening.character_places import CharacterPlaces
 
 _ENOUGH_TEXT = 1 << 14
 """Characters: for fewer, to make an encoder takes longer than the library does."""
@@ -48,6 +51,34 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         if special is SpecialPolicy.ENCODE:
             return KernelUse(self._covers, _Late(self, specials=True), self._covers_all)
         return KernelUse(self._covers_without_specials, _Late(self, specials=False))
+
+    @property
+    def _kernel_spans(self) -> KernelSpans | None:
+        if self._places is None:
+            return None
+        return KernelSpans(self._covers_places, self._encode_spans, self._segment)
+
+    @cached_property
+    def _places(self) -> CharacterPlaces | None:
+        from tokbench.opening.character_places import character_places
+
+        return character_places(self._description)
+
+    def _covers_places(self, text: str) -> bool:
+        assert self._places is not None  # as `_kernel_spans` says
+        return self._covers(text) and self._places.cover(text)
+
+    def _encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        encoded = self.encode_batch(texts, threads=threads)
+        places = self._places.of(texts, encoded) if self._places is not None else None
+        if places is None:
+            return self._library.encode_spans(texts, threads=threads)
+        return self._owned(texts, encoded, *places)
+
+    def _segment(self, text: str) -> Iterator[Token]:
+        found = self._encode_spans([text], threads=1)
+        spans = map(Span, found.starts.tolist(), found.stops.tolist())
+        return map(self._ordinary_token, found.encoded.ids.tolist(), spans)
 
     @cached_property
     def kernel_encoder(self) -> CompiledEncoder:

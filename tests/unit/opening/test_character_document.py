@@ -20,6 +20,7 @@ from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.native.kernel_choice import is_installed
 from tokbench.opening.character_bpe import COMPILED, CharacterBpe, character_bpe
 from tokbench.opening.character_document import CharacterDocument
+from tokbench.opening.character_places import character_places
 from tokbench.opening.native_bpe import NotNativeError
 
 if TYPE_CHECKING:
@@ -294,3 +295,32 @@ def test_a_file_says_which_engine_runs_it(tmp_path: Path) -> None:
     assert not isinstance(tokbench.load(path, engine="library"), CharacterDocument)
     path.write_bytes(orjson.dumps(changed(model={"ignore_merges": True})))
     assert not isinstance(tokbench.load(path), CharacterDocument)
+
+
+@pytest.mark.parametrize("name", ["as llama", "as gemma", "metaspace", "words"])
+def test_the_kernel_says_where_tokens_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given_texts = ["", " ", "x", "The  the", " é\x01\x02 中", "\n\n<sep>the</s>"]
+    ours, library = opened(name)
+    expected = [library.segment(text).tokens for text in given_texts]
+
+    def asked(*_: object, **__: object) -> None:
+        raise AssertionError("the library was asked")
+
+    monkeypatch.setattr(HuggingFaceTokenizer, "encode_spans", asked)
+    monkeypatch.setattr(HuggingFaceTokenizer, "segment_ordinary", asked)
+    assert [ours.segment(text).tokens for text in given_texts] == expected
+    starts = [token.span.start for tokens in expected for token in tokens]
+    assert ours.encode_spans(given_texts).starts.tolist() == starts
+
+
+def test_an_added_token_that_spaces_become_has_their_size() -> None:
+    """Gemma lists ▁▁, which stands for two bytes where two spaces become it."""
+    id = trained()["model"]["vocab"]["▁▁"]
+    ours, library = pair_of(changed(normalizer=REPLACE, added=[token("▁▁", id)]), name="mine")
+    expected = library.encode_spans(["a  b"])
+    assert id in expected.encoded.ids
+    places = character_places(ours._description)
+    assert places is not None
+    found = places.of(["a  b"], expected.encoded)
+    assert found is not None
+    assert [each.tolist() for each in found] == [expected.starts.tolist(), expected.stops.tolist()]

@@ -1,0 +1,59 @@
+"""The places of a character BPE's tokens follow from their ids; test_character_document.py compares the library's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.core.encoded import Encoded
+from tokbench.opening.character_places import CharacterPlaces
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MARK, HI, THE, C3, A9 = range(5)
+PLACES = CharacterPlaces(
+    sizes=np.array([1, 3, 4, 1, 1]),  # "▁", "▁Hi", "▁the", the bytes C3 and A9
+    are_bytes=np.array([False, False, False, True, True]),
+    in_front="parts without",
+    known=None,
+    apart=(),
+)
+
+
+def encoded(*ids: list[int]) -> Encoded:
+    return Encoded(np.array([id for each in ids for id in each], np.uint32), np.cumsum([0, *map(len, ids)]))
+
+
+def places(texts: Sequence[str], *ids: list[int]) -> list[tuple[int, int]] | None:
+    found = PLACES.of(texts, encoded(*ids))
+    return None if found is None else list(zip(found[0].tolist(), found[1].tolist(), strict=True))
+
+
+def test_by_hand() -> None:
+    assert places(["Hi the"], [HI, THE]) == [(0, 2), (2, 6)]
+    assert places([" the"], [THE]) == [(0, 4)]  # begins with a space: none is put in front
+    # A ▁ of its own in front is of the first character, which is all there is to its bytes.
+    assert places(["é the"], [MARK, C3, A9, THE]) == [(0, 2), (0, 2), (0, 2), (2, 6)]
+    assert places(["Hi", "", "é"], [HI], [], [MARK, C3, A9]) == [(0, 2), (0, 2), (0, 2), (0, 2)]
+
+
+def test_sizes_that_do_not_add_up_are_seen() -> None:
+    assert places(["Hi there"], [HI, THE]) is None
+    assert places(["Hi", "Hi the"], [HI], [HI]) is None
+
+
+def test_the_texts_that_are_covered() -> None:
+    assert PLACES.cover("Hi é\x01")
+    assert not PLACES.cover("a ▁")
+    few = CharacterPlaces(
+        sizes=PLACES.sizes,
+        are_bytes=PLACES.are_bytes,
+        in_front="nothing",
+        known=frozenset("ab "),
+        apart=("aa",),
+    )
+    assert few.cover("ab a")
+    assert not few.cover("abc")
+    assert not few.cover("baab")
