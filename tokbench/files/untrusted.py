@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 MAX_JSON_DEPTH = 64
 """Levels of a JSON value: a tokenizer.json has eight, and what walks over a value must not run out of stack."""
+_CONTAINERS = frozenset((list, dict))
+_MANY = 64
+"""From this many values on it is worth looking whether there is a container among them."""
 
 _SMALL_FILE = 1 << 16
 # Opening a pipe would wait for somebody to write into it.
@@ -161,13 +164,24 @@ def load_strict_json(data: bytes, *, path: Path | str) -> Any:
 
 def check_depth(value: object, *, path: Path | str, hint: str | None = None) -> None:
     """Refuse a JSON value of more than `MAX_JSON_DEPTH` levels, level by level. Raises `ModelFormatError`."""
-    level: list[Any] = [value]
+    level: list[Any] = [[value]]
     for _ in range(MAX_JSON_DEPTH + 1):
-        level = [item for item in level if type(item) is list or type(item) is dict]
-        if not level:
+        contents = [item.values() if type(item) is dict else item for item in level]
+        if not _hold_containers(chain.from_iterable(contents)):
             return
-        level = list(chain.from_iterable(item.values() if type(item) is dict else item for item in level))
+        level = [
+            item
+            for items in contents
+            if len(items) < _MANY or _hold_containers(items)
+            for item in items
+            if type(item) in _CONTAINERS
+        ]
     raise _too_deep(path, hint=hint)
+
+
+def _hold_containers(values: Iterable[object]) -> bool:
+    """Whether there is a list or dictionary among values; a vocabulary has a million of others."""
+    return not _CONTAINERS.isdisjoint(map(type, values))
 
 
 def decode_text(data: bytes, *, path: Path | str) -> str:

@@ -15,31 +15,38 @@ if TYPE_CHECKING:
     from tokbench.formats.sentencepiece.pieces import ModelPiece
 
 
-def completed(data: bytes, config: TokenizerConfig) -> tuple[bytes, tuple[str, ...]]:
+def completed(
+    data: bytes, document: dict[str, Any], config: TokenizerConfig
+) -> tuple[bytes, dict[str, Any], tuple[str, ...]]:
     """A `tokenizer.json` with the added tokens that only the files beside it list.
 
     What the document says itself counts; a token with an id that it could not get is left out.
 
+    Args:
+        data: the file.
+        document: the same, parsed.
+        config: of the files beside it.
+
     Returns:
-        The document, byte for byte where nothing is missing; and what contradicts it, a sentence each.
+        Both, as they are where nothing is missing; and what contradicts the document, a sentence each.
     """
     import orjson
 
     if not config.added_tokens and not config.special_texts:
-        return data, ()
+        return data, document, ()
     try:
-        document = orjson.loads(data)
         vocabulary, added = _vocabulary(document), _added(document)
-    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError):
-        return data, ()  # whoever opens it says what is wrong with it
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return data, document, ()  # whoever opens it says what is wrong with it
     made, problems = _missing(config, vocabulary, added)
     if not made:
-        return data, problems
+        return data, document, problems
     listed = [
         *document.get("added_tokens", []),
         *({"id": t.id, "content": t.content} | t.flags() for t in made),
     ]
-    return orjson.dumps({**document, "added_tokens": sorted(listed, key=lambda token: token["id"])}), problems
+    document = {**document, "added_tokens": sorted(listed, key=lambda token: token["id"])}
+    return orjson.dumps(document), document, problems
 
 
 def extended(

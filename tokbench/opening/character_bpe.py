@@ -198,12 +198,17 @@ def listed_merges(
     if len(set(pairs)) != len(pairs):
         raise NotNativeError("it lists a merge twice")
     prefix = model.get("continuing_subword_prefix") or ""
-    if not all(right.startswith(prefix) for _, right in pairs):
+    if prefix and not all(right.startswith(prefix) for _, right in pairs):
         raise NotNativeError(f"it merges a piece that does not begin with {prefix!r}")
-    made = [(left, right, left + right[len(prefix) :]) for left, right in pairs]
-    ordinary = [merge for merge in made if not any(piece in specials for piece in merge)]
-    merges = tuple((vocab[left], vocab[right], vocab[whole]) for left, right, whole in ordinary)
-    return merges, len(ordinary) != len(pairs)
+    size = len(prefix)
+    merges = tuple(
+        [
+            (vocab[left], vocab[right], vocab[whole])
+            for left, right in pairs
+            if not ((whole := left + right[size:]) in specials or left in specials or right in specials)
+        ]
+    )
+    return merges, len(merges) != len(pairs)
 
 
 def _inside_words(

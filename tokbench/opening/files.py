@@ -91,7 +91,7 @@ def plain_name(path: Path) -> Path:
 
 
 def parse_json(data: bytes, *, path: Path | str) -> dict[str, Any]:
-    r"""A JSON object; a key that comes twice, a lone surrogate or deep nesting is refused.
+    r"""A JSON object; a key that comes twice, or deep nesting, is refused.
 
     Raises:
         ModelFormatError: it is something else; the line and column are named.

@@ -18,6 +18,7 @@ added_tokens        `AddedVocabulary` in tokenizer/added_vocabulary.rs; see `tok
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import ByteLevelBpe
@@ -107,8 +108,8 @@ def parse_byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> Pa
     return ParsedBpe(bpe, added)
 
 
-def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> None:
-    """Refuse a BPE whose merges do not belong to its vocabulary, as its library would.
+def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, str]]:
+    """The merges as pairs; a BPE whose merges do not belong to its vocabulary is refused, as by its library.
 
     Raises:
         ModelFormatError: the merge is named by its number, counted from 0.
@@ -118,7 +119,11 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> None:
             raise ModelFormatError(path, f"a text as {key}", f"{model[key]!a:.40}")
     vocab = model["vocab"]
     prefix = model.get("continuing_subword_prefix") or ""
-    for number, (left, right) in enumerate(merge_pairs(model, path=path)):
+    pairs = merge_pairs(model, path=path)
+    wholes = [left + right.removeprefix(prefix) for left, right in pairs]
+    if vocab.keys() >= set(chain.from_iterable(pairs)) and all(map(vocab.__contains__, wholes)):
+        return pairs
+    for number, (left, right) in enumerate(pairs):
         for part in (left, right):
             if part not in vocab:
                 raise ModelFormatError(
@@ -131,13 +136,16 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> None:
                 "a merge that makes a piece of the vocabulary",
                 f"{left!a} and {right!a}, which make {made!a}",
             )
+    return pairs
 
 
 def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, str]]:
-    """The merges as pairs, from either spelling of them. Raises `ModelFormatError`."""
+    """The merges as pairs, from either spelling of them, or from pairs. Raises `ModelFormatError`."""
     merges = model.get("merges")
     if not isinstance(merges, list):
         raise ModelFormatError(path, "a list of merges", "none")
+    if (well_formed := _pairs_of_one_spelling(merges)) is not None:
+        return well_formed
     pairs: list[tuple[str, str]] = []
     for number, merge in enumerate(merges):
         parts = merge.split(" ") if type(merge) is str else merge
@@ -148,6 +156,22 @@ def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str
             raise _not_two_pieces(merge, f"{path}, merge {number}")
         pairs.append((left, right))
     return pairs
+
+
+def _pairs_of_one_spelling(merges: list[Any]) -> list[tuple[str, str]] | None:
+    """The pairs where all merges are texts, or all lists; None where one is not two pieces. Files have a million."""
+    kinds = set(map(type, merges))
+    if kinds == {tuple}:  # as `check_bpe` gives them; no JSON has any
+        return merges
+    if kinds == {str}:
+        pairs: list[Any] = [tuple(merge.split(" ")) for merge in merges]
+    elif kinds == {list}:
+        pairs = list(map(tuple, merges))
+        if set(map(type, chain.from_iterable(pairs))) != {str}:
+            return None
+    else:
+        return None
+    return pairs if set(map(len, pairs)) == {2} and all(map(all, pairs)) else None
 
 
 def _not_two_pieces(merge: object, place: str) -> ModelFormatError:
@@ -248,9 +272,11 @@ def _merges(
     if len(set(pairs)) != len(pairs):
         raise NotNativeError("its list repeats a merge")
     return tuple(
-        (vocab[left], vocab[right], vocab[left + right])
-        for left, right in pairs
-        if specials.keys().isdisjoint((left, right, left + right))
+        [
+            (vocab[left], vocab[right], vocab[left + right])
+            for left, right in pairs
+            if not (left in specials or right in specials or left + right in specials)
+        ]
     )
 
 

@@ -64,8 +64,7 @@ def open_tokenizer_json(
     """
     request.takes_nothing(f"a {source.format.value}")
     path = source.files[0]
-    data, contradictions = completed(data, source.config)
-    document = parse_json(data, path=path)
+    data, document, contradictions = completed(data, parse_json(data, path=path), source.config)
     kind = _check(document, path=path)
     run = _run(data, document, kind=kind, name=source.name, path=path, request=request)
     return Opened(
@@ -156,7 +155,7 @@ def _bpe_or_library(
 ) -> _Run:
     """Any other model: on our kernel where it is a byte-level BPE that it runs."""
     backend = _BACKENDS[str(document["model"].get("type") or _guessed_kind(document["model"]))]
-    library = HuggingFaceTokenizer(data, name=name, backend=backend, source=path)
+    library = HuggingFaceTokenizer(data, name=name, backend=backend, source=path, parsed=document)
     description, reason = _description(document, path=path, library=library)
     plan = characters = None
     if description is None:
@@ -253,7 +252,7 @@ def _check(document: Mapping[str, Any], *, path: Path) -> str:
     else:
         check_vocabulary(vocab, path=path)
     if kind == "BPE":
-        check_bpe(model, path=path)
+        model["merges"] = check_bpe(model, path=path)  # which are asked for again
     return str(kind)
 
 

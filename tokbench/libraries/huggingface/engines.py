@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from contextlib import contextmanager
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError, TokbenchError
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import tokenizers
+
+_ASKS_FOR_UNKNOWN = re.compile(r"Missing \[UNK\]|unknown token but|Unk token `.*` not found")
+"""What the models of the library say where they have no token for what is unknown."""
 
 
 class Engines:
@@ -93,9 +98,25 @@ class Engines:
         texts = {spelling: text for text, spelling in self.unspeakable.items()}
         found: dict[str, int] = self.plain.get_vocab(with_added_tokens=True)
         return {
-            texts.get(spelling, spelling): id
-            for spelling, id in sorted(found.items(), key=lambda item: item[1])
+            texts.get(spelling, spelling): id for spelling, id in sorted(found.items(), key=itemgetter(1))
         }
+
+
+@contextmanager
+def text_errors(source: Path | str) -> Iterator[None]:
+    """The same where texts are encoded: a model without an unknown token fails at the first word that it lacks."""
+    try:
+        with library_errors(source):
+            yield
+    except ModelFormatError as error:
+        if not _ASKS_FOR_UNKNOWN.search(str(error)):
+            raise
+        raise ModelFormatError(
+            source,
+            "an unknown token in the vocabulary, as a text has something that is not in it",
+            "none",
+            hint="use texts of its words and characters alone, or add the unknown token that its model names",
+        ) from None
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import TakesTemplate, utf8
 from tokbench.core.descriptions import HuggingFaceModel
@@ -28,7 +28,7 @@ from tokbench.formats.post_processors import UnknownPostProcessingError, parse_p
 from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.decoding import DecodesDocument
 from tokbench.libraries.huggingface.derivation import ExplainsDocument
-from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of
+from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of, text_errors
 from tokbench.libraries.huggingface.offsets import byte_offsets, own_places, own_ranges, own_spans
 from tokbench.libraries.huggingface.pieces import laid_out
 from tokbench.store.saveable import SaveableTokenizer
@@ -65,6 +65,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         backend: the registered backend that made it, or what an opened one counts as.
         training: the record of its training.
         source: what error messages call the file; by default the name.
+        parsed: the file as parsed before, its merges perhaps as pairs.
 
     Raises:
         ModelFormatError: the document is not a tokenizer, or one that the library does not take.
@@ -83,12 +84,16 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         backend: str,
         training: TrainingRecord | None = None,
         source: Path | str | None = None,
+        parsed: Mapping[str, Any] | None = None,
     ) -> None:
         import tokenizers
 
         self.document = document
         self._source = source if source is not None else name
-        parsed = reading.parse_tokenizer_json(document, source=self._source)
+        if parsed is None or reading.is_read_by_python_alone(document):
+            parsed = reading.parse_tokenizer_json(document, source=self._source)
+        else:
+            parsed = reading.checked_document(parsed, source=self._source)
         with library_errors(self._source):
             self._parsed = reading.runnable(parsed)
             self._engines = Engines(self._parsed, limits=limits_of(parsed), source=self._source)
@@ -137,7 +142,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
         utf8(text)
         engine = self._engine_for([text], special=special)
-        with library_errors(self._source):
+        with text_errors(self._source):
             ids: list[int] = engine.encode_batch_fast([text], add_special_tokens=False)[0].ids
         return ids
 
@@ -172,7 +177,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
             utf8(text)
         step = 1 if threads == 1 else _BATCH
         for first in range(0, len(texts), step):
-            with library_errors(self._source):
+            with text_errors(self._source):
                 encodings = encode(list(texts[first : first + step]), add_special_tokens=False)
             yield from encodings
 
@@ -280,7 +285,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         engine = self._engine_for(texts, special=special)
         if limits and self._engines.limits:
             engine = self._engines.limited(specials=special is SpecialPolicy.ENCODE)
-        with library_errors(self._source):
+        with text_errors(self._source):
             try:
                 encoding = engine.encode(texts[0], pair, add_special_tokens=template)
             except Exception as error:
@@ -305,7 +310,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         return self._tokens(text, self._engines.plain, specials=False)
 
     def _tokens(self, text: str, engine: tokenizers.Tokenizer, *, specials: bool) -> Iterator[Token]:
-        with library_errors(self._source):
+        with text_errors(self._source):
             encoding = engine.encode(text, add_special_tokens=False)
         data, places, ids = text.encode(), byte_offsets(text), encoding.ids
         ranges = [(places[start], places[stop]) for start, stop in encoding.offsets]

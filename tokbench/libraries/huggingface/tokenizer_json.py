@@ -41,7 +41,27 @@ def parse_tokenizer_json(data: bytes, *, source: Path | str) -> dict[str, Any]:
     """
     if len(data) > _MAX_DOCUMENT_BYTES:
         raise ModelFormatError(source, f"at most {_MAX_DOCUMENT_BYTES} bytes", f"{len(data)}")
-    document = load_json(data, path=source, hint=_REWRITE)
+    return checked_document(load_json(data, path=source, hint=_REWRITE), source=source)
+
+
+def is_read_by_python_alone(data: bytes) -> bool:
+    r"""Whether JSON may have a lone surrogate, as `\ud83d`, or a NaN: Python takes them, the library does not."""
+    if b"\\ud" in data or b"\\uD" in data:
+        return True
+    for constant in (
+        b"NaN",
+        b"Infinity",
+    ):  # a regular expression takes a second for what `find` takes milliseconds
+        at = data.find(constant)
+        while at >= 0:
+            if data[at - 1] in b":,[ \t\r\n-":
+                return True
+            at = data.find(constant, at + 1)
+    return False
+
+
+def checked_document(document: Any, *, source: Path | str) -> dict[str, Any]:
+    """A parsed `tokenizer.json`, with a list of added tokens. Raises `ModelFormatError` for another shape."""
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         raise ModelFormatError(source, "an object with a model", "none", hint="is this a tokenizer.json?")
     added = document.setdefault("added_tokens", [])
@@ -317,7 +337,7 @@ def with_unspeakable_specials(document: Mapping[str, Any], spellings: Mapping[st
         model["vocab"] = [[kept.get(piece, piece), *rest] for piece, *rest in vocabulary]
     elif isinstance(vocabulary, dict):
         if model_type(document) == "BPE":
-            model["merges"] = _without(model.get("merges") or [], kept)
+            model["merges"] = _without(model, kept)
         model["vocab"] = {kept.get(piece, piece): id for piece, id in vocabulary.items()}
     if isinstance(model.get("unk_token"), str):
         model["unk_token"] = kept.get(model["unk_token"], model["unk_token"])
@@ -329,10 +349,21 @@ def with_unspeakable_specials(document: Mapping[str, Any], spellings: Mapping[st
     return {**document, "model": model, "added_tokens": added}
 
 
-def _without(merges: list[Any], pieces: Mapping[str, str]) -> list[Any]:
-    """The merges that neither take nor make one of some pieces."""
+def _without(model: Mapping[str, Any], pieces: Mapping[str, str]) -> list[Any]:
+    """The merges of a BPE that neither take nor make one of some pieces.
 
-    def parts(merge: Any) -> list[str]:
-        return merge.split(" ") if isinstance(merge, str) else list(merge)
-
-    return [merge for merge in merges if pieces.keys().isdisjoint([*(found := parts(merge)), "".join(found)])]
+    What such a merge makes begins or ends with a piece: those few are looked for, as merges may be a million.
+    """
+    merges: list[Any] = model.get("merges") or []
+    if model.get("continuing_subword_prefix"):
+        parts = [merge.split(" ") if type(merge) is str else merge for merge in merges]
+        touched = [not pieces.keys().isdisjoint(part) or "".join(part) in pieces for part in parts]
+        return [merge for merge, is_touched in zip(merges, touched, strict=True) if not is_touched]
+    ends = tuple(pieces)
+    made = [each for each in model["vocab"] if each.startswith(ends) or each.endswith(ends)]
+    cuts = ((each[:at], each[at:]) for each in made for at in range(1, len(each)))
+    unwanted = {cut for cut in cuts if not pieces.keys().isdisjoint((*cut, "".join(cut)))}
+    spelled = set(map(" ".join, unwanted))
+    return [
+        merge for merge in merges if not (merge in spelled if type(merge) is str else (*merge,) in unwanted)
+    ]

@@ -115,6 +115,18 @@ def test_no_merge_makes_a_special_token() -> None:
     assert opened(dump(made)).encode("<s>", special=SpecialPolicy.ENCODE) == [4]
 
 
+def test_a_text_that_asks_for_an_unknown_token_there_is_not() -> None:
+    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"}
+    made = opened(dump(document(model, pre_tokenizer={"type": "Whitespace"})))
+    assert made.encode("a a") == [0, 0]
+    for fails in (made.encode, made.segment, lambda text: made.encode_batch([text])):
+        with pytest.raises(
+            ModelFormatError, match="an unknown token in the vocabulary, as a text has"
+        ) as raised:
+            fails("a b")
+        assert "of its words and characters alone" in str(raised.value.hint)
+
+
 def test_added_tokens_that_are_not_special_are_found_in_every_text() -> None:
     made = json.loads(byte_level())
     made["added_tokens"].append(added("def f", 600, special=False))

@@ -1,0 +1,57 @@
+"""A parsed `tokenizer.json`, and the one in which no text becomes a special token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.libraries.huggingface.tokenizer_json import is_read_by_python_alone, with_unspeakable_specials
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (rb'{"a": "\ud83d"}', True),
+        (rb'{"a": "\uDE00"}', True),
+        (rb'{"a": NaN}', True),
+        (rb"[-Infinity]", True),
+        (rb'["x" , NaN]', True),
+        (b"NaN", False),  # which no tokenizer.json is
+        (rb'{"NaN": 1, "\u0120Infinity": 2, "a": "\u00e9"}', False),
+    ],
+)
+def test_what_python_alone_reads(data: bytes, expected: bool) -> None:
+    assert is_read_by_python_alone(data) is expected
+
+
+pieces = st.text("ab<>", min_size=1, max_size=3)
+
+
+@given(
+    merges=st.lists(st.tuples(pieces, pieces), max_size=6),
+    specials=st.sets(pieces, max_size=2),
+    spelling=st.sampled_from(["text", "list", "pair"]),
+    prefix=st.sampled_from(["", None, "<"]),
+)
+def test_no_merge_is_left_that_takes_or_makes_a_special_token(
+    merges: list[tuple[str, str]], specials: set[str], spelling: str, prefix: str | None
+) -> None:
+    spelled: dict[str, Any] = {"text": " ".join, "list": list, "pair": tuple}
+    vocab = {each for left, right in merges for each in (left, right, left + right)} | specials
+    model = {
+        "type": "BPE",
+        "vocab": {each: id for id, each in enumerate(sorted(vocab))},
+        "merges": [spelled[spelling](merge) for merge in merges],
+        "continuing_subword_prefix": prefix,
+    }
+    added = [
+        {"id": model["vocab"][each], "content": each, "special": True, "normalized": False}
+        for each in sorted(specials)
+    ]
+    document = {"model": model, "added_tokens": added}
+    made = with_unspeakable_specials(document, {each: f"?{each}" for each in specials})
+    kept = [merge for merge in merges if specials.isdisjoint((*merge, "".join(merge)))]
+    assert made["model"]["merges"] == [spelled[spelling](merge) for merge in kept]
