@@ -1,12 +1,12 @@
 // Models of words give what their definitions give: BPE over characters with affixes, and WordPiece, of words that programs cut
-// in steps between added tokens, in texts that are brought to NFC or not, one and many, on threads, remembered or not.
+// in steps between added tokens, in texts that are brought to NFC or not, one and many, on threads, remembered or not; and say
+// where tokens are, also in texts of which characters became others.
 #include "batches.hpp"
-#include "bpe/prepared_family.hpp"
+#include "bpe/prepared_places.hpp"
+#include "changed_characters.hpp"
 #include "character_bpe/word_bpe.hpp"
-#include "split_expressions.hpp"
 #include "wordpiece/plain_words.hpp"
 
-#include <map>
 #include <optional>
 #include <set>
 
@@ -17,18 +17,19 @@ using fuzz::found_in;
 using fuzz::Input;
 using fuzz::Random;
 using namespace split_expressions;
+using changed_characters::Changes;
+using changed_characters::slice_of;
 
 namespace {
 
-// --- models -----------------------------------------------------------------------------------------
+// An id, and how many bytes of its word it covers.
+struct Token {
+  Id id;
+  std::size_t size;
+};
+using Tokens = std::vector<Token>;
 
-std::string slice_of(const Words& characters, std::size_t most, Random& random) {
-  std::string slice;
-  if (characters.empty()) return "a";
-  const std::size_t first = random.below(characters.size());
-  for (std::size_t i = first; i < std::min(first + random.between(1, most), characters.size()); ++i) slice += characters[i];
-  return slice;
-}
+// --- models -----------------------------------------------------------------------------------------
 
 struct Bpe {
   using Family = WordBpeFamily;
@@ -37,9 +38,10 @@ struct Bpe {
   std::vector<CharacterPieces::ListedMerge> merges;
   std::optional<Id> unknown;
   bool joins_unknown, whole_words_first, has_bytes;
+  bool tells_places;  // each merge makes the token that is spelled as its parts
 
   Bpe(const Words& characters, Random& random)
-      : joins_unknown(random.one_in(2)), whole_words_first(random.one_in(4)), has_bytes(random.one_in(4)) {
+      : joins_unknown(random.one_in(2)), whole_words_first(random.one_in(4)), has_bytes(random.one_in(4)), tells_places(random.one_in(2)) {
     if (!has_bytes && random.one_in(2)) prefix = random.one_in(2) ? "##" : "a";
     if (!has_bytes && random.one_in(2)) suffix = random.one_in(2) ? "</w>" : "b";
     if (random.one_in(2)) unknown = 0;
@@ -52,7 +54,14 @@ struct Bpe {
     std::swap(tokens[0], *std::ranges::find(tokens, "<unk>"));
     for (std::size_t left = random.below(20); left > 0 && tokens.size() > 1; --left) {
       const auto drawn = [&] { return static_cast<Id>(random.between(1, tokens.size() - 1)); };
-      const CharacterPieces::ListedMerge merge{drawn(), drawn(), drawn()};
+      CharacterPieces::ListedMerge merge{drawn(), drawn(), drawn()};
+      if (tells_places) {
+        if (!tokens[merge.right].starts_with(prefix)) continue;
+        const std::string whole = tokens[merge.left] + tokens[merge.right].substr(prefix.size());
+        if (whole == tokens[0]) continue;
+        if (!id_of(whole)) tokens.push_back(whole);
+        merge.made = *id_of(whole);
+      }
       const bool is_new = std::ranges::none_of(merges, [&](const auto& each) { return each.left == merge.left && each.right == merge.right; });
       if (is_new) merges.push_back(merge);
     }
@@ -76,8 +85,8 @@ struct Bpe {
   }
 
   // Letters, or characters without one; then the merge of the smallest rank, the leftmost of equal ones, again and again.
-  Found encode(const std::string& word) const {
-    if (const auto id = id_of(word); id && whole_words_first) return {*id};
+  Tokens encode(const std::string& word) const {
+    if (const auto id = id_of(word); id && whole_words_first) return {{*id, word.size()}};
     struct Letter {
       std::optional<Id> id;
       std::string text;
@@ -100,15 +109,17 @@ struct Bpe {
         }
       }
     }
-    Found found;
+    Tokens found;
     bool is_behind_unknown = false;
     for (const Letter& letter : letters) {
       if (letter.id) {
-        found.push_back(*letter.id);
+        found.push_back({*letter.id, letter.text.size()});
       } else if (has_bytes) {
-        for (const char byte : letter.text) found.push_back((*bytes())[static_cast<Byte>(byte)]);
-      } else if (!(joins_unknown && is_behind_unknown)) {
-        found.push_back(*unknown);
+        for (const char byte : letter.text) found.push_back({(*bytes())[static_cast<Byte>(byte)], 1});
+      } else if (joins_unknown && is_behind_unknown) {
+        found.back().size += letter.text.size();
+      } else {
+        found.push_back({*unknown, letter.text.size()});
       }
       is_behind_unknown = !letter.id;
     }
@@ -121,6 +132,7 @@ struct LongestPieces {
   Words tokens;
   std::string prefix;
   std::size_t most_characters;
+  static constexpr bool tells_places = true;
 
   LongestPieces(const Words& characters, Random& random)
       : prefix(random.one_in(3) ? "" : random.one_in(2) ? "##" : "a"), most_characters(random.one_in(3) ? random.below(6) : 1000) {
@@ -141,15 +153,15 @@ struct LongestPieces {
   }
 
   // The longest piece, again and again.
-  Found encode(const std::string& word) const {
-    if (characters_of(word).size() > most_characters) return {7};
-    Found found;
+  Tokens encode(const std::string& word) const {
+    if (characters_of(word).size() > most_characters) return {{7, word.size()}};
+    Tokens found;
     for (std::size_t start = 0; start < word.size();) {
       const std::string mark = start == 0 ? "" : prefix;
       std::size_t size = word.size() - start;
       while (size > 0 && std::ranges::find(tokens, mark + word.substr(start, size)) == tokens.end()) --size;
-      if (size == 0) return {7};
-      found.push_back(id_at(static_cast<std::size_t>(std::ranges::find(tokens, mark + word.substr(start, size)) - tokens.begin())));
+      if (size == 0) return {{7, word.size()}};
+      found.push_back({id_at(static_cast<std::size_t>(std::ranges::find(tokens, mark + word.substr(start, size)) - tokens.begin())), size});
       start += size;
     }
     return found;
@@ -204,25 +216,47 @@ void cut(const std::vector<AddedToken>& tokens, const std::string& text, const O
   end_part();
 }
 
+struct PlacedToken {
+  Id id;
+  std::size_t start, stop;
+};
+
+// The tokens of a text that was normalised, with their places in it.
+template <class Model>
+std::vector<PlacedToken> placed_in(const Document& document, const Model& model, const std::string& text) {
+  std::vector<PlacedToken> found;
+  std::size_t start = 0;
+  cut(document.found_behind, text, [&](const std::string& between) {
+    std::vector<PlacedWord> words{{start, between}};
+    for (const Step& step : document.steps) {
+      std::vector<PlacedWord> next;
+      for (const PlacedWord& word : words) {
+        for (const PlacedWord& each : split(step, word)) next.push_back(each);
+      }
+      words = next;
+    }
+    for (const PlacedWord& word : words) {
+      std::size_t at = word.start;
+      for (const Token& token : model.encode(word.text)) {
+        found.push_back({token.id, at, at + token.size});
+        at += token.size;
+      }
+    }
+    start += between.size();
+  }, [&](Id id) {
+    const auto& token = *std::ranges::find(document.found_behind, id, &AddedToken::id);
+    found.push_back({id, start, start + token.text.size()});
+    start += token.text.size();
+  });
+  return found;
+}
+
 template <class Model>
 Found defined(const Document& document, const Model& model, const std::string& text, bool finds_first, bool is_normalized) {
   Found found;
   const auto add_token = [&](Id id) { found.push_back(id); };
   const auto add_normal = [&](const std::string& part) {
-    cut(document.found_behind, part, [&](const std::string& between) {
-      Words words{between};
-      for (const Step& step : document.steps) {
-        Words next;
-        for (const std::string& word : words) {
-          for (const std::string& each : split(step, word)) next.push_back(each);
-        }
-        words = next;
-      }
-      for (const std::string& word : words) {
-        const Found ids = model.encode(word);
-        found.insert(found.end(), ids.begin(), ids.end());
-      }
-    }, add_token);
+    for (const PlacedToken& token : placed_in(document, model, part)) found.push_back(token.id);
   };
   if (is_normalized) {
     add_normal(text);
@@ -235,65 +269,46 @@ Found defined(const Document& document, const Model& model, const std::string& t
   return found;
 }
 
-// What each character becomes, and of what order it is.
-struct Changes {
-  std::map<std::string, std::vector<std::pair<std::string, Byte>>> parts;
-
-  Changes(const Words& characters, Random& random) {
-    for (std::size_t left = random.below(9); left > 0; --left) {
-      auto& made = parts[slice_of(characters, 1, random)];
-      made.resize(random.below(4));
-      for (auto& [text, order] : made) {
-        text = random.one_in(4) ? "" : slice_of(characters, 3, random);
-        order = random.one_in(2) ? Byte{0} : static_cast<Byte>(random.below(256));
-      }
-    }
+// The library's places: of whole characters of the text, by what each byte of its normalised form is from.
+std::vector<PlacedToken> placed_by(const std::vector<PlacedToken>& tokens, const std::vector<std::uint32_t>& origins, const std::string& text) {
+  std::vector<PlacedToken> placed;
+  for (const PlacedToken& token : tokens) {
+    std::size_t stop = origins[token.stop - 1] + std::size_t{1};
+    while (stop < text.size() && is_continuation(static_cast<Byte>(text[stop]))) ++stop;
+    placed.push_back({token.id, origins[token.start], stop});
   }
+  return placed;
+}
 
-  CharacterChanges table() const {
-    std::vector<std::uint32_t> changed, firsts{0}, starts{0};
-    std::vector<Byte> orders, bytes;
-    for (const auto& [character, made] : parts) {
-      changed.push_back(naive::code_points(naive::to_bytes(character))[0]);
-      for (const auto& [text, order] : made) {
-        bytes.insert(bytes.end(), text.begin(), text.end());
-        orders.push_back(order);
-        starts.push_back(static_cast<std::uint32_t>(bytes.size()));
-      }
-      firsts.push_back(static_cast<std::uint32_t>(orders.size()));
-    }
-    return {changed, firsts, orders, starts, bytes};
+template <class Family>
+void check_places(const Encoder<Prepared<Family>>& encoder, const std::string& text, typename Prepared<Family>::Reading reading,
+                  const std::vector<PlacedToken>& expected) {
+  const std::vector<Byte> bytes(text.begin(), text.end());
+  const Text texts[] = {Bytes(bytes), Bytes(bytes)};
+  const Placed placed = placed_texts<PreparedPlacing<Family>>(encoder, texts, 2, reading);
+  CHECK(placed.ids.size() == 2 * expected.size());
+  for (std::size_t i = 0; i < placed.ids.size(); ++i) {
+    const PlacedToken& token = expected[i % expected.size()];
+    CHECK(placed.ids[i] == token.id);
+    CHECK(placed.starts[i] == static_cast<std::int64_t>(token.start) && placed.stops[i] == static_cast<std::int64_t>(token.stop));
   }
-
-  // Neighbours change places until none of an order stands behind one of a greater order.
-  std::string of(const std::string& text) const {
-    std::vector<std::pair<std::string, Byte>> made;
-    for (const std::string& character : characters_of(text)) {
-      const auto found = parts.find(character);
-      if (found == parts.end()) {
-        made.emplace_back(character, Byte{0});
-      } else {
-        made.insert(made.end(), found->second.begin(), found->second.end());
-      }
-    }
-    for (std::size_t i = 1; i < made.size(); ++i) {
-      for (std::size_t at = i; at > 0 && made[at].second != 0 && made[at - 1].second > made[at].second; --at) std::swap(made[at], made[at - 1]);
-    }
-    std::string whole;
-    for (const auto& part : made) whole += part.first;
-    return whole;
-  }
-};
+}
 
 template <class Model>
 void check_changes(const Encoder<Prepared<typename Model::Family>>& encoder, const Document& document, const Model& model, const Changes& changes,
                    const std::string& text) {
   const CharacterChanges table = changes.table();
   std::vector<Byte> room;
-  CHECK(naive::to_string(table.of(naive::to_bytes(text), room)) == changes.of(text));
+  const Changes::Made made = changes.of(text);
+  CHECK(naive::to_string(table.of(naive::to_bytes(text), room)) == made.text);
+  std::vector<std::uint32_t> origins;
+  CHECK(naive::to_string(table.of(naive::to_bytes(text), room, origins)) == made.text);
+  origins.resize(made.text.size());
+  CHECK(origins == made.origins);
+  if (model.tells_places) check_places(encoder, text, {false, false, &table}, placed_by(placed_in(document, model, made.text), made.origins, text));
   Found expected;
   cut(document.found_first, text, [&](const std::string& part) {
-    const Found ids = defined(document, model, changes.of(part), false, true);
+    const Found ids = defined(document, model, changes.of(part).text, false, true);
     expected.insert(expected.end(), ids.begin(), ids.end());
   }, [&](Id id) { expected.push_back(id); });
   CHECK(found_in(encoder.encode(naive::to_bytes(text), {true, false, &table})) == expected);
@@ -310,6 +325,11 @@ void check_model(const Document& document, const Model& model, const Changes& ch
     }
   }
   check_changes(encoder, document, model, changes, text);
+  std::vector<std::uint32_t> starts;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    starts.push_back(is_continuation(bytes[i]) ? starts.back() : static_cast<std::uint32_t>(i));
+  }
+  if (model.tells_places) check_places(encoder, text, {false, true, nullptr}, placed_by(placed_in(document, model, text), starts, text));
   check_batch(encoder, block, Units::Utf8, random);
   check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
 }

@@ -140,21 +140,29 @@ inline std::vector<Part> parts_of(const Step& step, const std::string& text) {
   return parts;
 }
 
-inline Words split(const Step& step, const std::string& text) {
-  Words words;
+struct PlacedWord {
+  std::size_t start;
+  std::string text;
+};
+
+// The words that a step makes of one, with their places.
+inline std::vector<PlacedWord> split(const Step& step, const PlacedWord& whole) {
+  std::vector<PlacedWord> words;
   bool was_match = false;
-  for (const Part& part : parts_of(step, text)) {
+  std::size_t start = whole.start;
+  for (const Part& part : parts_of(step, whole.text)) {
     const bool joins = step.behavior == SplitBehavior::Contiguous           ? part.is_match == was_match
                        : step.behavior == SplitBehavior::MergedWithPrevious ? part.is_match && !was_match
                        : step.behavior == SplitBehavior::MergedWithNext     ? was_match && !part.is_match
                                                                             : false;
     const bool is_left_out = step.behavior == SplitBehavior::Removed && part.is_match;
     if (joins && !words.empty()) {
-      words.back() += part.text;
+      words.back().text += part.text;
     } else if (!is_left_out) {
-      words.push_back(part.text);
+      words.push_back({start, part.text});
     }
     was_match = part.is_match;
+    start += part.text.size();
   }
   return words;
 }

@@ -48,6 +48,12 @@ CUTTING_WORDS = [
     {"type": "CharDelimiterSplit", "delimiter": "_"},
 ]
 SPLITTING = [*CUTTING_WORDS, sequence(DIGITS, PUNCTUATION)]
+PREPEND = {"type": "Prepend", "prepend": "É字"}
+REPLACE = [
+    {"type": "Replace", "pattern": {"String": "the"}, "content": "ab, a"},
+    {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+]
+STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
 NORMALIZERS: list[dict[str, Any] | None] = [
     *[None, None, {"type": "NFC"}, {"type": "Lowercase"}, {"type": "NFKC"}],
     *[
@@ -56,6 +62,8 @@ NORMALIZERS: list[dict[str, Any] | None] = [
         BERT_NORMALIZER | {"strip_accents": True, "clean_text": False},
     ],
     {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}, {"type": "StripAccents"}]},
+    {"type": "Sequence", "normalizers": [PREPEND, {"type": "Lowercase"}, {"type": "NFC"}, *REPLACE]},
+    {"type": "Sequence", "normalizers": [STRIP, {"type": "NFKC"}, REPLACE[0], STRIP]},
 ]
 LETTERS = [*"abcthe1É字.,_", "\u0301", "\u200d", "²"]
 TOKENS = ["<s>", "<S>", "[UNK]", "the", "a", "É", "  ", "ab", "字字"]
@@ -188,12 +196,17 @@ def test_long_texts_run_on_the_kernel_whatever_cuts_them(
     given_texts = [whole, *whole.split("\n"), "漢字 [CLS]é the_cat" * 999]
     policies = (SpecialPolicy.TEXT, SpecialPolicy.ENCODE)
     expected = {each: library.encode_batch(given_texts, special=each) for each in policies}
+    placed = library.encode_spans(given_texts)
     monkeypatch.setattr(NativeDocument, "_library", None)
     for policy in policies:
         for threads in (1, 3):
             found = native.encode_batch(given_texts, special=policy, threads=threads)
             assert np.array_equal(found.ids, expected[policy].ids)
             assert np.array_equal(found.offsets, expected[policy].offsets)
+    for threads in (1, 3):
+        spans = native.encode_spans(given_texts, threads=threads)
+        assert np.array_equal(spans.starts, placed.starts)
+        assert np.array_equal(spans.stops, placed.stops)
 
 
 @pytest.mark.parametrize("kind", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer"])

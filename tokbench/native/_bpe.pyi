@@ -121,10 +121,12 @@ class CharacterChanges:
         characters: NDArray[np.uint32],
         firsts: NDArray[np.uint32],
         orders: NDArray[np.uint8],
+        inserted: NDArray[np.uint8],
         starts: NDArray[np.uint32],
         text: bytes,
     ) -> None: ...
     def of(self, text: str) -> str: ...
+    def origins(self, text: str) -> NDArray[np.uint32]: ...
 
 class _Prepared:
     @property
@@ -178,7 +180,17 @@ class PreparedEncoder(_Prepared):
         makes_nfc: bool,
     ) -> None: ...
 
-class PreparedWordBpe(_Prepared):
+class _PreparedWords(_Prepared):
+    def place_batch(
+        self,
+        texts: list[str],
+        threads: int,
+        *,
+        normalized: bool = False,
+        changes: CharacterChanges | None = None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
+
+class PreparedWordBpe(_PreparedWords):
     def __init__(
         self,
         tokens: list[bytes],
@@ -198,7 +210,7 @@ class PreparedWordBpe(_Prepared):
         makes_nfc: bool,
     ) -> None: ...
 
-class PreparedWordPiece(_Prepared):
+class PreparedWordPiece(_PreparedWords):
     def __init__(
         self,
         pieces: list[bytes],

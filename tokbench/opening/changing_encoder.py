@@ -1,4 +1,4 @@
-"""Texts that the kernel itself normalises by a table of characters, once they are many enough for one to be made."""
+"""Texts that the kernel itself normalises by a table of characters, where that is all there is to it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from tokbench.native._bpe import CharacterChanges
     from tokbench.opening.found_tokens import FoundToken
     from tokbench.opening.text_normalization import TextNormalization
-
-_WORTH_A_TABLE = 1 << 24
-"""Characters that take Python as long to normalise as BERT does as the table of all characters takes to be made."""
 
 
 class ChangingEncoder(PreparedEncoder, Protocol):
@@ -57,7 +54,7 @@ class ChangingEncoder(PreparedEncoder, Protocol):
 
 
 class ChangingDocumentEncoder(DocumentEncoder):
-    """A `DocumentEncoder` that normalises in Python what comes first, and on the kernel what comes then.
+    """A `DocumentEncoder` that leaves it to the kernel to normalise texts, where that goes by characters.
 
     Args:
         encoder: the kernel's for a document.
@@ -76,29 +73,23 @@ class ChangingDocumentEncoder(DocumentEncoder):
     ) -> None:
         super().__init__(encoder, normalization, added=added, specials=specials)
         self._changing = encoder
-        self._seen = 0
-        """How many characters it was given, until they were enough."""
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
-        if (changes := self._changes_for((text,))) is None:
+        if (changes := self._normalization.changes) is None:
             return super().encode(text)
-        return self._changing.encode(text, specials=self._specials, changes=changes)
+        return self._changing.encode(text, specials=self._specials, changes=changes.of([text]))
 
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of many texts, and int64[len(texts) + 1] offsets."""
-        if (changes := self._changes_for(texts)) is None:
+        if (changes := self._normalization.changes) is None:
             return super().encode_batch(texts, threads)
-        return self._changing.encode_batch(texts, threads, specials=self._specials, changes=changes)
+        table = changes.of(texts, threads)
+        return self._changing.encode_batch(texts, threads, specials=self._specials, changes=table)
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
         """How many ids each text has."""
-        if (changes := self._changes_for(texts)) is None:
+        if (changes := self._normalization.changes) is None:
             return super().count_batch(texts, threads)
-        return self._changing.count_batch(texts, threads, specials=self._specials, changes=changes)
-
-    def _changes_for(self, texts: Sequence[str]) -> CharacterChanges | None:
-        """By what the kernel normalises some texts; None where there is no table, or it is not worth making yet."""
-        if self._seen < _WORTH_A_TABLE:
-            self._seen += sum(map(len, texts))
-        return self._normalization.changes if self._seen >= _WORTH_A_TABLE else None
+        table = changes.of(texts, threads)
+        return self._changing.count_batch(texts, threads, specials=self._specials, changes=table)

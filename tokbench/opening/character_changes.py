@@ -1,19 +1,22 @@
 """Normalisation by character as a table for the kernel (native/normalization/character_changes.hpp).
 
-The table says what the steps in Python make of every code point, so that it is what they are, many times as fast. Of
-the planes in which there are only unassigned code points and private ones, one of each kind is asked about.
+The table says what the steps in Python make of each character, so that it is what they are, many times as fast. It has
+the blocks of characters that texts have had so far: to ask about all there are takes seconds.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from itertools import accumulate, chain
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.core.character_agreement import NUM_CODE_POINTS
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,8 +27,7 @@ if TYPE_CHECKING:
 _APART = "\u0905"
 """Stands between characters: a letter that nothing changes, orders or makes."""
 _SURROGATES = range(0xD800, 0xE000)
-_ASSIGNED = (range(0x40000), range(0xE0000, 0xE1000))
-_UNASSIGNED, _PRIVATE = 0x40000, 0xF0000
+_BLOCK = 256
 
 
 def is_asked_about(code: int) -> bool:
@@ -45,50 +47,76 @@ def each_by_itself(characters: Iterable[str], steps: Sequence[Step]) -> list[str
     return text.split(_APART)
 
 
-def character_changes(ordered: Sequence[Step], behind: Sequence[Step], *, orders: bool) -> CharacterChanges:
-    """The table of some steps.
+class ChangesByNeed:
+    """The table of some steps for the characters of texts.
 
     Args:
-        ordered: those up to the one that brings marks into their order.
+        ordered: the steps up to the one that brings marks into their order.
         behind: those that follow.
-        orders: whether there is such a one.
+        orders: whether there is such a one, the last of `ordered`.
     """
-    from tokbench.native._bpe import CharacterChanges
 
-    characters = list(map(chr, filter(is_asked_about, _codes())))
-    parts = each_by_itself(characters, ordered)
-    distinct = sorted({*chain.from_iterable(parts)} - {_APART})
-    made = dict(zip(distinct, each_by_itself(distinct, behind), strict=True)) | {_APART: _APART}
-    order = {part: unicodedata.combining(part) if orders else 0 for part in made}
-    changed = {
-        ord(character): whole
-        for character, whole in zip(characters, parts, strict=True)
-        if whole != character or made[whole] != whole or order[whole]
-    }
-    removed = _like_those_left_out(changed)
-    spelled = [made[part].encode() for whole in changed.values() for part in whole]
-    firsts = _ends(map(len, changed.values()), len(changed))
-    return CharacterChanges(
-        np.concatenate([np.fromiter(changed, np.uint32, len(changed)), removed]),
-        np.pad(firsts, (0, len(removed)), mode="edge"),
-        np.fromiter((order[part] for whole in changed.values() for part in whole), np.uint8, len(spelled)),
-        _ends(map(len, spelled), len(spelled)),
-        b"".join(spelled),
-    )
+    def __init__(self, ordered: Sequence[Step], behind: Sequence[Step], *, orders: bool) -> None:
+        self._ordered = ordered
+        self._behind = behind
+        self._orders = orders
+        self._known = bytearray(NUM_CODE_POINTS)
+        """1 for each code point that the table knows of."""
+        self._table = self._made(())
+        self._growing = Lock()
 
+    def of(self, texts: list[str], threads: int = 1) -> CharacterChanges:
+        """A table that knows the characters of some texts; they are looked through on threads."""
+        from tokbench.native._bpe import unmarked
 
-def _codes() -> Iterable[int]:
-    return chain(*_ASSIGNED, (_UNASSIGNED, _PRIVATE))
+        if missing := unmarked(texts, self._known, threads):
+            self._learn({ord(character) // _BLOCK for character in missing})
+        return self._table
 
+    def _learn(self, blocks: set[int]) -> None:
+        with self._growing:
+            known = np.frombuffer(self._known, np.uint8).reshape(-1, _BLOCK)
+            blocks.update(np.flatnonzero(known.any(axis=1)).tolist())
+            codes = chain.from_iterable(
+                range(block * _BLOCK, (block + 1) * _BLOCK) for block in sorted(blocks)
+            )
+            self._table = self._made(list(map(chr, filter(is_asked_about, codes))))
+            for block in blocks:  # which others see no sooner than the table
+                self._known[block * _BLOCK : (block + 1) * _BLOCK] = bytes([1]) * _BLOCK
 
-def _like_those_left_out(changed: Mapping[int, str]) -> NDArray[np.uint32]:
-    """The code points of the higher planes that are left out as those are that were asked about in their place."""
-    assert all(changed.get(code, "") == "" for code in (_UNASSIGNED, _PRIVATE)), "one becomes something else"
-    codes = np.arange(_UNASSIGNED, 0x110000, dtype=np.uint32)
-    codes = codes[(codes < _ASSIGNED[1].start) | (codes >= _ASSIGNED[1].stop)]
-    are_private = (codes >= _PRIVATE) & (codes & 0xFFFE != 0xFFFE)
-    left_out: NDArray[np.uint32] = codes[np.where(are_private, _PRIVATE in changed, _UNASSIGNED in changed)]
-    return left_out
+    def _made(self, characters: Sequence[str]) -> CharacterChanges:
+        from tokbench.native._bpe import CharacterChanges
+
+        parts = each_by_itself(characters, self._ordered) if characters else []
+        distinct = sorted({*chain.from_iterable(parts)} - {_APART})
+        spelled = dict(zip(distinct, each_by_itself(distinct, self._behind), strict=True)) if distinct else {}
+        spelled[_APART] = _APART
+        order = {part: unicodedata.combining(part) if self._orders else 0 for part in spelled}
+        changed = {
+            character: whole
+            for character, whole in zip(characters, parts, strict=True)
+            if whole != character or spelled[whole] != whole or order[whole]
+        }
+        made = [part for whole in changed.values() for part in whole]
+        texts = [spelled[part].encode() for part in made]
+        return CharacterChanges(
+            np.fromiter(map(ord, changed), np.uint32, len(changed)),
+            _ends(map(len, changed.values()), len(changed)),
+            np.fromiter((order[part] for part in made), np.uint8, len(made)),
+            np.frombuffer(self._inserted(list(changed)) if self._orders else bytes(len(made)), np.uint8),
+            _ends(map(len, texts), len(texts)),
+            b"".join(texts),
+        )
+
+    def _inserted(self, characters: Sequence[str]) -> bytes:
+        """Of each part that characters are taken apart into 1 if it was put in behind another one, else 0."""
+        *before, takes_apart = self._ordered
+        whole = each_by_itself(characters, before)
+        distinct = sorted(set().union(*whole))
+        if not distinct:
+            return b""
+        sizes = dict(zip(distinct, map(len, each_by_itself(distinct, [takes_apart])), strict=True))
+        return bytes(place > 0 for each in whole for part in each for place in range(sizes[part]))
 
 
 def _ends(sizes: Iterable[int], count: int) -> NDArray[np.uint32]:

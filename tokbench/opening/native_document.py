@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.core.encoded import Encoded
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
@@ -21,6 +21,7 @@ from tokbench.opening.kernel_vocabulary import KernelVocabulary
 from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
+from tokbench.opening.word_places import WordPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,7 +93,23 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
-        return KernelSpans(self._tiles, self._tiled_spans, self._tiled_tokens) if self._plan.tiles else None
+        if self._plan.tiles:
+            return KernelSpans(self._tiles, self._tiled_spans, self._tiled_tokens)
+        if self._places is None:
+            return None
+        return spans_by_places(
+            self._covers, self._places.place_batch, spans=self._owned, token=self._ordinary_token
+        )
+
+    @cached_property
+    def _places(self) -> WordPlaces | None:
+        """What tells where tokens are; None where the library does, as of bytes that are not the text's."""
+        from tokbench.native._bpe import PreparedEncoder
+
+        encoder = self._encoder
+        if isinstance(encoder, PreparedEncoder):
+            return None
+        return WordPlaces(encoder, self._plan.normalization)
 
     def _tiled_spans(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
         encoded = self._finds_no_specials.encode_batch(list(texts), threads or os.cpu_count() or 1)

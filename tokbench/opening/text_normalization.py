@@ -8,21 +8,21 @@ sigma is an ordinary one.
 from __future__ import annotations
 
 import unicodedata
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.special_tokens import WHITE_SPACE
-from tokbench.opening.character_changes import character_changes, each_by_itself, is_asked_about
+from tokbench.opening import character_origins
+from tokbench.opening.character_changes import ChangesByNeed, each_by_itself, is_asked_about
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tokbench.native._bpe import CharacterChanges
+    from tokbench.opening.character_origins import FindsOrigins
     from tokbench.opening.still_characters import StillCharacters
-
-    Step = Callable[[str], str]
 
 _SPACES = "".join(sorted(WHITE_SPACE))
 _RUNS = {
@@ -33,6 +33,23 @@ _RUNS = {
     "[ ]+": " +",
 }
 """The expressions that are replaced, and the same for Python, whose white space is another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that is done to a text.
+
+    Attributes:
+        made: what it makes of one.
+        origins: which character of the text each character of that is from.
+    """
+
+    made: Callable[[str], str]
+    origins: FindsOrigins
+
+    def __call__(self, text: str) -> str:
+        """What it makes of a text."""
+        return self.made(text)
 
 
 class TextNormalization:
@@ -64,6 +81,20 @@ class TextNormalization:
             text = step(text)
         return text
 
+    def origins(self, text: str) -> Sequence[int]:
+        """For each character of what it makes of a text the number of the character that `tokenizers` says it is from.
+
+        >>> list(TextNormalization([{"type": "NFD"}, {"type": "StripAccents"}]).origins("né!"))
+        [0, 1, 2]
+        """
+        origins: Sequence[int] = range(len(text))
+        for step in self._steps:
+            found = step.origins(text)
+            if found != range(len(text)):  # as most are
+                origins = [origins[place] for place in found]
+            text = step(text)
+        return origins
+
     @property
     def is_normal_form(self) -> bool:
         """Whether one of Unicode's normal forms is made, for which characters depend on their neighbours."""
@@ -75,13 +106,13 @@ class TextNormalization:
         return {"NFD", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}.issuperset(self.kinds)
 
     @cached_property
-    def changes(self) -> CharacterChanges | None:
-        """What it makes of every character, for the kernel; None where there is more to it, or no text is changed."""
-        ordering = [place for place, step in enumerate(self._steps) if step in (_nfd, _nfkd)]
+    def changes(self) -> ChangesByNeed | None:
+        """What it makes of characters, for the kernel; None where there is more to it, or no text is changed."""
+        ordering = [place for place, step in enumerate(self._steps) if step in (_NFD, _NFKD)]
         if not self._steps or not self.is_by_character or len(ordering) > 1:
             return None
         behind = ordering[0] + 1 if ordering else len(self._steps)
-        return character_changes(self._steps[:behind], self._steps[behind:], orders=bool(ordering))
+        return ChangesByNeed(self._steps[:behind], self._steps[behind:], orders=bool(ordering))
 
     def becomes(self, character: str) -> frozenset[str]:
         """A character and all that may stand in a text that is normalised because of it, where it is by character."""
@@ -140,7 +171,10 @@ def _steps(step: Mapping[str, Any]) -> Sequence[Step]:
     if kind == "Replace":
         return (_replace(step),)
     if kind == "Prepend" and isinstance(prefix := step.get("prepend"), str):
-        return (lambda text: prefix + text if text else text,)
+        put_in_front = Step(
+            lambda text: prefix + text if text else text, character_origins.of_prepended(prefix)
+        )
+        return (put_in_front,)
     if kind == "Strip":
         return (_strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right"))),)
     raise NotNativeError(f"it normalises the text ({kind})")
@@ -163,10 +197,10 @@ def _bert(step: Mapping[str, Any]) -> list[Step]:
     cleaned = _CleanedCharacters(
         clean_text=bool(step.get("clean_text")), handle_chinese_chars=bool(step.get("handle_chinese_chars"))
     )
-    steps: list[Step] = [cleaned.of]
+    steps = [_by_character(cleaned.of)]
     if _strips_accents(step):
-        steps += [_nfd, _without_nonspacing_marks]
-    return [*steps, _lower_case] if step.get("lowercase") else steps
+        steps += [_NFD, _by_character(_without_nonspacing_marks)]
+    return [*steps, _LOWERCASE] if step.get("lowercase") else steps
 
 
 class _CleanedCharacters(dict[int, str]):
@@ -185,7 +219,7 @@ class _CleanedCharacters(dict[int, str]):
 
     def of(self, text: str) -> str:
         """A text of cleaned characters."""
-        missing = set(map(ord, set(text))) - self.keys()
+        missing = {code for code in map(ord, set(text)) if code not in self}
         if missing:
             self.update(zip(missing, map(chr, missing), strict=True))
             asked = [chr(code) for code in missing if is_asked_about(code)]
@@ -224,13 +258,22 @@ def _without_nonspacing_marks(text: str) -> str:
     return _without(text, _marks("Mn"))
 
 
+def _by_character(made: Callable[[str], str]) -> Step:
+    return Step(made, character_origins.of_each(made))
+
+
+_NFD, _NFKD = (
+    Step(_nfd, character_origins.of_normal_form("NFD")),
+    Step(_nfkd, character_origins.of_normal_form("NFKD")),
+)
+_LOWERCASE = _by_character(_lower_case)
 _PLAIN_STEPS: Mapping[Any, Step] = {
-    "NFC": _nfc,
-    "NFD": _nfd,
-    "NFKC": _nfkc,
-    "NFKD": _nfkd,
-    "Lowercase": _lower_case,
-    "StripAccents": _without_marks,
+    "NFC": Step(_nfc, character_origins.of_normal_form("NFC")),
+    "NFD": _NFD,
+    "NFKC": Step(_nfkc, character_origins.of_normal_form("NFKC")),
+    "NFKD": _NFKD,
+    "Lowercase": _LOWERCASE,
+    "StripAccents": _by_character(_without_marks),
 }
 
 
@@ -255,13 +298,14 @@ def _replace(step: Mapping[str, Any]) -> Step:
     pattern, content = step.get("pattern"), step.get("content")
     if isinstance(pattern, dict) and isinstance(content, str):
         if isinstance(text := pattern.get("String"), str) and text:
-            return lambda whole: whole.replace(text, content)
+            origins = character_origins.of_replaced(re.compile(re.escape(text)), content)
+            return Step(lambda whole: whole.replace(text, content), origins)
         if (expression := _RUNS.get(str(pattern.get("Regex")))) is not None:
             if content == " " and pattern["Regex"] == r"\s+":
                 # A space by itself stays what it is, and most are.
                 expression = rf"[{_SPACES.replace(' ', '')}][{_SPACES}]*| [{_SPACES}]+"
             found, template = re.compile(expression), content.replace("\\", r"\\")
-            return lambda whole: found.sub(template, whole)
+            return Step(partial(found.sub, template), character_origins.of_replaced(found, content))
     raise NotNativeError("it normalises the text (Replace by a pattern)")
 
 
@@ -270,4 +314,4 @@ def _strip(*, left: bool, right: bool) -> Step:
         text = text.lstrip(_SPACES) if left else text
         return text.rstrip(_SPACES) if right else text
 
-    return stripped
+    return Step(stripped, character_origins.of_stripped(stripped, left=left))

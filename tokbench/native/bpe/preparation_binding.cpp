@@ -64,8 +64,9 @@ PreparedWordPiece* made_word_piece(const nb::list& pieces, const InputArray<Id>&
 }
 
 CharacterChanges* made_changes(const InputArray<std::uint32_t>& characters, const InputArray<std::uint32_t>& firsts,
-                               const InputArray<std::uint8_t>& orders, const InputArray<std::uint32_t>& starts, const nb::bytes& text) {
-  return new CharacterChanges(view(characters), view(firsts), view(orders), view(starts), view(text));
+                               const InputArray<std::uint8_t>& orders, const InputArray<std::uint8_t>& inserted,
+                               const InputArray<std::uint32_t>& starts, const nb::bytes& text) {
+  return new CharacterChanges(view(characters), view(firsts), view(orders), view(inserted), view(starts), view(text));
 }
 
 nb::str text_changed(const CharacterChanges& changes, const nb::str& text) {
@@ -74,13 +75,22 @@ nb::str text_changed(const CharacterChanges& changes, const nb::str& text) {
   return nb::str(reinterpret_cast<const char*>(made.data()), made.size());
 }
 
+Array<std::uint32_t> origins_of(const CharacterChanges& changes, const nb::str& text) {
+  std::vector<Byte> buffer;
+  std::vector<std::uint32_t> origins;
+  origins.resize(changes.of(utf8_view(text), buffer, origins).size());
+  return to_array(std::move(origins));
+}
+
 }  // namespace
 
 void bind_preparation(nb::module_& module) {
   nb::class_<CharacterChanges>(module, "CharacterChanges", "What normalisation makes of each character, and the order of its marks.")
-      .def(nb::new_(&made_changes), "characters"_a.noconvert(), "firsts"_a.noconvert(), "orders"_a.noconvert(), "starts"_a.noconvert(),
-           "text"_a, "The parts of each of some characters: uint32[n], uint32[n + 1], uint8[p], uint32[p + 1] and their UTF-8.")
-      .def("of", &text_changed, "text"_a, "What a text becomes.");
+      .def(nb::new_(&made_changes), "characters"_a.noconvert(), "firsts"_a.noconvert(), "orders"_a.noconvert(), "inserted"_a.noconvert(),
+           "starts"_a.noconvert(), "text"_a,
+           "The parts of each of some characters: uint32[n], uint32[n + 1], uint8[p], uint8[p], uint32[p + 1] and their UTF-8.")
+      .def("of", &text_changed, "text"_a, "What a text becomes.")
+      .def("origins", &origins_of, "text"_a, "uint32[n], for each byte of that where the character begins in the UTF-8 of the text that it is from.");
 
   nb::class_<PreparedEncoder> bytes(module, "PreparedEncoder");
   bytes.def("__init__", &construct, "tokens"_a, "merges"_a.noconvert().none(), nb::kw_only(), "whole_tokens_first"_a,
@@ -93,12 +103,12 @@ void bind_preparation(nb::module_& module) {
             "joins_unknown"_a, "byte_ids"_a.noconvert().none(), "whole_words_first"_a, "added"_a, "added_with_specials"_a, "steps"_a,
             "sets"_a.noconvert(), "byte_sets"_a.noconvert(), "makes_nfc"_a,
             "Of tokens, empty where no text becomes one, and merges: uint32[M, 3], the first one first.");
-  PreparedBinding<WordBpeFamily>::bind(words);
+  PreparedBinding<WordBpeFamily>::bind_with_places(words);
 
   nb::class_<PreparedWordPiece> pieces(module, "PreparedWordPiece", "WordPiece of the words that steps cut.");
   pieces.def(nb::new_(&made_word_piece), "pieces"_a, "ids"_a.noconvert(), nb::kw_only(), "prefix"_a, "unknown"_a, "most_characters"_a,
              "added"_a, "added_with_specials"_a, "steps"_a, "sets"_a.noconvert(), "byte_sets"_a.noconvert(), "makes_nfc"_a);
-  PreparedBinding<PlainWordPieceFamily>::bind(pieces);
+  PreparedBinding<PlainWordPieceFamily>::bind_with_places(pieces);
 }
 
 }  // namespace tokbench

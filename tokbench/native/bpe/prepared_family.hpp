@@ -75,28 +75,44 @@ class Prepared : public Base {
     return added(reading).may_be_cut() ? Base::first_safe_cut(text, from) : text.size;
   }
 
+  // An output with a `placing` (prepared_places.hpp) is told by it what the ids are of.
   template <class Worker, class Output>
   void encode(Worker& worker, SplitWords split, const Text& text, Reading reading, Output& output) const {
     const auto encode_part = [&](Bytes part) {
-      if (preparation_->steps) {
+      if constexpr (kPlaces<Output>) {
+        place_pretokens(worker, part, output);
+      } else if (preparation_->steps) {
         encode_in_steps(worker, part, output);
       } else {
         worker.encode(split, part, output);
       }
     };
-    const auto encode_token = [&](Id id, Bytes) {
-      output.begin(1);
-      output.put(std::span<const Id>(&id, 1));
-      output.end();
+    const auto encode_token = [&](Id id, [[maybe_unused]] Bytes found) {
+      if constexpr (kPlaces<Output>) {
+        output.placing->add_added(id, found);
+      } else {
+        output.begin(1);
+        output.put(std::span<const Id>(&id, 1));
+        output.end();
+      }
     };
     const auto normalize = [&](Bytes part) {
-      if (reading.changes != nullptr) return reading.changes->of(part, worker.room_for_normalized());
-      return preparation_->makes_nfc ? Nfc::of(part, worker.room_for_normalized()) : part;
+      if constexpr (kPlaces<Output>) {
+        return output.placing->normalized(part, reading.changes, preparation_->makes_nfc, worker.room_for_normalized());
+      } else {
+        if (reading.changes != nullptr) return reading.changes->of(part, worker.room_for_normalized());
+        return preparation_->makes_nfc ? Nfc::of(part, worker.room_for_normalized()) : part;
+      }
     };
-    added(reading).cut(worker.utf8(text), reading.is_normalized, normalize, encode_part, encode_token);
+    const Bytes utf8 = worker.utf8(text);
+    if constexpr (kPlaces<Output>) output.begin_text(utf8);
+    added(reading).cut(utf8, reading.is_normalized, normalize, encode_part, encode_token);
   }
 
  private:
+  template <class Output>
+  static constexpr bool kPlaces = requires(Output& output) { output.placing; };
+
   // Where the steps allow it, what is between two spaces is looked up unsplit, as long as that is short: it comes back as
   // pre-tokens do. In a text of few spaces pre-tokens are looked up, and marked, as the same bytes can be either.
   template <class Worker, class Output>
@@ -108,11 +124,31 @@ class Prepared : public Base {
     Byte* marked = worker.room_for_copies(text.size() * 2);
     worker.encode_each(
         [&](const auto& sink) {
+          steps.for_each_pretoken(text, nullptr, [&](Bytes pretoken) { sink(marked_copy(pretoken, marked)); });
+        },
+        output);
+  }
+
+  // A pre-token behind its mark, written to `room`, which is moved behind it.
+  static Bytes marked_copy(Bytes pretoken, Byte*& room) {
+    Byte* const start = room;
+    *room++ = kPretokenMark;
+    room = std::copy(pretoken.begin(), pretoken.end(), room);
+    return {start, room};
+  }
+
+  // Each pre-token by itself, in steps that add nothing.
+  template <class Worker, class Output>
+  void place_pretokens(Worker& worker, Bytes text, Output& output) const {
+    const SplitSteps& steps = *preparation_->steps;
+    const bool are_marked = steps.cuts_at_spaces();
+    if (are_marked) worker.solver().split_in(steps);
+    Byte* marked = worker.room_for_copies(are_marked ? text.size() * 2 : 0);
+    worker.encode_each(
+        [&](const auto& sink) {
           steps.for_each_pretoken(text, nullptr, [&](Bytes pretoken) {
-            Byte* const start = marked;
-            *marked++ = kPretokenMark;
-            marked = std::copy(pretoken.begin(), pretoken.end(), marked);
-            sink(Bytes(start, marked));
+            output.placing->expect(pretoken);
+            sink(are_marked ? marked_copy(pretoken, marked) : pretoken);
           });
         },
         output);

@@ -4,7 +4,8 @@
 #include "binding.hpp"
 #include "encoding/python_added_tokens.hpp"
 #include "encoding/python_encoding.hpp"
-#include "prepared_family.hpp"
+#include "encoding/python_places.hpp"
+#include "prepared_places.hpp"
 
 namespace tokbench {
 
@@ -76,6 +77,13 @@ struct PreparedBinding {
     return count_read_texts(encoder, strings, threads, Reading{specials, normalized, changes});
   }
 
+  static nb::tuple place_batch(const Encoder& encoder, const nb::list& strings, unsigned threads, bool normalized,
+                               const CharacterChanges* changes) {
+    return place_texts_of(strings, [&](std::span<const Text> texts) {
+      return placed_texts<PreparedPlacing<Base>>(encoder, texts, threads, Reading{false, normalized, changes});
+    });
+  }
+
   static bool cuts_at_spaces(const Encoder& encoder) {
     return encoder.family().steps() && encoder.family().steps()->cuts_at_spaces();
   }
@@ -97,6 +105,15 @@ struct PreparedBinding {
              "The same if each character has a mark among those of all code points; None where one has none.")
         .def("count_batch", &count_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
              "changes"_a = nb::none(), "How many ids each text has: int64[len(texts)].");
+  }
+
+  // The same, and places, which algorithms of words know.
+  static void bind_with_places(nb::class_<Encoder>& bound) {
+    using namespace nb::literals;
+    bind(bound);
+    bound.def("place_batch", &place_batch, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false, "changes"_a = nb::none(),
+              "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text; special tokens "
+              "are not found. ValueError for a text that NFC changes.");
   }
 };
 

@@ -86,6 +86,8 @@ class CharacterPieces {
   }
   PairMerge merge(Symbol left, Symbol right) const { return pairs_.find(left, right); }
   bool joins_unknown() const { return joins_unknown_; }
+  // Whether unknown characters become bytes.
+  bool has_bytes() const { return bytes_.has_value(); }
 
   // Calls emit_id(id) for the ids of a symbol, which stands for `text`.
   template <class Emit>

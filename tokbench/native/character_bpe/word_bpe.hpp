@@ -26,11 +26,17 @@ class WordBpe {
   WordBpe(std::span<const std::string_view> tokens, std::span<const CharacterPieces::ListedMerge> merges, const Options& options)
       : pieces_(tokens, merges, options.unknown.value_or(0), options.joins_unknown, options.bytes),
         leaves_out_unknown_(!options.unknown && !options.bytes),
+        prefix_size_(options.prefix.size()),
+        suffix_size_(options.suffix.size()),
+        whole_words_first_(options.whole_words_first),
         has_affixes_(!options.prefix.empty() || !options.suffix.empty()),
         letters_(has_affixes_ ? kNumPlaces : 1, CharacterTable<Symbol>(kOther)) {
     for (Id id = 0; id < tokens.size(); ++id) {
       for (unsigned place = 0; place < letters_.size(); ++place) add_letter(place, tokens[id], id, options);
     }
+    for (const std::string_view token : tokens) spelled_sizes_.push_back(static_cast<std::uint32_t>(token.size()));
+    for (const Id id : options.bytes.value_or(std::array<Id, 256>{})) forget_size(id);
+    if (options.unknown) forget_size(*options.unknown);
     texts_.assign(tokens.begin(), tokens.end());
     whole_ = WholeTokens(tokens.size());
     for (Id id = 0; id < texts_.size(); ++id) {
@@ -42,19 +48,23 @@ class WordBpe {
 
   const CharacterPieces& pieces() const { return pieces_; }
 
-  // The letters that merging begins with: kOther for characters without one, where these are not left out.
-  void begin(Bytes word, std::vector<PlacedSymbol>& symbols) const {
+  // The letters that merging begins with: kOther for characters without one, where these are not left out. Returns how many bytes
+  // they have; where characters are left out, letters stand as if these had never been there.
+  std::size_t begin(Bytes word, std::vector<PlacedSymbol>& symbols) const {
     if (word.size() >= UINT32_MAX) throw std::length_error("a word of more than 4 GB");
     const Byte* const end = word.data() + word.size();
+    std::uint32_t size = 0;
     symbols.clear();
     for (const Byte* p = word.data(); p != end;) {
       const CodePoint character = code_point_at(p, end);
       const unsigned place = has_affixes_ ? (p == word.data() ? 0 : kInside) | (p + character.length == end ? kLast : 0) : 0;
       const Symbol letter = letters_[place][character.value];
-      const auto start = static_cast<std::uint32_t>(p - word.data());
-      if (letter != kOther || !leaves_out_unknown_) symbols.push_back({letter, start});
       p += character.length;
+      if (letter == kOther && leaves_out_unknown_) continue;
+      symbols.push_back({letter, size});
+      size += character.length;
     }
+    return size;
   }
 
   // The token that a word becomes, where that is known without merging.
@@ -62,8 +72,34 @@ class WordBpe {
     return whole_.find(word, hash, [this](Id id) { return text_of(id); });
   }
 
+  // Calls use(id, size) for each of the ids of a word, with how many of its bytes the id covers, if they tell that by themselves;
+  // otherwise returns false.
+  template <class Use>
+  bool use_spelled(Bytes word, std::span<const Id> ids, const Use& use) const {
+    if (ids.size() == 1 && !leaves_out_unknown_) {
+      use(ids.front(), word.size());
+      return true;
+    }
+    if (leaves_out_unknown_ && has_affixes_) return false;
+    const auto is_spelled = [&](Id id) { return id < spelled_sizes_.size() && spelled_sizes_[id] != 0; };
+    if (!std::ranges::all_of(ids, is_spelled)) return false;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const bool is_first = i == 0, is_last = i + 1 == ids.size();
+      use(ids[i], spelled_sizes_[ids[i]] - (is_first ? 0 : prefix_size_) - (is_last ? suffix_size_ : 0));
+    }
+    return true;
+  }
+
+  // The token that a word is spelled as, where such words are not merged.
+  std::optional<Id> unmerged_word(Bytes word) const { return whole_words_first_ ? whole_word(word, hash_of(word)) : std::nullopt; }
+
  private:
   static constexpr unsigned kInside = 1, kLast = 2, kNumPlaces = 4;
+
+  // Of an id that may stand for something else than it is spelled as.
+  void forget_size(Id id) {
+    if (id < spelled_sizes_.size()) spelled_sizes_[id] = 0;
+  }
 
   Bytes text_of(Id id) const { return {reinterpret_cast<const Byte*>(texts_[id].data()), texts_[id].size()}; }
 
@@ -85,7 +121,10 @@ class WordBpe {
 
   CharacterPieces pieces_;
   bool leaves_out_unknown_;
+  std::size_t prefix_size_, suffix_size_;
+  bool whole_words_first_;
   bool has_affixes_;
+  std::vector<std::uint32_t> spelled_sizes_;     // of each token in bytes, with its affixes; 0 where it may be something else
   std::vector<CharacterTable<Symbol>> letters_;  // by the place in a word
   std::vector<std::string> texts_;               // the words that tokens are spelled as
   WholeTokens whole_;
@@ -104,23 +143,53 @@ class WordBpeFamily {
         *out = *whole;
         return 1;
       }
-      model_.begin(word, symbols_);
       Id* const first = out;
-      const std::size_t count = merger_.merge(symbols_);
-      const bool joins_unknown = model_.pieces().joins_unknown();
-      for (std::size_t i = 0; i < count; ++i) {
-        const bool is_joined = joins_unknown && i != 0 && symbols_[i].symbol == kOther && symbols_[i - 1].symbol == kOther;
-        if (is_joined) continue;
-        const std::size_t start = symbols_[i].start, stop = i + 1 < count ? symbols_[i + 1].start : word.size();
-        model_.pieces().emit(symbols_[i].symbol, word.subspan(start, stop - start), [&](Id id) { *out++ = id; });
-      }
+      for_each_merged(word, [&](Id id, std::size_t) { *out++ = id; });
       return static_cast<std::size_t>(out - first);
+    }
+
+    // Calls use(id, size) for each id of a word, with how many of its bytes the id covers.
+    template <class Use>
+    void for_each_token(Bytes word, const Use& use) {
+      if (const auto whole = model_.unmerged_word(word)) return use(*whole, word.size());
+      for_each_merged(word, use);
+    }
+
+   private:
+    template <class Use>
+    void for_each_merged(Bytes word, const Use& use) {
+      const std::size_t size = model_.begin(word, symbols_);
+      const std::size_t count = merger_.merge(symbols_);
+      const CharacterPieces& pieces = model_.pieces();
+      for (std::size_t i = 0; i < count;) {
+        const PlacedSymbol& each = symbols_[i++];
+        const bool is_unknown = each.symbol == kOther;
+        while (is_unknown && pieces.joins_unknown() && i < count && symbols_[i].symbol == kOther) ++i;
+        const std::size_t stop = i < count ? symbols_[i].start : size;
+        const Bytes text = word.subspan(each.start, stop - each.start);
+        pieces.emit(each.symbol, text, [&](Id id) { use(id, is_unknown && pieces.has_bytes() ? 1 : text.size()); });
+      }
+    }
+
+    const WordBpe& model_;
+    CharacterMerger merger_;
+    std::vector<PlacedSymbol> symbols_;
+  };
+
+  // How many bytes of a word each of its ids covers.
+  class Sizes {
+   public:
+    explicit Sizes(const WordBpe& model) : model_(model), solver_(model) {}
+
+    // Calls use(id, size) for the ids of a word.
+    template <class Use>
+    void for_each(Bytes word, std::span<const Id> ids, const Use& use) {
+      if (!model_.use_spelled(word, ids, use)) solver_.for_each_token(word, use);
     }
 
    private:
     const WordBpe& model_;
-    CharacterMerger merger_;
-    std::vector<PlacedSymbol> symbols_;
+    Solver solver_;
   };
 
   // Texts are cut into words elsewhere.

@@ -115,8 +115,8 @@ class Encoder {
 
   // Gives the ids of a text to an output of a family's own, on one of its workers; see Worker::encode().
   template <class Output>
-  void encode_on(Worker& worker, const Text& text, TextEnds ends, Output& output) const {
-    encode_text(worker, text, ends, {}, output);
+  void encode_on(Worker& worker, const Text& text, TextEnds ends, Reading reading, Output& output) const {
+    encode_text(worker, text, ends, reading, output);
   }
 
  private:

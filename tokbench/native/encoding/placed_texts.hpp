@@ -55,7 +55,7 @@ struct PlacingIds {
 // The places of the tokens of many texts on `threads` threads; the result does not depend on how many. Each chunk has a Placing,
 // made of the encoder's model and what it is to fill. One that has place_text(text) is given the texts themselves.
 template <class Placing, Family F>
-Placed placed_texts(const Encoder<F>& encoder, std::span<const Text> texts, unsigned threads) {
+Placed placed_texts(const Encoder<F>& encoder, std::span<const Text> texts, unsigned threads, ReadingOf<F> reading = {}) {
   struct Part {
     std::size_t text;
     std::size_t bytes;
@@ -68,7 +68,7 @@ Placed placed_texts(const Encoder<F>& encoder, std::span<const Text> texts, unsi
   std::mutex mutex;
   std::vector<Chunk> chunks;
   const std::shared_ptr<const typename F::Model> model = encoder.model();
-  encoder.on_chunks(texts, threads, [&](Worker<F>& worker, const Chunks& cut, std::size_t number) {
+  encoder.on_chunks(texts, threads, reading, [&](Worker<F>& worker, const Chunks& cut, std::size_t number) {
     Chunk chunk;
     Placing placing(*model, chunk.placed);
     [[maybe_unused]] PlacingIds<F, Placing> output{&placing};
@@ -80,7 +80,7 @@ Placed placed_texts(const Encoder<F>& encoder, std::span<const Text> texts, unsi
         placing.place_text(utf8);
         bytes = utf8.size();
       } else {
-        encoder.encode_on(worker, part, ends, output);
+        encoder.encode_on(worker, part, ends, reading, output);
         bytes = output.text_size;
       }
       chunk.parts.push_back({text, bytes, chunk.placed.ids.size() - before});

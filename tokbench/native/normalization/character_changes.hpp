@@ -14,13 +14,15 @@ namespace tokbench {
 
 class CharacterChanges {
  public:
+  using Origin = std::uint32_t;
+
   // Each of `characters` becomes the parts from its number in `firsts` to the next one's, each with an order and the bytes from
   // its number in `starts` to the next one's, none where a mark is left out. Parts behind one another whose order is not 0
-  // are sorted by it.
+  // are sorted by it. `inserted` says of each part whether it was put in behind another one when its character was taken apart.
   CharacterChanges(std::span<const std::uint32_t> characters, std::span<const std::uint32_t> firsts, std::span<const Byte> orders,
-                   std::span<const std::uint32_t> starts, Bytes text)
-      : firsts_(firsts.begin(), firsts.end()), orders_(orders.begin(), orders.end()), starts_(starts.begin(), starts.end()),
-        text_(text.begin(), text.end()) {
+                   std::span<const Byte> inserted, std::span<const std::uint32_t> starts, Bytes text)
+      : firsts_(firsts.begin(), firsts.end()), orders_(orders.begin(), orders.end()), inserted_(inserted.begin(), inserted.end()),
+        starts_(starts.begin(), starts.end()), text_(text.begin(), text.end()) {
     check(characters);
     for (std::uint32_t i = 0; i < characters.size(); ++i) numbers_.at(characters[i]) = i;
     for (std::uint32_t c = 0; c < 0x80; ++c) {
@@ -30,46 +32,12 @@ class CharacterChanges {
   }
 
   // What a text becomes, written to `buffer`, which grows where it has to. Bytes that begin no character stay.
-  Bytes of(Bytes text, std::vector<Byte>& buffer) const {
-    const Byte* p = text.data();
-    const Byte* const end = p + text.size();
-    if (buffer.size() < text.size()) buffer.resize(text.size());
-    Byte* out = buffer.data();  // behind it there is room for what is left of the text
-    Run run;
-    while (p != end) {
-      if (is_plain(*p)) {
-        run.close(buffer, out);
-        do {
-          *out++ = ascii_[*p++];
-        } while (p != end && is_plain(*p));
-        continue;
-      }
-      const CodePoint character = code_point_at(p, end);
-      const std::uint32_t number = numbers_[character.value];
-      if (number == kUnchanged) {
-        run.close(buffer, out);
-        out = std::copy_n(p, character.length, out);
-        p += character.length;
-        continue;
-      }
-      p += character.length;
-      for (std::uint32_t part = firsts_[number]; part < firsts_[number + 1]; ++part) {
-        const std::size_t size = starts_[part + 1] - starts_[part];
-        const auto written = static_cast<std::size_t>(out - buffer.data());
-        if (const std::size_t needed = written + size + static_cast<std::size_t>(end - p); buffer.size() < needed) {
-          buffer.resize(needed + needed / 2);
-          out = buffer.data() + written;
-        }
-        if (orders_[part] == 0) {
-          run.close(buffer, out);
-        } else {
-          run.add({written, size, orders_[part]});
-        }
-        out = std::copy_n(text_.begin() + starts_[part], size, out);
-      }
-    }
-    run.close(buffer, out);
-    return {buffer.data(), out};
+  Bytes of(Bytes text, std::vector<Byte>& buffer) const { return made<false>(text, buffer, nullptr); }
+
+  // The same; `origins` has for each byte where the character of the text begins that it is from.
+  Bytes of(Bytes text, std::vector<Byte>& buffer, std::vector<Origin>& origins) const {
+    if (text.size() > UINT32_MAX) throw std::length_error("a text of more than 4 GB");
+    return made<true>(text, buffer, &origins);
   }
 
   // Whether ASCII letters become such letters, and spaces stay.
@@ -89,6 +57,8 @@ class CharacterChanges {
   struct Mark {
     std::size_t start, size;
     Byte order;
+    bool is_inserted;
+    Origin origin;
   };
 
   // The marks behind a character, at the end of what was written.
@@ -99,23 +69,101 @@ class CharacterChanges {
       marks_.push_back(mark);
     }
 
-    void close(std::vector<Byte>& buffer, const Byte* out) {
+    // `origins`, if there are any, are those of what was written; `before` is that of what stands before the marks.
+    void close(std::vector<Byte>& buffer, const Byte* out, std::vector<Origin>* origins, Origin before) {
       if (marks_.empty()) [[likely]] return;
       if (!is_sorted_) {
         const auto first = static_cast<std::ptrdiff_t>(marks_.front().start);
         const std::vector<Byte> written(buffer.begin() + first, buffer.begin() + (out - buffer.data()));
+        if (origins != nullptr) note_origins();
         std::ranges::stable_sort(marks_, {}, &Mark::order);
         auto to = buffer.begin() + first;
         for (const Mark& mark : marks_) to = std::copy_n(written.begin() + (static_cast<std::ptrdiff_t>(mark.start) - first), mark.size, to);
+        if (origins != nullptr) place(origins->begin() + first, before);
       }
       marks_.clear();
       is_sorted_ = true;
     }
 
    private:
+    void note_origins() {
+      origins_.clear();
+      for (const Mark& mark : marks_) {
+        if (!mark.is_inserted) origins_.push_back(mark.origin);
+      }
+    }
+
+    // A mark that was put in is from the character before it, whichever that is now; the others are from those that there were,
+    // in their order.
+    void place(std::vector<Origin>::iterator to, Origin last) const {
+      auto next = origins_.begin();
+      for (const Mark& mark : marks_) {
+        if (!mark.is_inserted) last = *next++;
+        to = std::fill_n(to, mark.size, last);
+      }
+    }
+
     std::vector<Mark> marks_;
+    std::vector<Origin> origins_;
     bool is_sorted_ = true;
   };
+
+  template <bool kPlaced>
+  Bytes made(Bytes text, std::vector<Byte>& buffer, [[maybe_unused]] std::vector<Origin>* origins) const {
+    const Byte* p = text.data();
+    const Byte* const end = p + text.size();
+    if (buffer.size() < text.size()) buffer.resize(text.size());
+    if constexpr (kPlaced) origins->resize(std::max(origins->size(), buffer.size()));
+    Byte* out = buffer.data();  // behind it there is room for what is left of the text
+    Run run;
+    Origin before = 0;  // that of the last part without an order
+    const auto origin = [&](const Byte* character) { return static_cast<Origin>(character - text.data()); };
+    const auto close = [&] { run.close(buffer, out, origins, before); };
+    const auto note = [&]([[maybe_unused]] const Byte* character, [[maybe_unused]] std::size_t size) {
+      if constexpr (kPlaced) std::fill_n(origins->begin() + (out - buffer.data()), size, origin(character));
+    };
+    while (p != end) {
+      if (is_plain(*p)) {
+        close();
+        do {
+          note(p, 1);
+          *out++ = ascii_[*p++];
+        } while (p != end && is_plain(*p));
+        before = origin(p - 1);
+        continue;
+      }
+      const Byte* const start = p;
+      const CodePoint character = code_point_at(p, end);
+      const std::uint32_t number = numbers_[character.value];
+      p += character.length;
+      if (number == kUnchanged) {
+        close();
+        note(start, character.length);
+        out = std::copy_n(start, character.length, out);
+        before = origin(start);
+        continue;
+      }
+      for (std::uint32_t part = firsts_[number]; part < firsts_[number + 1]; ++part) {
+        const std::size_t size = starts_[part + 1] - starts_[part];
+        const auto written = static_cast<std::size_t>(out - buffer.data());
+        if (const std::size_t needed = written + size + static_cast<std::size_t>(end - p); buffer.size() < needed) {
+          buffer.resize(needed + needed / 2);
+          if constexpr (kPlaced) origins->resize(buffer.size());
+          out = buffer.data() + written;
+        }
+        if (orders_[part] == 0) {
+          close();
+          before = origin(start);
+        } else {
+          run.add({written, size, orders_[part], inserted_[part] != 0, origin(start)});
+        }
+        note(start, size);
+        out = std::copy_n(text_.begin() + starts_[part], size, out);
+      }
+    }
+    close();
+    return {buffer.data(), out};
+  }
 
   bool is_plain(Byte byte) const { return byte < 0x80 && ascii_[byte] != kOther; }
 
@@ -129,7 +177,8 @@ class CharacterChanges {
     const auto are_ends = [](std::span<const std::uint32_t> ends, std::size_t count, std::size_t last) {
       return ends.size() == count + 1 && ends.front() == 0 && ends.back() == last && std::ranges::is_sorted(ends);
     };
-    if (!are_ends(firsts_, characters.size(), orders_.size()) || !are_ends(starts_, orders_.size(), text_.size())) {
+    if (!are_ends(firsts_, characters.size(), orders_.size()) || !are_ends(starts_, orders_.size(), text_.size()) ||
+        inserted_.size() != orders_.size()) {
       throw std::invalid_argument("the parts are not those of the characters, or the bytes not those of the parts");
     }
     if (std::ranges::any_of(characters, [](std::uint32_t c) { return c >= CodePoint::kNoCharacter; })) throw std::invalid_argument("no such code point");
@@ -140,6 +189,7 @@ class CharacterChanges {
 
   std::vector<std::uint32_t> firsts_;
   std::vector<Byte> orders_;
+  std::vector<Byte> inserted_;
   std::vector<std::uint32_t> starts_;
   std::vector<Byte> text_;
   CharacterTable<std::uint32_t> numbers_{kUnchanged};

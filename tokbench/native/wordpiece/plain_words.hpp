@@ -23,6 +23,22 @@ class PlainWordPieceFamily {
     const Pieces& pieces_;
   };
 
+  // How many bytes of a word each of its ids covers.
+  class Sizes {
+   public:
+    explicit Sizes(const Pieces& pieces) : pieces_(pieces) {}
+
+    // Calls use(id, size) for the ids of a word: a single one is all of it, known or not.
+    template <class Use>
+    void for_each(Bytes word, std::span<const Id> ids, const Use& use) const {
+      if (ids.size() == 1) return use(ids.front(), word.size());
+      for (std::size_t i = 0; i < ids.size(); ++i) use(ids[i], pieces_.covered(ids[i], i == 0));
+    }
+
+   private:
+    const Pieces& pieces_;
+  };
+
   SplitWords split_words() const { return nullptr; }
   std::size_t first_safe_cut(const Text& text, std::size_t) const { return text.size; }
 };

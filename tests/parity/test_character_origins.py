@@ -1,0 +1,100 @@
+"""Which character each character of a normalised text is from, as the installed `tokenizers` says it by offsets."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tokenizers
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support.huggingface import document, dump
+
+from tokbench.backends.bpe.kernel import has_native_kernel
+from tokbench.opening.text_normalization import TextNormalization
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the kernel makes NFC")
+
+NFC, NFD, NFKC, NFKD, LOWERCASE, STRIP_ACCENTS = (
+    {"type": kind} for kind in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
+)
+PREPEND = {"type": "Prepend", "prepend": "▁x"}
+REPLACE = {"type": "Replace", "pattern": {"String": "ab"}, "content": "é字c"}
+REPLACE_SPACES = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
+REMOVE = {"type": "Replace", "pattern": {"String": "b"}, "content": ""}
+STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
+BERT = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+    "lowercase": True,
+}
+NORMALIZERS: list[list[dict[str, Any]]] = [
+    *[
+        [each]
+        for each in (NFC, NFD, NFKC, NFKD, LOWERCASE, STRIP_ACCENTS, BERT, PREPEND, REPLACE, REMOVE, STRIP)
+    ],
+    *[[LOWERCASE, NFD, STRIP_ACCENTS], [NFKD, REPLACE, NFC], [PREPEND, NFKC, REPLACE_SPACES, STRIP]],
+    *[[STRIP, REMOVE, NFKC, LOWERCASE], [REPLACE_SPACES, BERT]],
+]
+MARKS = "".join(each for each in map(chr, range(0x20000)) if unicodedata.ucd_3_2_0.combining(each))
+CHARACTERS = (
+    "aAbeEiI xﬁé\u0344ậâạİ한가각\u1100\u1161\u11a8\u0b47\u0b56\u0b3e\u0958Ω½①\u3000カ\u3099ﾞｶﾞ\U0001d15e\u0cca\u0cc6"
+    "\u0cc2\u0cd5字\x00\x85\u2028\tΣ"
+)
+
+
+@cache
+def offsets_by_library(number: int) -> Callable[[str], tuple[str, Sequence[tuple[int, int]]]]:
+    """A text → what a normaliser makes of it, and the offsets of each character of that."""
+    each_character = {
+        "type": "Split",
+        "pattern": {"Regex": r"[\s\S]"},
+        "behavior": "Isolated",
+        "invert": False,
+    }
+    made = document(
+        {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"},
+        normalizer={"type": "Sequence", "normalizers": NORMALIZERS[number]},
+        pre_tokenizer=each_character,
+    )
+    tokenizer = tokenizers.Tokenizer.from_buffer(dump(made))
+    return lambda text: (tokenizer.normalizer.normalize_str(text), tokenizer.encode(text).offsets)
+
+
+@given(
+    number=st.integers(0, len(NORMALIZERS) - 1),
+    text=st.text(st.sampled_from(CHARACTERS) | st.sampled_from(MARKS), max_size=12),
+)
+def test_characters_are_from_where_the_library_says(number: int, text: str) -> None:
+    normalization = TextNormalization(NORMALIZERS[number])
+    made, offsets = offsets_by_library(number)(text)
+    assume(normalization(text) == made)
+    assert [(origin, origin + 1) for origin in normalization.origins(text)] == offsets
+
+
+@pytest.mark.parametrize(
+    ("normalizers", "text", "origins"),
+    [
+        # What a character is taken apart into is all from it.
+        ([NFD], "xéy", [0, 1, 1, 2]),
+        # The dot below comes before the acute, which was put in and is from the character before it, whichever that is.
+        ([NFD], "e\u0301\u0323", [0, 1, 2]),
+        ([NFD], "é\u0323", [0, 1, 1]),
+        # What is composed is from the first of its parts.
+        ([NFC], "xe\u0301y", [0, 1, 3]),
+        ([BERT], "a\x00字É", [0, 2, 2, 2, 3]),
+        ([PREPEND], "ab", [0, 0, 0, 1]),
+        # What replaces characters is from the last of them.
+        ([REPLACE], "xaby", [0, 2, 2, 2, 3]),
+        ([STRIP, LOWERCASE], " İ ", [1, 1]),
+    ],
+)
+def test_origins_worked_out_by_hand(normalizers: list[dict[str, Any]], text: str, origins: list[int]) -> None:
+    assert list(TextNormalization(normalizers).origins(text)) == origins

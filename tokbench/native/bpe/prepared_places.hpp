@@ -1,0 +1,92 @@
+// Texts → ids with the part of its text that each is from, as `tokenizers` says it, of words that steps cut: from the beginning of
+// the first character that the token has something of to the end of the last one.
+//
+// The ids of a word stand side by side in it, each as long as what it was made of. A place in a text that was normalised is that of
+// the character that was there before.
+#pragma once
+
+#include "encoding/placed_texts.hpp"
+#include "prepared_family.hpp"
+
+namespace tokbench {
+
+// `Base` is the family of an algorithm of words, which has Sizes.
+template <class Base>
+class PreparedPlacing {
+ public:
+  using Model = typename Base::Model;
+
+  PreparedPlacing(const Model& model, Placed& placed) : sizes_(model), placed_(placed) {}
+
+  void begin_text(Bytes text) { text_ = part_ = text; }
+
+  // What a part of the text becomes; what comes then is of that.
+  Bytes normalized(Bytes part, const CharacterChanges* changes, bool makes_nfc, std::vector<Byte>& buffer) {
+    part_ = part;
+    if (changes != nullptr) return normal_ = changes->of(part, buffer, origins_);
+    if (makes_nfc && !std::ranges::equal(Nfc::of(part, buffer), part)) throw std::invalid_argument("places are not known in a text that NFC changes");
+    return part;
+  }
+
+  // An added token that was found in the text, or in what a part of it became.
+  void add_added(Id id, Bytes found) { add_at(found, [&](const auto& place) { place(id, found.size()); }); }
+
+  // What the next ids are of, after those that were told before.
+  void expect(Bytes word) { words_.push_back(word); }
+
+  // The ids of the next word.
+  void add(Bytes, std::span<const Id> ids) {
+    const Bytes word = words_[next_++];
+    if (next_ == words_.size()) {
+      words_.clear();
+      next_ = 0;
+    }
+    add_at(word, [&](const auto& place) { sizes_.for_each(word, ids, place); });
+  }
+
+ private:
+  // Calls for_each(place), which calls place(id, size) for tokens that stand side by side from the beginning of `word` on.
+  template <class ForEach>
+  void add_at(Bytes word, const ForEach& for_each) {
+    const Byte* at = word.data();
+    if (is_in_text(at)) {
+      for_each([&](Id id, std::size_t size) {
+        placed_.add(id, start_of_character(at) - text_.data(), end_of_character(at + size) - text_.data());
+        at += size;
+      });
+      return;
+    }
+    const std::int64_t offset = part_.data() - text_.data();
+    for_each([&](Id id, std::size_t size) {
+      const auto start = static_cast<std::size_t>(at - normal_.data());
+      const Byte* const last = part_.data() + origins_[start + size - 1];
+      placed_.add(id, offset + origins_[start], end_of_character(last + 1) - text_.data());
+      at += size;
+    });
+  }
+
+  bool is_in_text(const Byte* p) const {
+    return !std::less<const Byte*>()(p, text_.data()) && std::less<const Byte*>()(p, text_.data() + text_.size());
+  }
+
+  const Byte* start_of_character(const Byte* p) const {
+    while (p != text_.data() && is_continuation(*p)) --p;
+    return p;
+  }
+
+  const Byte* end_of_character(const Byte* behind) const {
+    while (behind != text_.data() + text_.size() && is_continuation(*behind)) ++behind;
+    return behind;
+  }
+
+  typename Base::Sizes sizes_;
+  Placed& placed_;
+  Bytes text_;
+  Bytes part_;    // of the text, which became `normal_`
+  Bytes normal_;
+  std::vector<CharacterChanges::Origin> origins_;  // of the bytes of `normal_`, in `part_`
+  std::vector<Bytes> words_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace tokbench
