@@ -6,21 +6,25 @@ import os
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.core.encoded import Encoded
 from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.changing_encoder import ChangingDocumentEncoder
+from tokbench.opening.document_encoder import DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
 from tokbench.opening.kernel_vocabulary import KernelVocabulary
 from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
+from tokbench.opening.word_fallback.encoder import WordEncoder
+from tokbench.opening.word_fallback.models import word_model
 from tokbench.opening.word_places import WordPlaces
 
 if TYPE_CHECKING:
@@ -29,9 +33,11 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import EncodedSpans
     from tokbench.native._bpe import PreparedEncoder, PreparedWordBpe, PreparedWordPiece
     from tokbench.opening.kernel_document import KernelDocument
+    from tokbench.opening.word_places import PlacingEncoder
     from tokbench.opening.word_vocabulary import WordVocabulary
 
-    _Encoder = PreparedEncoder | PreparedWordBpe | PreparedWordPiece
+    _Compiled = PreparedEncoder | PreparedWordBpe | PreparedWordPiece
+    _Encoder = _Compiled | WordEncoder
 
 
 class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
@@ -47,10 +53,10 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def __init__(self, library: HuggingFaceTokenizer, *, plan: KernelDocument) -> None:
         vars(self).update(vars(library))  # reading the file again would take as long as before
         self._plan = plan
-        self.info = replace(self.info, kernel="native")
+        self.info = replace(self.info, kernel=current_kernel().name)
         self._agreement = UnicodeAgreement(
             tokenizers_members,
-            kernel="native",
+            kernel=self.info.kernel,
             nfc=plan.normalization.is_normal_form,
             becomes=plan.normalization.becomes if plan.normalization.is_by_character else None,
             further=self._disputed,
@@ -61,33 +67,46 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return KernelUse(self._covers_without_specials, self._finds_no_specials)
         finds_specials = special is SpecialPolicy.ENCODE
         encoder = self._finds_specials if finds_specials else self._finds_no_specials
-        if self._whole_words or self._may_make_others or not encoder.takes_texts_as_they_are:
-            return KernelUse(self._covers, encoder, self._covers_all)
         on_kernel = self._encoder_with_specials if finds_specials else self._encoder
+        if (
+            isinstance(on_kernel, WordEncoder)
+            or self._whole_words
+            or self._may_make_others
+            or not encoder.takes_texts_as_they_are
+        ):
+            return KernelUse(self._covers, encoder, self._covers_all)
         encode_marked = partial(on_kernel.encode_marked_batch, specials=finds_specials)
         encode_covered = partial(self._agreement.encoded, encode_marked)
         return KernelUse(self._covers, encoder, self._covers_all, encode_covered)
 
     @cached_property
-    def _finds_no_specials(self) -> ChangingDocumentEncoder:
+    def _finds_no_specials(self) -> DocumentEncoder:
         return self._document_encoder(self._encoder, specials=False)
 
     @cached_property
-    def _finds_specials(self) -> ChangingDocumentEncoder:
+    def _finds_specials(self) -> DocumentEncoder:
         return self._document_encoder(self._encoder_with_specials, specials=True)
 
     @cached_property
     def _encoder(self) -> _Encoder:
-        return _encoder_for(self._plan, self._plan.vocabulary)
+        return self._encoder_for(self._plan.vocabulary)
 
     @cached_property
     def _encoder_with_specials(self) -> _Encoder:
         plan = self._plan
         is_same = plan.with_specials is plan.vocabulary
-        return self._encoder if is_same else _encoder_for(plan, plan.with_specials)
+        return self._encoder if is_same else self._encoder_for(plan.with_specials)
 
-    def _document_encoder(self, encoder: _Encoder, *, specials: bool) -> ChangingDocumentEncoder:
+    def _encoder_for(self, vocabulary: KernelVocabulary | WordVocabulary) -> _Encoder:
+        plan = self._plan
+        if self.info.kernel != "native" and not isinstance(vocabulary, KernelVocabulary):
+            return WordEncoder(word_model(vocabulary), splitting=plan.splitting, added=plan.added)
+        return _compiled_encoder(plan, vocabulary)
+
+    def _document_encoder(self, encoder: _Encoder, *, specials: bool) -> DocumentEncoder:
         normalization = self._plan.normalization
+        if isinstance(encoder, WordEncoder):
+            return DocumentEncoder(encoder, normalization, added=self._plan.added, specials=specials)
         in_python = TextNormalization(()) if normalization.is_nfc else normalization
         return ChangingDocumentEncoder(encoder, in_python, added=self._plan.added, specials=specials)
 
@@ -104,12 +123,9 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     @cached_property
     def _places(self) -> WordPlaces | None:
         """What tells where tokens are; None where the library does, as of bytes that are not the text's."""
-        from tokbench.native._bpe import PreparedEncoder
-
-        encoder = self._encoder
-        if isinstance(encoder, PreparedEncoder):
+        if isinstance(self._plan.vocabulary, KernelVocabulary):
             return None
-        return WordPlaces(encoder, self._plan.normalization)
+        return WordPlaces(cast("PlacingEncoder", self._encoder), self._plan.normalization)
 
     def _tiled_spans(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
         encoded = self._finds_no_specials.encode_batch(list(texts), threads or os.cpu_count() or 1)
@@ -175,7 +191,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return {each for each in characters if not missing.isdisjoint(made[each].encode())}
 
 
-def _encoder_for(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> _Encoder:
+def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> _Compiled:
     from tokbench.native._bpe import PreparedEncoder
 
     splitting = plan.splitting

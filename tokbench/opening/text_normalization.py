@@ -13,6 +13,8 @@ from functools import cache, cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
+from tokbench.core.nfc import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.opening import character_origins
 from tokbench.opening.character_changes import ChangesByNeed, each_by_itself, is_asked_about
@@ -107,7 +109,9 @@ class TextNormalization:
 
     @cached_property
     def changes(self) -> ChangesByNeed | None:
-        """What it makes of characters, for the kernel; None where there is more to it, or no text is changed."""
+        """What it makes of characters, for the native kernel; None where there is more to it, or no text is changed."""
+        if current_kernel().name != "native":
+            return None
         ordering = [place for place, step in enumerate(self._steps) if step in (_NFD, _NFKD)]
         if not self._steps or not self.is_by_character or len(ordering) > 1:
             return None
@@ -229,9 +233,11 @@ class _CleanedCharacters(dict[int, str]):
 
 
 def _nfc(text: str) -> str:
-    from tokbench.native._bpe import nfc
+    if not has_native_kernel():
+        return nfc(text)
+    from tokbench.native import _bpe
 
-    return nfc(text)
+    return _bpe.nfc(text)
 
 
 def _nfd(text: str) -> str:

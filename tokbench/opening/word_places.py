@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class PlacingEncoder(Protocol):
-    """An encoder of the kernel that tells where tokens are."""
+    """An encoder of the kernel that tells where tokens are.
+
+    The one in Python takes no `changes`, of which there are none without the native kernel.
+    """
 
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
         """(start, stop, id) of the added tokens that are found before a text is normalised."""

@@ -49,7 +49,7 @@ class WordBpe:
     whole_words_first: bool
 
     def encoder(self, **prepared: Any) -> PreparedWordBpe:
-        """What encodes with it, of texts that are prepared so."""
+        """What encodes with it on the kernel, of texts that are prepared so."""
         from tokbench.native._bpe import PreparedWordBpe
 
         return PreparedWordBpe(
@@ -88,7 +88,7 @@ class WordPieces:
     of: str
 
     def encoder(self, **prepared: Any) -> PreparedWordPiece:
-        """What encodes with it, of texts that are prepared so."""
+        """What encodes with it on the kernel, of texts that are prepared so."""
         from tokbench.native._bpe import PreparedWordPiece
 
         return PreparedWordPiece(

@@ -1,0 +1,143 @@
+"""`tokenizer.json` documents whose pre-tokenizers cut words, drawn at random, and texts for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from support.byte_level_documents import LLAMA3, sequence, split
+from support.huggingface import added, document, dump
+from support.texts import texts
+
+WHITESPACE, WHITESPACE_SPLIT, BERT = (
+    {"type": kind} for kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")
+)
+BERT_NORMALIZER = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+    "lowercase": True,
+}
+DIGITS = {"type": "Digits", "individual_digits": True}
+PUNCTUATION = {"type": "Punctuation", "behavior": "MergedWithPrevious"}
+CUTTING_WORDS = [
+    *[WHITESPACE, WHITESPACE_SPLIT, BERT, sequence(WHITESPACE, DIGITS)],
+    *[sequence(WHITESPACE_SPLIT, PUNCTUATION), split(LLAMA3), split(r"\s+", "Removed")],
+    *[split(r"\w+|[^\w\s]+", "MergedWithNext", invert=True), split("a", "Contiguous")],
+    {"type": "CharDelimiterSplit", "delimiter": "_"},
+]
+SPLITTING = [*CUTTING_WORDS, sequence(DIGITS, PUNCTUATION)]
+PREPEND = {"type": "Prepend", "prepend": "É字"}
+REPLACE = [
+    {"type": "Replace", "pattern": {"String": "the"}, "content": "ab, a"},
+    {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+]
+STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
+NORMALIZERS: list[dict[str, Any] | None] = [
+    *[None, None, {"type": "NFC"}, {"type": "Lowercase"}, {"type": "NFKC"}],
+    *[
+        BERT_NORMALIZER,
+        BERT_NORMALIZER | {"lowercase": False},
+        BERT_NORMALIZER | {"strip_accents": True, "clean_text": False},
+    ],
+    {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}, {"type": "StripAccents"}]},
+    {"type": "Sequence", "normalizers": [PREPEND, {"type": "Lowercase"}, {"type": "NFC"}, *REPLACE]},
+    {"type": "Sequence", "normalizers": [STRIP, {"type": "NFKC"}, REPLACE[0], STRIP]},
+]
+LETTERS = [*"abcthe1É字.,_", "\u0301", "\u200d", "²"]
+TOKENS = ["<s>", "<S>", "[UNK]", "the", "a", "É", "  ", "ab", "字字"]
+_flag = st.sampled_from([False, False, False, True])
+
+
+@st.composite
+def _bpe(draw: st.DrawFn) -> dict[str, Any]:
+    prefix, suffix = draw(st.sampled_from([("", ""), ("", ""), ("##", ""), ("", "</w>"), ("##", "</w>")]))
+    has_bytes = not (prefix or suffix) and draw(_flag)
+    vocab = ["[UNK]", "<s>", *([f"<0x{byte:02X}>" for byte in range(256)] if has_bytes else [])]
+    letters = draw(st.lists(st.sampled_from(LETTERS), min_size=3, unique=True))
+    forms = [(first, last) for first in {"", prefix} for last in {"", suffix}]
+    vocab += [first + each + last for each in letters for first, last in sorted(forms)]
+    merges: list[list[str]] = []
+    for _ in range(draw(st.integers(0, 12))):
+        left, right = draw(st.sampled_from(vocab[2:])), draw(st.sampled_from(vocab[2:]))
+        made = left + right[len(prefix) :]
+        ends = bool(suffix) and left.endswith(suffix)
+        if right.startswith(prefix) and not ends and [left, right] not in merges and "<0x" not in made:
+            merges.append([left, right])
+            vocab += [made] * (made not in vocab)
+    return {
+        "type": "BPE",
+        "vocab": {piece: id for id, piece in enumerate(vocab)},
+        "merges": merges,
+        "unk_token": draw(st.sampled_from(["[UNK]", "[UNK]", None])),
+        "fuse_unk": draw(st.booleans()),
+        "byte_fallback": has_bytes,
+        "continuing_subword_prefix": prefix or None,
+        "end_of_word_suffix": suffix or None,
+        "ignore_merges": draw(_flag),
+    }
+
+
+@st.composite
+def _pieces(draw: st.DrawFn) -> dict[str, Any]:
+    prefix = draw(st.sampled_from(["##", ""]))
+    words = draw(st.lists(st.text("abcthe1É字", min_size=1, max_size=3), unique=True))
+    vocab = dict.fromkeys(["[UNK]", "<s>", *words, *(prefix + word for word in words)])
+    made = {piece: id for id, piece in enumerate(vocab)}
+    if draw(st.booleans()):
+        return {"type": "WordLevel", "vocab": made, "unk_token": "[UNK]"}
+    most = draw(st.sampled_from([100, 3]))
+    return {
+        "type": "WordPiece",
+        "vocab": made,
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": prefix,
+        "max_input_chars_per_word": most,
+    }
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> bytes:
+    model = draw(_bpe() | _pieces())
+    tokens = ["[UNK]", "<s>", *draw(st.lists(st.sampled_from(TOKENS[3:]), max_size=3, unique=True))]
+    size = len(model["vocab"])
+    return dump(
+        document(
+            model,
+            normalizer=draw(st.sampled_from(NORMALIZERS)),
+            pre_tokenizer=draw(st.sampled_from(SPLITTING)),
+            added_tokens=[
+                added(
+                    text,
+                    model["vocab"].get(text, size + place),
+                    special=place < 2 or draw(_flag),
+                    **{name: draw(_flag) for name in ("lstrip", "rstrip", "single_word", "normalized")},
+                )
+                for place, text in enumerate(tokens)
+            ],
+        )
+    )
+
+
+mixed_texts = st.lists(
+    st.sampled_from(
+        [
+            *TOKENS,
+            *LETTERS,
+            " ",
+            "\t",
+            "\r\n",
+            "\u3000",
+            "\x85",
+            "the abc, the É",
+            "ſ",
+            "e\u0301",
+            "\x00",
+            "a b c the",
+        ]
+    )
+    | texts,
+    max_size=12,
+).map("".join)

@@ -1,0 +1,64 @@
+"""Added tokens, which are found in a text before it is split (native/encoding/added_tokens.hpp)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokbench.core.special_tokens import WHITE_SPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.opening.found_tokens import FoundToken
+
+_SPACES = "".join(sorted(WHITE_SPACE))
+_WORD = re.compile(r"\w", re.ASCII)
+
+
+class Stretch(NamedTuple):
+    """An added token in a text, or what stands between two of them.
+
+    Attributes:
+        start: where it begins, in characters.
+        stop: where it ends.
+        id: of the token; None for what stands between.
+    """
+
+    start: int
+    stop: int
+    id: int | None
+
+
+class AddedTokenSearch:
+    """Finds the leftmost token, of those that begin together the longest, and so on behind it.
+
+    Args:
+        tokens: those that are looked for together.
+    """
+
+    def __init__(self, tokens: Sequence[FoundToken]) -> None:
+        self._tokens = {token.text: token for token in tokens}
+        by_length = sorted(self._tokens, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, by_length))) if by_length else None
+
+    def stretches(self, text: str) -> Iterator[Stretch]:
+        """All of a text in its order, no stretch empty."""
+        behind = 0
+        for found in self._pattern.finditer(text) if self._pattern is not None else ():
+            token = self._tokens[found.group()]
+            start, stop = found.span()
+            if token.single_word and (
+                _WORD.match(text[start - 1 : start]) or _WORD.match(text[stop : stop + 1])
+            ):
+                continue
+            if token.lstrip:
+                start = behind + len(text[behind:start].rstrip(_SPACES))
+            if token.rstrip:
+                stop = len(text) - len(text[stop:].lstrip(_SPACES))
+            if behind < start:
+                yield Stretch(behind, start, None)
+            yield Stretch(start, stop, token.id)
+            behind = stop
+        if behind < len(text):
+            yield Stretch(behind, len(text), None)

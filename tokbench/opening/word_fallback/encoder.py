@@ -1,0 +1,138 @@
+"""Texts → the tokens of their words, in Python: what `PreparedWordBpe` and `PreparedWordPiece` of the kernel are."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tokbench.core.token_arrays import offsets_of
+from tokbench.libraries.huggingface.offsets import byte_offsets
+from tokbench.opening.word_fallback.added_tokens import AddedTokenSearch
+from tokbench.opening.word_fallback.splitting import Splitter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.core.encoded import Batch
+    from tokbench.core.kernel_or_library import Places
+    from tokbench.opening.found_tokens import FoundToken
+    from tokbench.opening.splitting.steps import SplitSteps
+    from tokbench.opening.word_fallback.models import WordModel, WordToken
+
+_MOST_SEEN = 1 << 16
+
+
+class PlacedToken(NamedTuple):
+    """A token with the bytes of its text that it covers."""
+
+    id: int
+    start: int
+    stop: int
+
+
+class WordEncoder:
+    """Finds added tokens in texts, cuts what is between them into words, and encodes these.
+
+    Args:
+        model: encodes words.
+        splitting: how texts are cut into words.
+        added: all added tokens.
+    """
+
+    def __init__(self, model: WordModel, *, splitting: SplitSteps, added: Sequence[FoundToken]) -> None:
+        self._model = model
+        self._splitter = Splitter(splitting)
+        self._searches = {
+            (specials, in_normalized): AddedTokenSearch(
+                [
+                    token
+                    for token in added
+                    if token.in_normalized is in_normalized and (specials or not token.is_special)
+                ]
+            )
+            for specials in (False, True)
+            for in_normalized in (False, True)
+        }
+        self._seen: dict[str, list[WordToken]] = {}
+
+    def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
+        """(start, stop, id) of the added tokens that are found before a text is normalised."""
+        characters = text.decode()
+        places = byte_offsets(characters)
+        found = self._searches[specials, False].stretches(characters)
+        return [(places[start], places[stop], id) for start, stop, id in found if id is not None]
+
+    def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]:
+        """The ids of a text. Raises UnicodeEncodeError for lone surrogates."""
+        text.encode()
+        return [token.id for token in self._tokens(text, specials=specials, normalized=normalized)]
+
+    def encode_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> Batch:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        del threads
+        encoded = [self.encode(text, specials=specials, normalized=normalized) for text in texts]
+        ids = np.fromiter(chain.from_iterable(encoded), np.uint32)
+        return ids, offsets_of(list(map(len, encoded)))
+
+    def count_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> NDArray[np.int64]:
+        """How many ids each text has."""
+        del threads
+        counts = (len(self.encode(text, specials=specials, normalized=normalized)) for text in texts)
+        return np.fromiter(counts, np.int64, len(texts))
+
+    def place_batch(self, texts: list[str], threads: int, *, normalized: bool = False) -> Places:
+        """Ids, starts, stops and the number of tokens of each text; places in bytes, as whole characters."""
+        del threads
+        placed = [self._whole_characters(text, normalized=normalized) for text in texts]
+        columns = np.array(list(chain.from_iterable(placed)), np.int64).reshape(-1, 3).T
+        counts = np.fromiter(map(len, placed), np.int64, len(texts))
+        return columns[0].astype(np.uint32), columns[1], columns[2], counts
+
+    def _whole_characters(self, text: str, *, normalized: bool) -> list[PlacedToken]:
+        places = np.array(byte_offsets(text), np.int64)
+        tokens = list(self._tokens(text, specials=False, normalized=normalized))
+        starts = places[np.searchsorted(places, [token.start for token in tokens], side="right") - 1]
+        stops = places[np.searchsorted(places, [token.stop for token in tokens])]
+        return [
+            PlacedToken(token.id, start, stop)
+            for token, start, stop in zip(tokens, starts.tolist(), stops.tolist(), strict=True)
+        ]
+
+    def _tokens(self, text: str, *, specials: bool, normalized: bool) -> Iterator[PlacedToken]:
+        places = byte_offsets(text)
+        for start, stop, id in self._stretches(text, specials=specials, normalized=normalized):
+            if id is not None:
+                yield PlacedToken(id, places[start], places[stop])
+                continue
+            for first, word in self._splitter.words(text[start:stop]):
+                at = places[start + first]
+                for token in self._of_word(word):
+                    yield PlacedToken(token.id, at, at + token.size)
+                    at += token.size
+
+    def _stretches(
+        self, text: str, *, specials: bool, normalized: bool
+    ) -> Iterator[tuple[int, int, int | None]]:
+        """Added tokens and what is between them, with where they begin and end in characters."""
+        whole = [(0, len(text), None)] if text else []
+        for first, end, id in whole if normalized else self._searches[specials, False].stretches(text):
+            if id is not None:
+                yield first, end, id
+                continue
+            for start, stop, inner in self._searches[specials, True].stretches(text[first:end]):
+                yield first + start, first + stop, inner
+
+    def _of_word(self, word: str) -> list[WordToken]:
+        if (tokens := self._seen.get(word)) is None:
+            if len(self._seen) >= _MOST_SEEN:
+                self._seen.clear()
+            tokens = self._seen[word] = self._model.tokens(word)
+        return tokens
