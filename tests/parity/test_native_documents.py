@@ -193,6 +193,15 @@ def test_white_space_is_stripped_before_tokens_of_it_are_looked_for(tmp_path: Pa
     assert_alike(native, library, ["a     <m>    b", "  <m>", "<m>  <m> \t\u3000<m>", "a  e\u0301   <m", ""])
 
 
+def test_an_added_token_that_stands_for_a_byte_is_as_long_as_that(tmp_path: Path) -> None:
+    """The byte C9 is spelled É, so that an added token É has its id, and is what other letters begin with."""
+    made = json.loads(with_parts(BYTE_LEVEL, None))
+    tokens = [added("É", made["model"]["vocab"]["É"], special=False)]
+    native, library = both(tmp_path, dump(made | {"added_tokens": tokens}))
+    assert isinstance(native, NativeDocument)
+    assert_alike(native, library, ["aəb", "É", "əÉə the É"])
+
+
 def test_texts_that_nfc_changes_are_encoded_by_the_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,9 +41,15 @@ class KernelDocument:
         """Whether the tokens of a text that is normalised, without special tokens, are its bytes in their order."""
         strips = any(token.lstrip or token.rstrip for token in self.added if not token.is_special)
         depends = self.normalization and not self.normalization.keeps_parts
-        others = any(token.text != token.content for token in self.added)
+        others = any(token.text != token.content or self._is_of_others(token) for token in self.added)
         keeps_bytes = isinstance(self.vocabulary, KernelVocabulary) and not self.vocabulary.marks_ends
         return keeps_bytes and self.splitting.tiles and not (depends or strips or others)
+
+    def _is_of_others(self, token: FoundToken) -> bool:
+        """Whether other bytes become an added token by merging: its piece stands for bytes that its text is not."""
+        tokens = self.vocabulary.tokens if isinstance(self.vocabulary, KernelVocabulary) else ()
+        merged = tokens[token.id] if token.id < len(tokens) and not token.is_special else b""
+        return merged not in (b"", token.content.encode())
 
     def __str__(self) -> str:
         """What it does, in words."""
