@@ -249,12 +249,15 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
     are_marked = is_own and "mark" in own
     in_front = "each part" if is_own and "prepend" in own else "nothing"
     has_spaces = own[-1:] != ["mark"]
+    gone = _texts_that_are_gone(normalizers)
     begin_words = has_metaspace = False
     cuts: list[Mapping[str, Any]] = []
     for step in steps(document.get("pre_tokenizer")):
         match step:
             case {"type": "Split", "pattern": {"String": " "}} if not has_spaces:
                 continue  # there is none left
+            case {"type": "Split", "pattern": {"String": str(text)}} if text in gone:
+                continue  # nor of it, as of ChatGLM's <!dummy-prefix!>
             case _ if _cuts_between_two(step):
                 cuts.append(step)
             case {"type": "Metaspace", "replacement": "▁"} if not (has_metaspace or cuts):
@@ -273,6 +276,26 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
         begin_words=begin_words,
         cuts=tuple(cuts),
     )
+
+
+def _texts_that_are_gone(normalizers: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The texts that no normalised text has: they were replaced, and nothing that was written since is a part of them.
+
+    >>> mark = {"type": "Replace", "pattern": {"String": "<p>"}, "content": "▁"}
+    >>> space = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    >>> sorted(_texts_that_are_gone([mark, space]))
+    [' ', '<p>']
+    """
+    gone: set[str] = set()
+    for step in normalizers:
+        match step:
+            case {"type": "Replace", "pattern": {"String": str(text)}, "content": str(content)}:
+                gone = {each for each in {*gone, text} if each and set(content).isdisjoint(each)}
+                if not content:  # what was apart may now be one of them
+                    gone = set()
+            case _:
+                gone = set()
+    return gone
 
 
 def _cuts_between_two(step: Mapping[str, Any]) -> bool:

@@ -197,6 +197,10 @@ DOCUMENTS: dict[str, Any] = {
         added=[token("<sep>", 900, special=True), token("<b>", 901)],
     ),
     "spaces as they are": lambda: changed(normalizer=None),
+    "as chatglm": lambda: changed(
+        normalizer={"type": "Sequence", "normalizers": [REPLACE | {"pattern": {"String": "aaa"}}, REPLACE]},
+        pre_tokenizer=split("aaa", "MergedWithNext"),
+    ),
     "gaps": lambda: with_ids({"the": 1000, "▁the": 1010, "<unk>": 2000}),
     "a letter is special": lambda: changed(
         added=[token("▁", trained()["model"]["vocab"]["▁"], special=True)]
@@ -275,6 +279,19 @@ def test_every_bundled_text(name: str) -> None:
         (merging_bytes, "merges the tokens of bytes"),
         (lambda: changed(normalizer={"type": "NFKC"}, pre_tokenizer=METASPACE), "in front of texts"),
         (lambda: changed(normalizer=PREPEND, pre_tokenizer=GEMMA_SPLIT), "splits by Split"),
+        (
+            lambda: changed(
+                normalizer={
+                    "type": "Sequence",
+                    "normalizers": [
+                        REPLACE | {"pattern": {"String": "aaa"}},
+                        REPLACE | {"pattern": {"String": "é"}, "content": ""},
+                    ],
+                },
+                pre_tokenizer=split("aaa", "MergedWithNext"),
+            ),
+            "splits by Split",
+        ),
         (lambda: changed(model={"dropout": 0.1}), "dropout"),
         (lambda: changed(model={"ignore_merges": True}), "ignore_merges"),
         (lambda: changed(model={"unk_token": None, "byte_fallback": False}), "no unknown token"),
