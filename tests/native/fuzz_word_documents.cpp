@@ -1,12 +1,15 @@
-// Models of words give what their definitions give: BPE over characters with affixes, and WordPiece, of words that programs cut
-// in steps between added tokens, in texts that are brought to NFC or not, one and many, on threads, remembered or not; and say
-// where tokens are, also in texts of which characters became others.
+// Models of words give what their definitions give: BPE over characters with affixes, WordPiece and Unigram, of words that
+// programs and marks for spaces cut in steps between added tokens, in texts that are brought to NFC or not, one and many, on
+// threads, remembered or not; and say where tokens are, also in texts of which characters became others.
 #include "batches.hpp"
 #include "bpe/prepared_places.hpp"
 #include "changed_characters.hpp"
 #include "character_bpe/word_bpe.hpp"
+#include "split_expressions.hpp"
+#include "unigram/word_unigram.hpp"
 #include "wordpiece/plain_words.hpp"
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -168,16 +171,99 @@ struct LongestPieces {
   }
 };
 
+struct BestSums {
+  using Family = WordUnigramFamily;
+  std::map<std::string, double> scores;
+  bool has_bytes;
+
+  BestSums(const Words& characters, Random& random) : has_bytes(random.one_in(3)) {
+    for (std::size_t left = random.below(40); left > 0; --left) {
+      scores[slice_of(characters, random.one_in(2) ? 1 : 6, random)] = -static_cast<double>(random.below(32)) / 4;
+    }
+  }
+
+  static constexpr double kOfUnknown = -18;
+  static Id id_of_byte(char byte) { return 100'000u + static_cast<Byte>(byte); }
+  Id id_of(const std::string& piece) const { return static_cast<Id>(8 + 3 * std::distance(scores.begin(), scores.find(piece))); }
+
+  UnigramModel<double> model() const {
+    std::vector<PieceAutomaton<double>::Piece> pieces;
+    for (const auto& [text, score] : scores) pieces.push_back({text, id_of(text), score});
+    UnigramRules<double> rules{.unknown = 7, .unknown_score = kOfUnknown, .looks_up_unknown = true};
+    rules.has_byte_fallback = has_bytes;
+    for (std::size_t byte = 0; byte < 256; ++byte) rules.bytes[byte] = id_of_byte(static_cast<char>(byte));
+    return {pieces, rules, std::nullopt};
+  }
+
+  // The best sum up to each place, of those that are equal the one whose last piece begins first. Unknown characters side by side
+  // are looked up together.
+  Tokens encode(const std::string& word) const {
+    const Words characters = characters_of(word);
+    struct Best {
+      double sum = 0;
+      std::string piece;
+      bool is_unknown = false;
+      std::size_t start = 0;
+    };
+    std::vector<Best> best(characters.size() + 1);
+    for (std::size_t stop = 1; stop <= characters.size(); ++stop) {
+      bool is_reached = false;
+      for (std::size_t start = 0; start < stop; ++start) {
+        std::string piece;
+        for (std::size_t i = start; i < stop; ++i) piece += characters[i];
+        const bool is_unknown = !scores.contains(piece);
+        if (is_unknown && start + 1 != stop) continue;
+        const double sum = best[start].sum + (is_unknown ? kOfUnknown : scores.at(piece));
+        if (!is_reached || sum > best[stop].sum) best[stop] = {sum, piece, is_unknown, start};
+        is_reached = true;
+      }
+    }
+    std::vector<Best> path;
+    for (std::size_t at = characters.size(); at > 0; at = best[at].start) path.insert(path.begin(), best[at]);
+    Tokens found;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      std::string together = path[i].piece;
+      const bool is_unknown = path[i].is_unknown;
+      while (is_unknown && i + 1 < path.size() && path[i + 1].is_unknown) together += path[++i].piece;
+      if (scores.contains(together)) {
+        found.push_back({id_of(together), together.size()});
+      } else if (has_bytes) {
+        for (const char byte : together) found.push_back({id_of_byte(byte), 1});
+      } else {
+        found.push_back({7, together.size()});
+      }
+    }
+    return found;
+  }
+};
+
 // --- documents --------------------------------------------------------------------------------------
 
+// Spaces become marks, and one stands in front of a part that begins with none; each begins a part.
+Words marked(const MarkStep& step, const std::string& text) {
+  Words characters = characters_of(text);
+  std::ranges::replace(characters, std::string(" "), step.mark);
+  if (step.is_put_in_front && characters[0] != step.mark) characters.insert(characters.begin(), step.mark);
+  Words words;
+  for (const std::string& character : characters) {
+    if (words.empty() || (step.begins_parts && character == step.mark)) words.emplace_back();
+    words.back() += character;
+  }
+  return words;
+}
+
 struct Document {
-  std::vector<Step> steps;
+  std::vector<std::variant<Step, MarkStep>> steps;
   std::vector<AddedToken> found_first, found_behind;
   bool makes_nfc;
 
   Document(const Words& characters, Random& random) : makes_nfc(random.one_in(3)) {
     for (std::size_t left = random.below(4); left > 0; --left) {
-      steps.push_back({kExpressions[random.below(std::size(kExpressions))], static_cast<SplitBehavior>(random.below(5)), random.one_in(4)});
+      steps.push_back(Step{kExpressions[random.below(std::size(kExpressions))], static_cast<SplitBehavior>(random.below(5)), random.one_in(4)});
+    }
+    if (random.one_in(2)) {
+      const MarkStep mark{random.one_in(2) ? "▁" : slice_of(characters, 1, random), random.one_in(2), random.one_in(2)};
+      steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(random.below(steps.size() + 1)), mark);
     }
     std::set<std::string> texts;
     for (std::size_t left = random.below(5); left > 0; --left) texts.insert(random.one_in(4) ? "<|a|>" : slice_of(characters, 4, random));
@@ -187,8 +273,18 @@ struct Document {
     }
   }
 
+  bool has_marks() const { return std::ranges::any_of(steps, [](const auto& step) { return std::holds_alternative<MarkStep>(step); }); }
+
   Preparation preparation() const {
-    return {AddedTokens({}, found_behind), AddedTokens(found_first, found_behind), steps_of(steps), false, makes_nfc};
+    std::vector<SplitStep> made;
+    for (const auto& step : steps) {
+      if (const auto* const mark = std::get_if<MarkStep>(&step)) {
+        made.push_back(*mark);
+      } else {
+        made.push_back(step_of(std::get<Step>(step)));
+      }
+    }
+    return {AddedTokens({}, found_behind), AddedTokens(found_first, found_behind), SplitSteps(character_sets(), std::move(made)), false, makes_nfc};
   }
 };
 
@@ -221,17 +317,21 @@ struct PlacedToken {
   std::size_t start, stop;
 };
 
-// The tokens of a text that was normalised, with their places in it.
+// The tokens of a text that was normalised, with their places in it; none of marks for spaces is known.
 template <class Model>
 std::vector<PlacedToken> placed_in(const Document& document, const Model& model, const std::string& text) {
   std::vector<PlacedToken> found;
   std::size_t start = 0;
   cut(document.found_behind, text, [&](const std::string& between) {
     std::vector<PlacedWord> words{{start, between}};
-    for (const Step& step : document.steps) {
+    for (const auto& step : document.steps) {
       std::vector<PlacedWord> next;
       for (const PlacedWord& word : words) {
-        for (const PlacedWord& each : split(step, word)) next.push_back(each);
+        if (const auto* const mark = std::get_if<MarkStep>(&step)) {
+          for (const std::string& each : marked(*mark, word.text)) next.push_back({word.start, each});
+        } else {
+          for (const PlacedWord& each : split(std::get<Step>(step), word)) next.push_back(each);
+        }
       }
       words = next;
     }
@@ -280,6 +380,9 @@ std::vector<PlacedToken> placed_by(const std::vector<PlacedToken>& tokens, const
   return placed;
 }
 
+template <class Model>
+constexpr bool kHasPlaces = !std::is_same_v<Model, BestSums>;
+
 template <class Family>
 void check_places(const Encoder<Prepared<Family>>& encoder, const std::string& text, typename Prepared<Family>::Reading reading,
                   const std::vector<PlacedToken>& expected) {
@@ -305,7 +408,11 @@ void check_changes(const Encoder<Prepared<typename Model::Family>>& encoder, con
   CHECK(naive::to_string(table.of(naive::to_bytes(text), room, origins)) == made.text);
   origins.resize(made.text.size());
   CHECK(origins == made.origins);
-  if (model.tells_places) check_places(encoder, text, {false, false, &table}, placed_by(placed_in(document, model, made.text), made.origins, text));
+  if constexpr (kHasPlaces<Model>) {
+    if (model.tells_places && !document.has_marks()) {
+      check_places(encoder, text, {false, false, &table}, placed_by(placed_in(document, model, made.text), made.origins, text));
+    }
+  }
   Found expected;
   cut(document.found_first, text, [&](const std::string& part) {
     const Found ids = defined(document, model, changes.of(part).text, false, true);
@@ -329,7 +436,11 @@ void check_model(const Document& document, const Model& model, const Changes& ch
   for (std::size_t i = 0; i < text.size(); ++i) {
     starts.push_back(is_continuation(bytes[i]) ? starts.back() : static_cast<std::uint32_t>(i));
   }
-  if (model.tells_places) check_places(encoder, text, {false, true, nullptr}, placed_by(placed_in(document, model, text), starts, text));
+  if constexpr (kHasPlaces<Model>) {
+    if (model.tells_places && !document.has_marks()) {
+      check_places(encoder, text, {false, true, nullptr}, placed_by(placed_in(document, model, text), starts, text));
+    }
+  }
   check_batch(encoder, block, Units::Utf8, random);
   check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
 }
@@ -346,10 +457,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Words characters = characters_of(text);
   const Document document(characters, random);
   const Changes changes(characters, random);
-  if (random.one_in(2)) {
-    check_model(document, Bpe(characters, random), changes, block, random);
-  } else {
-    check_model(document, LongestPieces(characters, random), changes, block, random);
+  switch (random.below(3)) {
+    case 0:
+      check_model(document, Bpe(characters, random), changes, block, random);
+      break;
+    case 1:
+      check_model(document, LongestPieces(characters, random), changes, block, random);
+      break;
+    default:
+      check_model(document, BestSums(characters, random), changes, block, random);
   }
   return 0;
 }

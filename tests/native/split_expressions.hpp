@@ -102,11 +102,7 @@ inline SplitProgram program_of(const Expression& expression) {
   return {std::move(operations), first, SplitUnit::Character};
 }
 
-inline SplitSteps steps_of(const std::vector<Step>& steps) {
-  std::vector<SplitStep> made;
-  for (const Step& step : steps) made.push_back(ProgramStep{program_of(step.expression), step.behavior, step.is_inverted});
-  return {character_sets(), std::move(made)};
-}
+inline ProgramStep step_of(const Step& step) { return {program_of(step.expression), step.behavior, step.is_inverted}; }
 
 // How many characters items match from `at` on: as many as can be of each, and fewer where what follows does not match else.
 inline std::optional<std::size_t> matched(std::span<const Item> items, const Words& text, std::size_t at) {

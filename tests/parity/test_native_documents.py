@@ -305,7 +305,7 @@ def test_merges_that_make_a_special_token_are_never_made(tmp_path: Path, flags: 
         ({"pre_tokenizer": sequence(split(r"(?i:strasse)"), ONLY_BYTES)}, "one character together"),
         ({"pre_tokenizer": sequence(BYTE_LEVEL, BYTE_LEVEL)}, "bytes twice"),
         ({"pre_tokenizer": sequence({"type": "UnicodeScripts"}, BYTE_LEVEL)}, "UnicodeScripts"),
-        ({"normalizer": {"type": "Nmt"}}, "Nmt"),
+        ({"normalizer": {"type": "ByteLevel"}}, "normalises the text"),
         ({"added_tokens": [added("<s>", 300, single_word=True)]}, "take or make a special token"),
         ({"added_tokens": [added(" <b>", 300), added("<a>", 301, lstrip=True)]}, "strips white space"),
     ],

@@ -1,10 +1,11 @@
-"""A `tokenizer.json` whose pre-tokenizers cut words has its library's ids on our kernel: BPE, WordPiece and WordLevel.
+"""A `tokenizer.json` whose pre-tokenizers cut words has its library's ids on our kernel, whatever its model.
 
 The claim is made for random models of each kind under pre-tokenizers, normalisers and added tokens in any combination.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from support.huggingface import document, dump
 from support.native_documents import assert_alike, both
 from support.texts import bundled_texts
-from support.word_documents import CUTTING_WORDS, WHITESPACE, documents, mixed_texts
+from support.word_documents import CUTTING_WORDS, TABLE, WHITESPACE, documents, metaspace, mixed_texts
 
 import tokbench
 from tokbench.backends.bpe.kernel import has_native_kernel

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.huggingface import added, document, dump
 from support.kernels import chosen
 from support.native_documents import assert_alike, both
-from support.word_documents import WHITESPACE, documents, mixed_texts
+from support.word_documents import WHITESPACE, documents_of_words, mixed_texts
 
 import tokbench
 from tokbench.backends.bpe.kernel import has_native_kernel
@@ -38,7 +38,7 @@ WORDS = {
 }
 
 
-@given(data=documents(), texts=given_texts)
+@given(data=documents_of_words(), texts=given_texts)
 def test_any_document_has_its_librarys_ids_and_spans(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, texts: list[str]
 ) -> None:
@@ -50,7 +50,7 @@ def test_any_document_has_its_librarys_ids_and_spans(
 
 
 @pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
-@given(data=documents(), texts=given_texts)
+@given(data=documents_of_words(), texts=given_texts)
 def test_the_kernel_gives_what_is_defined(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, texts: list[str]
 ) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import base64
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
 from support.byte_level_documents import LLAMA3, sequence, split
 from support.huggingface import added, document, dump
+from support.sentencepiece_models import charsmap
 from support.texts import texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 WHITESPACE, WHITESPACE_SPLIT, BERT = (
     {"type": kind} for kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer")
@@ -22,11 +27,23 @@ BERT_NORMALIZER = {
 }
 DIGITS = {"type": "Digits", "individual_digits": True}
 PUNCTUATION = {"type": "Punctuation", "behavior": "MergedWithPrevious"}
+
+
+def metaspace(scheme: str, *, cuts: bool = True, mark: str = "▁") -> dict[str, Any]:
+    """A pre-tokenizer that writes spaces as a mark."""
+    return {"type": "Metaspace", "replacement": mark, "prepend_scheme": scheme, "split": cuts}
+
+
+METASPACES = [
+    *[metaspace("never"), metaspace("always", cuts=False), metaspace("always", mark="_"), metaspace("first")],
+    *[sequence(metaspace("first"), DIGITS), sequence(metaspace("always"), PUNCTUATION)],
+    *[sequence(each, metaspace("always")) for each in (WHITESPACE_SPLIT, PUNCTUATION)],
+]
 CUTTING_WORDS = [
     *[WHITESPACE, WHITESPACE_SPLIT, BERT, sequence(WHITESPACE, DIGITS)],
     *[sequence(WHITESPACE_SPLIT, PUNCTUATION), split(LLAMA3), split(r"\s+", "Removed")],
     *[split(r"\w+|[^\w\s]+", "MergedWithNext", invert=True), split("a", "Contiguous")],
-    {"type": "CharDelimiterSplit", "delimiter": "_"},
+    *[{"type": "CharDelimiterSplit", "delimiter": "_"}, split("")],
 ]
 SPLITTING = [*CUTTING_WORDS, sequence(DIGITS, PUNCTUATION)]
 PREPEND = {"type": "Prepend", "prepend": "É字"}
@@ -46,7 +63,13 @@ NORMALIZERS: list[dict[str, Any] | None] = [
     {"type": "Sequence", "normalizers": [PREPEND, {"type": "Lowercase"}, {"type": "NFC"}, *REPLACE]},
     {"type": "Sequence", "normalizers": [STRIP, {"type": "NFKC"}, REPLACE[0], STRIP]},
 ]
-LETTERS = [*"abcthe1É字.,_", "\u0301", "\u200d", "²"]
+TABLE = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap("nmt_nfkc")).decode()}
+REPLACES_TWO = {"type": "Replace", "pattern": {"Regex": r"(?<!a)[^\s\w]{2}|b(?=1)|^c"}, "content": "é "}
+NORMALIZERS_OF_THE_LIBRARY: list[dict[str, Any] | None] = [
+    *[{"type": "Nmt"}, REPLACES_TWO, {"type": "Sequence", "normalizers": [REPLACES_TWO, TABLE]}, TABLE],
+]
+"""Those of which the library itself runs a step."""
+LETTERS = [*"abcthe1É字.,_▁", "\u0301", "\u200d", "²"]
 TOKENS = ["<s>", "<S>", "[UNK]", "the", "a", "É", "  ", "ab", "字字"]
 _flag = st.sampled_from([False, False, False, True])
 
@@ -83,7 +106,7 @@ def _bpe(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def _pieces(draw: st.DrawFn) -> dict[str, Any]:
     prefix = draw(st.sampled_from(["##", ""]))
-    words = draw(st.lists(st.text("abcthe1É字", min_size=1, max_size=3), unique=True))
+    words = draw(st.lists(st.text("abcthe1É字▁", min_size=1, max_size=3), unique=True))
     vocab = dict.fromkeys(["[UNK]", "<s>", *words, *(prefix + word for word in words)])
     made = {piece: id for id, piece in enumerate(vocab)}
     if draw(st.booleans()):
@@ -99,19 +122,60 @@ def _pieces(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
+def _scored(draw: st.DrawFn) -> dict[str, Any]:
+    words = draw(st.lists(st.text("abcthe1É字▁", min_size=1, max_size=3), unique=True))
+    has_bytes = draw(_flag)
+    vocab = [*dict.fromkeys(["[UNK]", "<s>", *words, *(f"▁{word}" for word in words)])]
+    bytes_spelled = [f"<0x{byte:02X}>" for byte in range(256)] if has_bytes else []
+    score = st.sampled_from([-1.0, -2.0, -2.5, -7.25, 0.0])
+    pieces = [[piece, draw(score)] for piece in vocab] + [[piece, -3.0] for piece in bytes_spelled]
+    return {"type": "Unigram", "vocab": pieces, "unk_id": 0, "byte_fallback": has_bytes}
+
+
+def _ids_of(model: dict[str, Any]) -> dict[str, int]:
+    vocab = model["vocab"]
+    return {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
+
+
+@st.composite
 def documents(draw: st.DrawFn) -> bytes:
-    model = draw(_bpe() | _pieces())
+    """A document that the native kernel runs."""
+    return draw(
+        _documents(
+            models=_bpe() | _pieces() | _scored(),
+            normalizers=[*NORMALIZERS, *NORMALIZERS_OF_THE_LIBRARY],
+            splitting=[*SPLITTING, *METASPACES],
+        )
+    )
+
+
+@st.composite
+def documents_of_words(draw: st.DrawFn) -> bytes:
+    """A document that runs without the native kernel, too."""
+    return draw(_documents(models=_bpe() | _pieces(), normalizers=NORMALIZERS, splitting=SPLITTING))
+
+
+@st.composite
+def _documents(
+    draw: st.DrawFn,
+    *,
+    models: st.SearchStrategy[dict[str, Any]],
+    normalizers: Sequence[dict[str, Any] | None],
+    splitting: Sequence[dict[str, Any]],
+) -> bytes:
+    model = draw(models)
+    vocab = _ids_of(model)
     tokens = ["[UNK]", "<s>", *draw(st.lists(st.sampled_from(TOKENS[3:]), max_size=3, unique=True))]
     size = len(model["vocab"])
     return dump(
         document(
             model,
-            normalizer=draw(st.sampled_from(NORMALIZERS)),
-            pre_tokenizer=draw(st.sampled_from(SPLITTING)),
+            normalizer=draw(st.sampled_from(normalizers)),
+            pre_tokenizer=draw(st.sampled_from(splitting)),
             added_tokens=[
                 added(
                     text,
-                    model["vocab"].get(text, size + place),
+                    vocab.get(text, size + place),
                     special=place < 2 or draw(_flag),
                     **{name: draw(_flag) for name in ("lstrip", "rstrip", "single_word", "normalized")},
                 )

@@ -227,6 +227,24 @@ class PreparedWordPiece(_PreparedWords):
         makes_nfc: bool,
     ) -> None: ...
 
+class PreparedWordUnigram(_Prepared):
+    def __init__(
+        self,
+        pieces: list[bytes],
+        ids: NDArray[np.uint32],
+        scores: NDArray[np.float64],
+        *,
+        unknown: int,
+        unknown_score: float,
+        byte_ids: NDArray[np.uint32] | None,
+        added: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+        added_with_specials: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+        steps: list[tuple[Any, ...]],
+        sets: NDArray[np.uint64],
+        byte_sets: NDArray[np.uint64],
+        makes_nfc: bool,
+    ) -> None: ...
+
 class Encoder:
     def __init__(self, merges: NDArray[np.uint32], pattern: str | None) -> None: ...
     @staticmethod

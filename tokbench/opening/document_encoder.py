@@ -47,6 +47,7 @@ class DocumentEncoder:
         normalization: what is done to a text first, but for what added tokens are found before.
         added: the added tokens.
         specials: whether special tokens are found.
+        first_mark: what is put in front of a text that begins neither with it nor with a space or an added token.
     """
 
     def __init__(
@@ -56,33 +57,35 @@ class DocumentEncoder:
         *,
         added: Sequence[FoundToken],
         specials: bool,
+        first_mark: str = "",
     ) -> None:
         self._normalization = normalization
         self._encoder = encoder
         self._specials = specials
-        self._finds_first = bool(normalization and rows_of(added, specials=specials)[0])
+        self._first_mark = first_mark
+        self._finds_first = bool(not self.takes_texts_as_they_are and rows_of(added, specials=specials)[0])
         """Whether some added tokens are looked for before a text is normalised."""
 
     @property
     def takes_texts_as_they_are(self) -> bool:
         """Whether the kernel normalises, if anybody does."""
-        return not self._normalization
+        return not (self._normalization or self._first_mark)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
-        if self._normalization.leaves(text):
+        if self._leaves(text):
             return self._encoder.encode(text, specials=self._specials)
         if self._is_found_first(text):
             return self._encode_parts(text)
-        return self._encoder.encode(self._normalization(text), specials=self._specials, normalized=True)
+        return self._encoder.encode(self._changed(text), specials=self._specials, normalized=True)
 
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of many texts, and int64[len(texts) + 1] offsets."""
-        if not self._normalization:
+        if self.takes_texts_as_they_are:
             return self._encoder.encode_batch(texts, threads, specials=self._specials)
         encoded = divided_ids(
             texts,
-            where=self._normalization.leaves,
+            where=self._leaves,
             then=lambda left: Encoded(
                 *self._encoder.encode_batch(list(left), threads, specials=self._specials)
             ),
@@ -92,12 +95,12 @@ class DocumentEncoder:
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
         """How many ids each text has."""
-        if all(map(self._normalization.leaves, texts)):
+        if all(map(self._leaves, texts)):
             return self._encoder.count_batch(list(texts), threads, specials=self._specials)
         if any(map(self._is_found_first, texts)):
             return np.diff(self.encode_batch(texts, threads)[1])
         return self._encoder.count_batch(
-            list(map(self._normalization, texts)), threads, specials=self._specials, normalized=True
+            list(map(self._changed, texts)), threads, specials=self._specials, normalized=True
         )
 
     def _encode_changed(self, texts: Sequence[str], threads: int) -> Encoded:
@@ -107,10 +110,20 @@ class DocumentEncoder:
             then=self._encode_each,
             otherwise=lambda others: Encoded(
                 *self._encoder.encode_batch(
-                    list(map(self._normalization, others)), threads, specials=self._specials, normalized=True
+                    list(map(self._changed, others)), threads, specials=self._specials, normalized=True
                 )
             ),
         )
+
+    def _leaves(self, text: str) -> bool:
+        """Whether a text, and every part of it, is certainly encoded as it is."""
+        return not self._first_mark and self._normalization.leaves(text)
+
+    def _changed(self, text: str) -> str:
+        """A text, or the part of one up to an added token, as it is encoded."""
+        normal = self._normalization(text)
+        is_marked = not normal or normal.startswith((self._first_mark, " "))
+        return normal if is_marked else self._first_mark + normal
 
     def _is_found_first(self, text: str) -> bool:
         """Whether an added token is found in a text before it is normalised."""
@@ -130,7 +143,8 @@ class DocumentEncoder:
         behind = 0
         places = self._encoder.added_places(data, specials=self._specials)
         for start, stop, id in [*places, (len(data), len(data), None)]:
-            part = self._normalization(data[behind:start].decode())
+            part = data[behind:start].decode()
+            part = self._normalization(part) if behind else self._changed(part)
             ids += self._encoder.encode(part, specials=self._specials, normalized=True)
             if id is not None:
                 ids.append(id)

@@ -14,7 +14,7 @@ from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.word_vocabulary import WordVocabulary, word_vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -28,6 +28,7 @@ class KernelDocument:
         normalization: what is done to a text first, but for what added tokens are found before.
         splitting: how it is split.
         added: the added tokens.
+        first_mark: what is put in front of a text that begins neither with it nor with a space or an added token.
     """
 
     vocabulary: KernelVocabulary | WordVocabulary
@@ -35,6 +36,7 @@ class KernelDocument:
     normalization: TextNormalization
     splitting: SplitSteps
     added: tuple[FoundToken, ...]
+    first_mark: str = ""
 
     @property
     def tiles(self) -> bool:
@@ -61,7 +63,11 @@ class KernelDocument:
 
 
 def kernel_document(
-    document: Mapping[str, Any], *, ids: Mapping[str, int], path: Path | str
+    document: Mapping[str, Any],
+    *,
+    ids: Mapping[str, int],
+    path: Path | str,
+    scores: Callable[[], Sequence[float]] = tuple,
 ) -> KernelDocument:
     """A document for the kernel.
 
@@ -69,6 +75,7 @@ def kernel_document(
         document: a parsed `tokenizer.json`, whose merges belong to its vocabulary.
         ids: the id that the library gives each of its tokens.
         path: what error messages call it.
+        scores: gives the scores of a Unigram's pieces as its library has read them.
 
     Raises:
         NotNativeError: it does something that our kernel does not, or does differently.
@@ -83,12 +90,28 @@ def kernel_document(
     if of_bytes:
         vocabulary = with_specials = _of_bytes(document, specials=specials, path=path)
     else:
-        vocabulary = word_vocabulary(document, specials=specials)
-        with_specials = word_vocabulary(document, specials=frozenset()) if specials else vocabulary
+        vocabulary = with_specials = word_vocabulary(document, specials=specials, scores=scores)
+        if specials:
+            with_specials = word_vocabulary(document, specials=frozenset(), scores=scores)
     normalization = TextNormalization(steps(document.get("normalizer")))
-    splitting = split_steps(pre_tokenizers, maps_to_bytes=of_bytes)
+    first_mark, splitters = _marking_first(pre_tokenizers)
+    splitting = split_steps(splitters, maps_to_bytes=of_bytes)
     added = found_tokens(document.get("added_tokens") or [], ids, normalization=normalization)
-    return KernelDocument(vocabulary, with_specials, normalization, splitting, added)
+    if first_mark and any(token.in_normalized for token in added):
+        raise NotNativeError(
+            f"it puts {first_mark} in front of a text, and finds added tokens in what it is normalised to"
+        )
+    return KernelDocument(vocabulary, with_specials, normalization, splitting, added, first_mark)
+
+
+def _marking_first(
+    pre_tokenizers: Sequence[Mapping[str, Any]],
+) -> tuple[str, Sequence[Mapping[str, Any]]]:
+    """What is put in front of the first part of a text, and the pre-tokenizers as they do all else."""
+    match pre_tokenizers:
+        case [{"type": "Metaspace", "prepend_scheme": "first", "replacement": str(mark)} as first, *others]:
+            return mark, [{**first, "prepend_scheme": "never"}, *others]
+    return "", pre_tokenizers
 
 
 def _of_bytes(document: Mapping[str, Any], *, specials: frozenset[str], path: Path | str) -> KernelVocabulary:

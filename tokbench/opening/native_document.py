@@ -26,17 +26,23 @@ from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_memb
 from tokbench.opening.word_fallback.encoder import WordEncoder
 from tokbench.opening.word_fallback.models import word_model
 from tokbench.opening.word_places import WordPlaces
+from tokbench.opening.word_vocabulary import ScoredPieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.core.encoded import EncodedSpans
-    from tokbench.native._bpe import PreparedEncoder, PreparedWordBpe, PreparedWordPiece
+    from tokbench.native._bpe import (
+        PreparedEncoder,
+        PreparedWordBpe,
+        PreparedWordPiece,
+        PreparedWordUnigram,
+    )
     from tokbench.opening.kernel_document import KernelDocument
     from tokbench.opening.word_places import PlacingEncoder
     from tokbench.opening.word_vocabulary import WordVocabulary
 
-    _Compiled = PreparedEncoder | PreparedWordBpe | PreparedWordPiece
+    _Compiled = PreparedEncoder | PreparedWordBpe | PreparedWordPiece | PreparedWordUnigram
     _Encoder = _Compiled | WordEncoder
 
 
@@ -105,10 +111,13 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _document_encoder(self, encoder: _Encoder, *, specials: bool) -> DocumentEncoder:
         normalization = self._plan.normalization
+        first_mark = self._plan.first_mark
         if isinstance(encoder, WordEncoder):
             return DocumentEncoder(encoder, normalization, added=self._plan.added, specials=specials)
-        in_python = TextNormalization(()) if normalization.is_nfc else normalization
-        return ChangingDocumentEncoder(encoder, in_python, added=self._plan.added, specials=specials)
+        in_python = TextNormalization(()) if normalization.is_nfc and not first_mark else normalization
+        return ChangingDocumentEncoder(
+            encoder, in_python, added=self._plan.added, specials=specials, first_mark=first_mark
+        )
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
@@ -122,10 +131,13 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def _places(self) -> WordPlaces | None:
-        """What tells where tokens are; None where the library does, as of bytes that are not the text's."""
-        if isinstance(self._plan.vocabulary, KernelVocabulary):
+        """What tells where tokens are; None where the library does, as of spaces that the text has not."""
+        plan = self._plan
+        if isinstance(plan.vocabulary, KernelVocabulary | ScoredPieces) or plan.splitting.adds_spaces:
             return None
-        return WordPlaces(cast("PlacingEncoder", self._encoder), self._plan.normalization)
+        if plan.first_mark or not plan.normalization.knows_origins:
+            return None
+        return WordPlaces(cast("PlacingEncoder", self._encoder), plan.normalization)
 
     def _tiled_spans(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
         encoded = self._finds_no_specials.encode_batch(list(texts), threads or os.cpu_count() or 1)
@@ -154,11 +166,13 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return False
         return not self._may_make_others or all(map(self._plan.normalization.leaves, texts))
 
-    @property
+    @cached_property
     def _may_make_others(self) -> bool:
         """Whether what normalisation makes of characters has to be asked about, too."""
         normalization = self._plan.normalization
-        return normalization.is_normal_form and not (normalization.is_nfc or normalization.is_by_character)
+        if normalization.is_normal_form and not (normalization.is_nfc or normalization.is_by_character):
+            return True
+        return not self._agreement.covers("".join(normalization.written))
 
     def _covers_without_specials(self, text: str) -> bool:
         """The same of a text without special tokens. Raises `SpecialTokenError` for others."""

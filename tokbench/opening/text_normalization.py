@@ -1,8 +1,9 @@
 """The normalisers of a `tokenizer.json` in Python, so that the kernel gets the text that the library would split.
 
 They are in `tokenizers/src/normalizers` of Hugging Face's library: unicode.rs, replace.rs, prepend.rs, strip.rs (and
-StripAccents), bert.rs and utils.rs (Lowercase). Lower case is taken character by character there, so that a final
-sigma is an ordinary one.
+StripAccents), bert.rs and utils.rs (Lowercase). Expressions that Python may understand differently are left to the
+library's own step, tables of replacements to replacement_table.py. Lower case is taken character by character there,
+so that a final sigma is an ordinary one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from tokbench.core.nfc import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.opening import character_origins
 from tokbench.opening.character_changes import ChangesByNeed, each_by_itself, is_asked_about
+from tokbench.opening.replacement_table import ReplacementTable, table_of, texts_written
+from tokbench.opening.splitting.gaps import takes_characters
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
@@ -43,11 +46,11 @@ class Step:
 
     Attributes:
         made: what it makes of one.
-        origins: which character of the text each character of that is from.
+        origins: which character of the text each character of that is from; None where only the library knows.
     """
 
     made: Callable[[str], str]
-    origins: FindsOrigins
+    origins: FindsOrigins | None
 
     def __call__(self, text: str) -> str:
         """What it makes of a text."""
@@ -69,7 +72,7 @@ class TextNormalization:
 
     def __init__(self, normalizers: Sequence[Mapping[str, Any]]) -> None:
         self.kinds = tuple(str(step.get("type")) for step in normalizers)
-        self._document = {"type": "Sequence", "normalizers": list(normalizers)}
+        self._document: dict[str, Any] = {"type": "Sequence", "normalizers": list(normalizers)}
         self._steps = tuple(chain.from_iterable(map(_steps, normalizers)))
         self._is_normal_form = any(map(_makes_normal_form, normalizers))
 
@@ -91,11 +94,17 @@ class TextNormalization:
         """
         origins: Sequence[int] = range(len(text))
         for step in self._steps:
+            assert step.origins is not None  # as `knows_origins` says
             found = step.origins(text)
             if found != range(len(text)):  # as most are
                 origins = [origins[place] for place in found]
             text = step(text)
         return origins
+
+    @property
+    def knows_origins(self) -> bool:
+        """Whether `origins` says where the characters are from."""
+        return all(step.origins is not None for step in self._steps)
 
     @property
     def is_normal_form(self) -> bool:
@@ -105,7 +114,7 @@ class TextNormalization:
     @property
     def is_by_character(self) -> bool:
         """Whether what it makes of a text is what it makes of each character, but for the order of marks."""
-        return {"NFD", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}.issuperset(self.kinds)
+        return {"NFD", "NFKD", "Lowercase", "Nmt", "StripAccents", "BertNormalizer"}.issuperset(self.kinds)
 
     @cached_property
     def changes(self) -> ChangesByNeed | None:
@@ -155,15 +164,36 @@ class TextNormalization:
         return {each for each in characters if theirs.normalize_str(each) != self(each)}
 
     def _library(self) -> Any:
-        import orjson
-        import tokenizers
+        return library_normalizer(self._document)
 
-        document = {
-            "version": "1.0",
-            "normalizer": self._document,
-            "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
-        }
-        return tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).normalizer
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The characters that replacements may write, of those that a text has not."""
+        return frozenset("".join(map(_written, self._document["normalizers"])))
+
+
+def library_normalizer(step: Mapping[str, Any]) -> Any:
+    """The library's normaliser that a document asks for."""
+    import orjson
+    import tokenizers
+
+    document = {
+        "version": "1.0",
+        "normalizer": step,
+        "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
+    }
+    return tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).normalizer
+
+
+def _written(step: Mapping[str, Any]) -> str:
+    match step.get("type"):
+        case "Replace":
+            return str(step["content"])
+        case "Prepend":
+            return str(step["prepend"])
+        case "Precompiled":
+            return texts_written(table_of(step))
+    return ""
 
 
 def _steps(step: Mapping[str, Any]) -> Sequence[Step]:
@@ -172,15 +202,23 @@ def _steps(step: Mapping[str, Any]) -> Sequence[Step]:
         return _bert(step)
     if kind in _PLAIN_STEPS:
         return (_PLAIN_STEPS[kind],)
+    return (_step_by_kind(step),)
+
+
+def _step_by_kind(step: Mapping[str, Any]) -> Step:
+    kind = step.get("type")
+    if kind == "Nmt":
+        from tokenizers.normalizers import Nmt
+
+        return _by_character(_EachCharacter(Nmt()).of)
     if kind == "Replace":
-        return (_replace(step),)
+        return _replace(step)
+    if kind == "Precompiled":
+        return Step(ReplacementTable(table_of(step)), None)
     if kind == "Prepend" and isinstance(prefix := step.get("prepend"), str):
-        put_in_front = Step(
-            lambda text: prefix + text if text else text, character_origins.of_prepended(prefix)
-        )
-        return (put_in_front,)
+        return Step(lambda text: prefix + text if text else text, character_origins.of_prepended(prefix))
     if kind == "Strip":
-        return (_strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right"))),)
+        return _strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right")))
     raise NotNativeError(f"it normalises the text ({kind})")
 
 
@@ -198,32 +236,30 @@ def _strips_accents(step: Mapping[str, Any]) -> bool:
 
 def _bert(step: Mapping[str, Any]) -> list[Step]:
     """What BERT does to white space, control characters and ideographs, to accents and to capitals, in this order."""
-    cleaned = _CleanedCharacters(
-        clean_text=bool(step.get("clean_text")), handle_chinese_chars=bool(step.get("handle_chinese_chars"))
+    from tokenizers.normalizers import BertNormalizer
+
+    cleaned = BertNormalizer(
+        clean_text=bool(step.get("clean_text")),
+        handle_chinese_chars=bool(step.get("handle_chinese_chars")),
+        strip_accents=False,
+        lowercase=False,
     )
-    steps = [_by_character(cleaned.of)]
+    steps = [_by_character(_EachCharacter(cleaned).of)]
     if _strips_accents(step):
         steps += [_NFD, _by_character(_without_nonspacing_marks)]
     return [*steps, _LOWERCASE] if step.get("lowercase") else steps
 
 
-class _CleanedCharacters(dict[int, str]):
-    """What BERT's normaliser makes of each character by itself, as the library says when it is first asked for."""
+class _EachCharacter(dict[int, str]):
+    """What a normaliser of the library makes of each character by itself, as it says when it is first asked for."""
 
-    def __init__(self, *, clean_text: bool, handle_chinese_chars: bool) -> None:
+    def __init__(self, library: Any) -> None:
         super().__init__()
-        from tokenizers.normalizers import BertNormalizer
-
-        self._library = BertNormalizer(
-            clean_text=clean_text,
-            handle_chinese_chars=handle_chinese_chars,
-            strip_accents=False,
-            lowercase=False,
-        )
+        self._library = library
 
     def of(self, text: str) -> str:
-        """A text of cleaned characters."""
-        missing = {code for code in map(ord, set(text)) if code not in self}
+        """What it makes of a text."""
+        missing = set(map(ord, set(text))) - self.keys()
         if missing:
             self.update(zip(missing, map(chr, missing), strict=True))
             asked = [chr(code) for code in missing if is_asked_about(code)]
@@ -312,7 +348,10 @@ def _replace(step: Mapping[str, Any]) -> Step:
                 expression = rf"[{_SPACES.replace(' ', '')}][{_SPACES}]*| [{_SPACES}]+"
             found, template = re.compile(expression), content.replace("\\", r"\\")
             return Step(partial(found.sub, template), character_origins.of_replaced(found, content))
-    raise NotNativeError("it normalises the text (Replace by a pattern)")
+        # After a match of nothing the library loses its place, and fails in the next step.
+        if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
+            return Step(library_normalizer(step).normalize_str, None)
+    raise NotNativeError("it normalises the text (Replace by a pattern that may match nothing)")
 
 
 def _strip(*, left: bool, right: bool) -> Step:

@@ -21,7 +21,7 @@ from tokbench.opening.native_document import NativeDocument
 from tokbench.opening.request import Composition, Opened, OpenRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.core.descriptions import ByteLevelBpe
@@ -114,7 +114,7 @@ def _run(
     if kind == "WordPiece":
         return _wordpiece(data, document, name=name, path=path, request=request)
     if kind == "Unigram":
-        return _unigram(data, name=name, path=path, request=request)
+        return _unigram(data, document, name=name, path=path, request=request)
     return _bpe_or_library(data, document, name=name, path=path, request=request)
 
 
@@ -137,15 +137,20 @@ def _wordpiece(
     )
 
 
-def _unigram(data: bytes, *, name: str, path: Path, request: OpenRequest) -> _Run:
+def _unigram(
+    data: bytes, document: Mapping[str, Any], *, name: str, path: Path, request: OpenRequest
+) -> _Run:
     """A Unigram, which finds out itself what our kernel does of it."""
     from tokbench.opening.unigram_document import UnigramDocument
 
     engine = "library" if request.engine == "library" else "auto"
     tokenizer = UnigramDocument(data, name=name, source=path, engine=engine)
     if tokenizer.left_because:
-        request.refuses("native", tokenizer.left_because)
-        return _Run(tokenizer, "library", tokenizer.left_because)
+        plan, reason = _plan(document, path=path, library=tokenizer, scores=tokenizer.scores_as_read)
+        if plan is not None and engine == "auto":
+            return _Run(NativeDocument(tokenizer, plan=plan), "native", reason)
+        request.refuses("native", reason)
+        return _Run(tokenizer, "library", "asked for" if engine == "library" else reason)
     return _Run(
         tokenizer, "native", "it is a table of replacements, words with ▁ and the best sums of scores"
     )
@@ -205,13 +210,17 @@ def _characters(
 
 
 def _plan(
-    document: Mapping[str, Any], *, path: Path, library: HuggingFaceTokenizer
+    document: Mapping[str, Any],
+    *,
+    path: Path,
+    library: HuggingFaceTokenizer,
+    scores: Callable[[], Sequence[float]] = tuple,
 ) -> tuple[KernelDocument | None, str]:
     """The document with all that it does beside merging, or None, and why."""
     from tokbench.backends.bpe.kernel import current_kernel
 
     try:
-        plan = kernel_document(document, ids=library.spelled_ids, path=path)
+        plan = kernel_document(document, ids=library.spelled_ids, path=path, scores=scores)
     except NotNativeError as error:
         return None, str(error)
     if current_kernel().name != "native" and isinstance(plan.vocabulary, KernelVocabulary):

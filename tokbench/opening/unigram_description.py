@@ -19,11 +19,10 @@ from tokbench.libraries.huggingface.tokenizer_json import special_contents, step
 from tokbench.opening.found_tokens import FoundToken, found_tokens
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
+from tokbench.opening.word_vocabulary import UNKNOWN_PENALTY, byte_ids_of_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-_UNKNOWN_PENALTY = 10.0
 
 
 class LeftToLibraryError(Exception):
@@ -85,19 +84,21 @@ def unigram_description(
     only_spaces = _words_between_spaces(document)
     before, charsmap, behind = _normalizers(document)
     trims_ends = _trims_ends(behind, only_spaces=only_spaces)
+    scored = {piece: (id, float(score)) for id, (piece, score) in enumerate(model["vocab"])}
+    ids_alone = {piece: id for piece, (id, _) in scored.items()}
     try:
         normalization = TextNormalization(before)
+        byte_ids = byte_ids_of_pieces(ids_alone) if model.get("byte_fallback") else None
     except NotNativeError as error:
         raise LeftToLibraryError(str(error)) from None
-    scored = {piece: (id, float(score)) for id, (piece, score) in enumerate(model["vocab"])}
     added, finds_specials = _added_tokens(document, ids, normalize=normalize, only_spaces=only_spaces)
     special = {text for text in special_contents(document) if text}
     return UnigramDescription(
         pieces={piece: each for piece, each in scored.items() if piece and piece not in special},
         special_pieces={piece: each for piece, each in scored.items() if piece in special},
         unknown=model["unk_id"],
-        unknown_score=min(score for _, score in scored.values()) - _UNKNOWN_PENALTY,
-        byte_ids=_byte_ids(scored) if model.get("byte_fallback") else None,
+        unknown_score=min(score for _, score in scored.values()) - UNKNOWN_PENALTY,
+        byte_ids=byte_ids,
         normalization=normalization,
         charsmap=charsmap,
         only_spaces=only_spaces,
@@ -205,10 +206,3 @@ def _trims_ends(behind: Sequence[Mapping[str, Any]], *, only_spaces: bool) -> bo
         case [runs] if _is_run_of_spaces(runs):
             return False
     raise LeftToLibraryError("it does not make one space of several, which Metaspace would cut")
-
-
-def _byte_ids(scored: Mapping[str, tuple[int, float]]) -> tuple[int, ...]:
-    spelled = [f"<0x{byte:02X}>" for byte in range(256)]
-    if any(each not in scored for each in spelled):
-        raise LeftToLibraryError("byte fallback without a piece for each byte")
-    return tuple(scored[each][0] for each in spelled)

@@ -6,9 +6,8 @@ What a document asks for is in unigram_description.py; here is which texts the t
 from __future__ import annotations
 
 import os
-import unicodedata
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.native.kernel_choice import is_installed
+from tokbench.opening import joined_characters
 from tokbench.opening.document_encoder import DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
@@ -37,31 +37,6 @@ COMPILED = "tokbench.native._unigram"
 
 _ENOUGH_TEXT = 1 << 14
 """Characters: for fewer, to make an encoder takes longer than the library does."""
-
-_MARKS = ("Mn", "Me", "Mc", "Cf", "Cn")
-_OTHER_MARKS = (0x0E33, 0x0EB3, 0xFF9E, 0xFF9F, *range(0x1F3FB, 0x1F400))
-"""What a reader may take for a part of the character before it: these, marks, formats, and what is not assigned."""
-_JOINED_TO_PREVIOUS = (*range(0x0300, 0x0370), *range(0x0653, 0x0656))
-"""Of these, marks that each reader takes for a part of the character before it, and normal forms put together."""
-_JOINED_TO_NEXT = (
-    *(*range(0x0600, 0x0606), 0x06DD, 0x070F, 0x0890, 0x0891, 0x08E2, 0x0D4E, 0x110BD, 0x110CD, 0x111C2),
-    *(0x111C3, 0x113D1, 0x1193F, 0x11941, 0x11A3A, *range(0x11A84, 0x11A8A), 0x11D46, 0x11F02),
-)
-"""Grapheme_Cluster_Break=Prepend, which is not looked at any closer."""
-
-
-@cache
-def _joining() -> NDArray[np.uint8]:
-    """Of each code point, as the compiled encoder has it.
-
-    0 stands alone, 1 may join the one before, 2 is left out, 3 does join the one before.
-    """
-    joining = np.array([unicodedata.category(chr(one)) in _MARKS for one in range(0x110000)], np.uint8)
-    joining[list(_OTHER_MARKS)] = 1
-    joining[list(_JOINED_TO_PREVIOUS)] = 3
-    joining[list(_JOINED_TO_NEXT)] = 2
-    joining[0xD800:0xE000] = 2
-    return joining
 
 
 class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
@@ -247,7 +222,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         from tokbench.native._unigram import DocumentEncoder as CompiledEncoder
 
         described = self.described
-        joining = _joining()
+        joining = joined_characters.joining()
         if described.only_spaces:
             if not {"\t", "\n", "\r", " "}.isdisjoint(self._boundaries.ascii):
                 return None
@@ -284,13 +259,16 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
     def _model_as_read(self) -> dict[str, Any]:
-        """The model with the scores that the library has: it does not round all numbers of a file to the nearest."""
+        model: dict[str, Any] = self._parsed["model"]
+        pieces = (piece for piece, _ in model["vocab"])
+        return {**model, "vocab": [list(each) for each in zip(pieces, self.scores_as_read(), strict=True)]}
+
+    def scores_as_read(self) -> list[float]:
+        """The scores that the library has, by ids: it does not round all numbers of a file to the nearest."""
         import orjson
 
-        model: dict[str, Any] = self._parsed["model"]
         read = orjson.loads(self._engines.plain.to_str())["model"]["vocab"]
-        pieces = (piece for piece, _ in model["vocab"])
-        return {**model, "vocab": [[piece, score] for piece, (_, score) in zip(pieces, read, strict=True)]}
+        return [score for _, score in read]
 
 
 class _Boundaries(NamedTuple):

@@ -1,7 +1,7 @@
-"""Models of a `tokenizer.json` that encode words as our kernel does it: BPE over characters, WordPiece and WordLevel.
+"""Models of a `tokenizer.json` that encode words, as our kernel does it: BPE, WordPiece, WordLevel and Unigram.
 
 The words are what pre-tokenizers cut a text into (splitting/steps.py). The checks mirror models/bpe/model.rs,
-models/wordpiece/mod.rs and models/wordlevel/mod.rs of Hugging Face's `tokenizers`.
+models/wordpiece/mod.rs, models/wordlevel/mod.rs and models/unigram/model.rs of Hugging Face's `tokenizers`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ from tokbench.opening.character_bpe import byte_ids_of, listed_merges
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from tokbench.native._bpe import PreparedWordBpe, PreparedWordPiece
+    from tokbench.native._bpe import PreparedWordBpe, PreparedWordPiece, PreparedWordUnigram
 
 _MOST_TOKENS, _MOST_MERGES = 1 << 20, (1 << 21) - 1
 _MOST_CHARACTERS = 1 << 31
+
+UNKNOWN_PENALTY = 10.0
+"""How far the score of an unknown character is below the lowest of a Unigram's pieces."""
+_MOST_PIECES, _MOST_LENGTH, _MOST_MEAN_LENGTH, _SPARED_LENGTH = 1 << 23, 3 << 20, 15, 1 << 16
+"""Fewer pieces than that, of so many characters in all and in the mean: the kernel's tree holds them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,15 +110,55 @@ class WordPieces:
         return self.of
 
 
-WordVocabulary = WordBpe | WordPieces
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredPieces:
+    """The best sums of scores of a Unigram.
+
+    Attributes:
+        pieces: each that a word can become a part of → its id.
+        scores: gives the score of each id.
+        unknown: the id of what is not a piece.
+        byte_ids: the ids of the 256 bytes, where characters that are not pieces become bytes.
+    """
+
+    pieces: Mapping[str, int]
+    scores: Callable[[], Sequence[float]]
+    unknown: int
+    byte_ids: tuple[int, ...] | None
+
+    def encoder(self, **prepared: Any) -> PreparedWordUnigram:
+        """What encodes with it, of texts that are prepared so."""
+        from tokbench.native._bpe import PreparedWordUnigram
+
+        scores = np.array(self.scores(), np.float64)
+        ids = np.fromiter(self.pieces.values(), np.uint32, len(self.pieces))
+        return PreparedWordUnigram(
+            [piece.encode() for piece in self.pieces],
+            ids,
+            scores[ids],
+            unknown=self.unknown,
+            unknown_score=float(scores.min()) - UNKNOWN_PENALTY,
+            byte_ids=None if self.byte_ids is None else np.array(self.byte_ids, np.uint32),
+            **prepared,
+        )
+
+    def __str__(self) -> str:
+        """What it does with words."""
+        return "best sums of scores"
 
 
-def word_vocabulary(document: Mapping[str, Any], *, specials: Collection[str]) -> WordVocabulary:
+WordVocabulary = WordBpe | WordPieces | ScoredPieces
+
+
+def word_vocabulary(
+    document: Mapping[str, Any], *, specials: Collection[str], scores: Callable[[], Sequence[float]]
+) -> WordVocabulary:
     """The model of a document that encodes words.
 
     Args:
         document: a parsed `tokenizer.json`, whose merges belong to its vocabulary.
         specials: pieces that no text becomes.
+        scores: gives the scores of a Unigram's pieces as its library has read them.
 
     Raises:
         NotNativeError: it does something that our kernel does not.
@@ -126,6 +171,8 @@ def word_vocabulary(document: Mapping[str, Any], *, specials: Collection[str]) -
             return _word_pieces(model, specials=specials)
         case "WordLevel":
             return _whole_words(model, specials=specials)
+        case "Unigram":
+            return _scored(model, specials=specials, scores=scores)
         case kind:
             raise NotNativeError(f"the native kernel runs {kind} of no words that are cut so")
 
@@ -186,6 +233,37 @@ def _whole_words(model: Mapping[str, Any], *, specials: Collection[str]) -> Word
         most_characters=_MOST_CHARACTERS,
         of="whole words",
     )
+
+
+def _scored(
+    model: Mapping[str, Any], *, specials: Collection[str], scores: Callable[[], Sequence[float]]
+) -> ScoredPieces:
+    if any(model.get(name) is not None for name in ("alpha", "nbest_size")):
+        raise NotNativeError("it draws tokens at random")
+    if model.get("unk_id") is None:
+        raise NotNativeError("it has no unknown token")
+    vocab = {piece: id for id, (piece, _) in enumerate(model["vocab"])}
+    length = sum(map(len, vocab))
+    if (
+        len(vocab) >= _MOST_PIECES
+        or length > _MOST_LENGTH
+        or length > _MOST_MEAN_LENGTH * len(vocab) + _SPARED_LENGTH
+    ):
+        raise NotNativeError("its pieces are too many, or too long")
+    return ScoredPieces(
+        pieces=_ordinary(vocab, specials),
+        scores=scores,
+        unknown=model["unk_id"],
+        byte_ids=byte_ids_of_pieces(vocab) if model.get("byte_fallback") else None,
+    )
+
+
+def byte_ids_of_pieces(vocab: Mapping[str, int]) -> tuple[int, ...]:
+    """The pieces of a Unigram that spell bytes. Raises `NotNativeError` where one is missing."""
+    spelled = [f"<0x{byte:02X}>" for byte in range(256)]
+    if any(each not in vocab for each in spelled):
+        raise NotNativeError("it has byte fallback without a piece for each byte")
+    return tuple(vocab[each] for each in spelled)
 
 
 def _ordinary(vocab: Mapping[str, int], specials: Collection[str]) -> dict[str, int]:

@@ -268,7 +268,7 @@ def test_every_bundled_text(name: str) -> None:
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        (lambda: changed(normalizer={"type": "Nmt"}), "Nmt"),
+        (lambda: changed(normalizer={"type": "ByteLevel"}), "ByteLevel"),
         (lambda: changed(pre_tokenizer={"type": "Whitespace"}), "splits by Whitespace"),
         (lambda: changed(pre_tokenizer=split("a", "Removed")), "splits by Split"),
         (lambda: changed(pre_tokenizer=sequence(DIGITS, METASPACE)), "splits by Metaspace"),

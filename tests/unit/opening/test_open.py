@@ -102,7 +102,7 @@ BERT = {"type": "BertProcessing", "cls": ["<|end|>", 259], "sep": ["<|end|>", 25
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"normalizer": {"type": "Nmt"}}, r"normalises the text \(Nmt\)"),
+        ({"normalizer": {"type": "ByteLevel"}}, r"normalises the text \(ByteLevel\)"),
         ({"pre_tokenizer": {"type": "UnicodeScripts"}}, "UnicodeScripts is none that the native kernel runs"),
         (
             {"added_tokens": [added("<a>", 259, lstrip=True), added(" <b>", 260)]},

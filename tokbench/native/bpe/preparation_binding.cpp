@@ -1,6 +1,7 @@
-// Encoding with preparation for Python: byte-level BPE, and BPE and WordPiece of words.
+// Encoding with preparation for Python: byte-level BPE, and BPE, WordPiece and Unigram of words.
 #include "character_bpe/word_bpe.hpp"
 #include "python_preparation.hpp"
+#include "unigram/word_unigram.hpp"
 #include "wordpiece/plain_words.hpp"
 
 namespace tokbench {
@@ -11,6 +12,7 @@ namespace {
 
 using PreparedWordBpe = PreparedBinding<WordBpeFamily>::Encoder;
 using PreparedWordPiece = PreparedBinding<PlainWordPieceFamily>::Encoder;
+using PreparedWordUnigram = PreparedBinding<WordUnigramFamily>::Encoder;
 
 // Without merges, the tokens are by their ranks.
 Vocabulary vocabulary_of(const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first) {
@@ -63,6 +65,25 @@ PreparedWordPiece* made_word_piece(const nb::list& pieces, const InputArray<Id>&
                                Prepared<PlainWordPieceFamily>({}, preparation_of_words(added, added_with_specials, steps, sets, byte_sets, makes_nfc)));
 }
 
+PreparedWordUnigram* made_word_unigram(const nb::list& pieces, const InputArray<Id>& ids, const InputArray<double>& scores, Id unknown,
+                                       double unknown_score, const std::optional<InputArray<Id>>& byte_ids, const nb::tuple& added,
+                                       const nb::tuple& added_with_specials, const nb::list& steps, const InputArray<SetMask>& sets,
+                                       const InputArray<SetMask>& byte_sets, bool makes_nfc) {
+  if (pieces.size() != ids.size() || pieces.size() != scores.size()) throw std::invalid_argument("there must be an id and a score for each piece");
+  const nb::list kept(pieces);
+  const std::vector<std::string_view> texts = views_of_list(kept);
+  std::vector<PieceAutomaton<double>::Piece> scored;
+  for (std::size_t i = 0; i < texts.size(); ++i) scored.push_back({texts[i], view(ids)[i], view(scores)[i]});
+  UnigramRules<double> rules{.unknown = unknown, .unknown_score = unknown_score, .looks_up_unknown = true};
+  if (byte_ids) {
+    if (byte_ids->size() != 256) throw std::invalid_argument("there must be an id for each byte");
+    rules.has_byte_fallback = true;
+    std::ranges::copy(view(*byte_ids), rules.bytes.begin());
+  }
+  return new PreparedWordUnigram(UnigramModel<double>(scored, rules, std::nullopt),
+                                 Prepared<WordUnigramFamily>({}, preparation_of_words(added, added_with_specials, steps, sets, byte_sets, makes_nfc)));
+}
+
 CharacterChanges* made_changes(const InputArray<std::uint32_t>& characters, const InputArray<std::uint32_t>& firsts,
                                const InputArray<std::uint8_t>& orders, const InputArray<std::uint8_t>& inserted,
                                const InputArray<std::uint32_t>& starts, const nb::bytes& text) {
@@ -109,6 +130,12 @@ void bind_preparation(nb::module_& module) {
   pieces.def(nb::new_(&made_word_piece), "pieces"_a, "ids"_a.noconvert(), nb::kw_only(), "prefix"_a, "unknown"_a, "most_characters"_a,
              "added"_a, "added_with_specials"_a, "steps"_a, "sets"_a.noconvert(), "byte_sets"_a.noconvert(), "makes_nfc"_a);
   PreparedBinding<PlainWordPieceFamily>::bind_with_places(pieces);
+
+  nb::class_<PreparedWordUnigram> scored(module, "PreparedWordUnigram", "Unigram of the words that steps cut.");
+  scored.def(nb::new_(&made_word_unigram), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
+             "unknown_score"_a, "byte_ids"_a.noconvert().none(), "added"_a, "added_with_specials"_a, "steps"_a, "sets"_a.noconvert(),
+             "byte_sets"_a.noconvert(), "makes_nfc"_a);
+  PreparedBinding<WordUnigramFamily>::bind(scored);
 }
 
 }  // namespace tokbench

@@ -167,7 +167,7 @@ class Prepared : public Base {
   template <class Worker, class Output>
   void encode_pretokens(Worker& worker, Bytes text, Output& output) const {
     const SplitSteps& steps = *preparation_->steps;
-    const std::size_t spaced_size = steps.adds_spaces() ? text.size() * 2 : 0;
+    const std::size_t spaced_size = text.size() * steps.copied_per_byte();
     const std::size_t marked_size = preparation_->marks_ends ? std::max(text.size(), spaced_size) * 2 : 0;
     Byte* const spaced = worker.room_for_copies(spaced_size + marked_size);
     if (!preparation_->marks_ends) {

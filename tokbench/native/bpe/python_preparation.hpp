@@ -12,10 +12,12 @@ namespace tokbench {
 using OperationRows = nb::ndarray<const std::uint32_t, nb::shape<-1, 6>, nb::c_contig, nb::device::cpu>;
 using SetsOrNone = std::optional<InputArray<SetMask>>;
 
-// (name, whether a space is added), or (operations, first sets, whether of bytes, behavior, whether inverted).
+// (name, whether a space is added); (mark, whether it is put in front, whether it begins parts); or (operations, first sets,
+// whether of bytes, behavior, whether inverted).
 inline SplitStep split_step_of(const nb::tuple& step) {
   if (step.size() == 2) return PatternStep{pattern_named(nb::cast<std::string>(step[0])), nb::cast<bool>(step[1])};
-  if (step.size() != 5) throw std::invalid_argument("a step has two parts or five");
+  if (step.size() == 3) return MarkStep{nb::cast<std::string>(step[0]), nb::cast<bool>(step[1]), nb::cast<bool>(step[2])};
+  if (step.size() != 5) throw std::invalid_argument("a step has two parts, three or five");
   const auto rows = nb::cast<OperationRows>(step[0]);
   std::vector<SplitOperation> operations;
   for (std::size_t i = 0; i < rows.shape(0); ++i) {
@@ -51,7 +53,7 @@ struct PreparedBinding {
     const Bytes bytes = view(text);
     const std::optional<SplitSteps>& steps = encoder.family().steps();
     if (!steps) throw std::invalid_argument("it does not split in steps");
-    std::vector<Byte> spaced(bytes.size() * 2);
+    std::vector<Byte> spaced(bytes.size() * steps->copied_per_byte());
     steps->for_each_pretoken(bytes, spaced.data(), [&](Bytes each) {
       found.append(nb::bytes(reinterpret_cast<const char*>(each.data()), each.size()));
     });

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 
 #include "splitting.hpp"
@@ -62,37 +64,53 @@ struct PatternStep {
   bool prefix_space;
 };
 
-using SplitStep = std::variant<ProgramStep, PatternStep>;
+// What `tokenizers` calls Metaspace: spaces written as a mark, which is put in front of each part that begins with none.
+struct MarkStep {
+  std::string mark;
+  bool is_put_in_front;
+  bool begins_parts;  // whether parts are cut in front of each mark
+};
+
+using SplitStep = std::variant<ProgramStep, PatternStep, MarkStep>;
 
 class SplitSteps {
  public:
   SplitSteps(std::optional<CharacterSets> sets, std::vector<SplitStep> steps) : sets_(std::move(sets)), steps_(std::move(steps)) {
     for (const SplitStep& step : steps_) {
       if (std::holds_alternative<ProgramStep>(step) && !sets_) throw std::invalid_argument("a program needs sets");
+      if (const auto* const mark = std::get_if<MarkStep>(&step)) {
+        if (mark->mark.empty()) throw std::invalid_argument("a mark is empty");
+        copies(mark->mark.size());
+      }
       const auto* const named = std::get_if<PatternStep>(&step);
       if (named == nullptr) continue;
       splits_.push_back(split_of(named->pattern));
-      if (named->prefix_space && adds_spaces_) throw std::invalid_argument("two steps add spaces");
-      adds_spaces_ = adds_spaces_ || named->prefix_space;
+      if (named->prefix_space) copies(1);
     }
-    cuts_at_spaces_ = !adds_spaces_ && finds_cuts();
+    cuts_at_spaces_ = copied_per_byte_ == 0 && finds_cuts();
   }
 
-  // Whether pre-tokens are parts of a copy of the text, with spaces that the text does not have.
-  bool adds_spaces() const { return adds_spaces_; }
+  // Pre-tokens are parts of a copy of the text, with spaces or marks that the text does not have, of so many bytes a byte at
+  // most; of the text itself, where it is 0.
+  std::size_t copied_per_byte() const { return copied_per_byte_; }
 
   // Whether each space between two ASCII letters begins a pre-token, or is in none, and both sides are split as they would be
   // alone.
   bool cuts_at_spaces() const { return cuts_at_spaces_; }
 
-  // Calls sink(bytes) for each pre-token of a text that is not empty, in order. Where spaces are added, `spaced` has room
-  // for twice the text.
+  // Calls sink(bytes) for each pre-token of a text that is not empty, in order. `spaced` has room for what is copied.
   template <class Sink>
   void for_each_pretoken(Bytes text, Byte* spaced, const Sink& sink) const {
     if (!text.empty()) part(0, 0, text.data(), text.data() + text.size(), spaced, sink);
   }
 
  private:
+  // A step writes each part anew: a byte becomes so many, and as many are put in front.
+  void copies(std::size_t bytes) {
+    if (copied_per_byte_ != 0) throw std::invalid_argument("two steps add spaces");
+    copied_per_byte_ = bytes + 1;
+  }
+
   template <class Sink>
   void part(std::size_t number, std::size_t named_number, const Byte* start, const Byte* stop, Byte*& spaced, const Sink& sink) const {
     if (number == steps_.size()) return sink(Bytes(start, stop));
@@ -105,6 +123,26 @@ class SplitSteps {
       return behave(program->behavior, for_each, [&](const Byte* from, const Byte* to) {
         part(number + 1, named_number, from, to, spaced, sink);
       });
+    }
+    if (const auto* const step = std::get_if<MarkStep>(&steps_[number])) {
+      const Bytes mark(reinterpret_cast<const Byte*>(step->mark.data()), step->mark.size());
+      const Byte* const copy = spaced;
+      const auto begins_with_mark = [&](const Byte* p) { return Bytes(p, stop).size() >= mark.size() && std::equal(mark.begin(), mark.end(), p); };
+      const auto put_mark = [&] { spaced = std::copy(mark.begin(), mark.end(), spaced); };
+      if (step->is_put_in_front && *start != ' ' && !begins_with_mark(start)) put_mark();
+      const Byte* first = copy;
+      while (start != stop) {
+        if (*start != ' ' && !begins_with_mark(start)) {
+          *spaced++ = *start++;
+          continue;
+        }
+        if (step->begins_parts && spaced != first) {
+          part(number + 1, named_number, std::exchange(first, spaced), spaced, spaced, sink);
+        }
+        start += *start == ' ' ? 1 : mark.size();
+        put_mark();
+      }
+      return part(number + 1, named_number, first, spaced, spaced, sink);
     }
     const auto& named = std::get<PatternStep>(steps_[number]);
     if (named.prefix_space) {
@@ -140,7 +178,7 @@ class SplitSteps {
   std::optional<CharacterSets> sets_;
   std::vector<SplitStep> steps_;
   std::vector<Split> splits_;  // of the steps by pattern
-  bool adds_spaces_ = false;
+  std::size_t copied_per_byte_ = 0;
   bool cuts_at_spaces_ = false;
 };
 

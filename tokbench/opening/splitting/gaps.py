@@ -1,12 +1,13 @@
-"""Whether a split pattern leaves out parts of some text: what it does not match is lost where its matches are all."""
+"""What a pattern certainly matches: something wherever a text goes on, so that no part is left out; never nothing."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.opening.splitting.character_sets import NUM_CODE_POINTS, members_of
+from tokbench.opening.splitting.character_sets import NUM_CODE_POINTS, UnknownPatternError, members_of
 from tokbench.opening.splitting.syntax import Ahead, Characters, Group, LineEnd, parsed
 
 if TYPE_CHECKING:
@@ -35,6 +36,32 @@ def ends_lines(pattern: str) -> bool:
     True
     """
     return _holds_line_end(parsed(pattern))
+
+
+def takes_characters(pattern: str) -> bool:
+    r"""Whether whatever a pattern matches certainly has characters; False also for one that is not understood.
+
+    >>> takes_characters(r"^\s+|(?<=a)b"), takes_characters(r"\s*"), takes_characters(r"\b")
+    (True, False, False)
+    """
+    try:
+        return _take_some(parsed(_LOOKING.sub("", pattern)))
+    except UnknownPatternError:
+        return False
+
+
+_LOOKING = re.compile(r"\(\?<[=!][^()]*\)|\\[bB]|(?<![\[\\])\^")
+"""What looks behind, or at the place where it is: a match without it takes as many characters."""
+
+
+def _take_some(choices: Choices) -> bool:
+    return all(any(map(_takes_some, items)) for items in choices)
+
+
+def _takes_some(item: Item) -> bool:
+    if isinstance(item, Characters):
+        return item.least > 0
+    return isinstance(item, Group) and not item.is_optional and _take_some(item.choices)
 
 
 def _alone(choices: Choices) -> NDArray[np.bool_]:

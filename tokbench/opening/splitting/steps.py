@@ -1,9 +1,9 @@
 """The pre-tokenizers of a `tokenizer.json` as the steps in which our kernel splits (native/bpe/split_steps.hpp).
 
 What each step does is in `tokenizers/src/pre_tokenizers` of Hugging Face's library: byte_level.rs, split.rs,
-digits.rs, punctuation.rs, whitespace.rs and delimiter.rs; what becomes of matches in `SplitDelimiterBehavior` of
-tokenizer/normalizer.rs. After ByteLevel the characters are those that stand for bytes, so that steps there
-split characters of the text.
+digits.rs, punctuation.rs, whitespace.rs, delimiter.rs and metaspace.rs; what becomes of matches in
+`SplitDelimiterBehavior` of tokenizer/normalizer.rs. After ByteLevel the characters are those that stand for bytes, so
+that steps there split characters of the text.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 _KEEPING = {("Isolated", False), ("Removed", True)}
 """What is done with matches where they are the parts, if all of a text is matched."""
+_ANY = r"[\s\S]"
 _PUNCTUATION = r"[\p{P}$+<=>\^`|~]"
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
 r"""What Rust, by whose expression `Whitespace` splits, takes for \w."""
@@ -82,6 +83,25 @@ class PatternStep(NamedTuple):
         return False
 
 
+class MarkStep(NamedTuple):
+    """A step that writes spaces as a mark.
+
+    Attributes:
+        mark: what is written for a space.
+        is_put_in_front: whether each part gets one in front that begins with none.
+        begins_parts: whether parts are cut in front of each mark.
+    """
+
+    mark: str
+    is_put_in_front: bool
+    begins_parts: bool
+
+    @property
+    def loses_text(self) -> bool:
+        """Whether a part of a text can be left out."""
+        return False
+
+
 @dataclass
 class SplitSteps:
     """How a text is split.
@@ -92,7 +112,7 @@ class SplitSteps:
         own_sets: those of them that its pre-tokenizers ask for in a way of their own.
     """
 
-    steps: list[ProgramStep | PatternStep] = field(default_factory=list)
+    steps: list[ProgramStep | PatternStep | MarkStep] = field(default_factory=list)
     sets: CharacterSets = field(default_factory=CharacterSets)
     own_sets: set[OwnSet] = field(default_factory=set)
 
@@ -108,15 +128,18 @@ class SplitSteps:
     @property
     def tiles(self) -> bool:
         """Whether the pre-tokens of a text are the text."""
-        return not any(
-            step.loses_text or (isinstance(step, PatternStep) and step.prefix_space) for step in self.steps
-        )
+        return not any(step.loses_text or _adds_spaces(step) for step in self.steps)
+
+    @property
+    def adds_spaces(self) -> bool:
+        """Whether there are spaces in the pre-tokens that the text has not, or marks for them."""
+        return any(map(_adds_spaces, self.steps))
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The steps as `Encoder.prepare` of the kernel takes them."""
         return [
             tuple(step)
-            if isinstance(step, PatternStep)
+            if isinstance(step, PatternStep | MarkStep)
             else (
                 step.program.operations,
                 step.program.first,
@@ -130,10 +153,16 @@ class SplitSteps:
     def __str__(self) -> str:
         """In words, for `inspect`."""
         names = [f"the pattern {step.name!r}" for step in self.steps if isinstance(step, PatternStep)]
-        programs = len(self.steps) - len(names)
+        programs = sum(isinstance(step, ProgramStep) for step in self.steps)
         if programs:
             names.append("another pattern" if programs == 1 else f"{programs} other patterns")
+        names += [f"spaces written as {step.mark}" for step in self.steps if isinstance(step, MarkStep)]
         return " and ".join(names) or "no pattern"
+
+
+def _adds_spaces(step: ProgramStep | PatternStep | MarkStep) -> bool:
+    """Whether a step gives parts of a copy of the text."""
+    return isinstance(step, MarkStep) or (isinstance(step, PatternStep) and step.prefix_space)
 
 
 def split_steps(pre_tokenizers: Sequence[Mapping[str, Any]], *, maps_to_bytes: bool = True) -> SplitSteps:
@@ -161,6 +190,8 @@ def split_steps(pre_tokenizers: Sequence[Mapping[str, Any]], *, maps_to_bytes: b
         raise NotNativeError(f"its split pattern is none that the native kernel runs: {error}") from None
     if of_bytes is not maps_to_bytes:
         raise NotNativeError(f"its pre-tokenizer {'maps' if of_bytes else 'does not map'} text to bytes")
+    if sum(map(_adds_spaces, made.steps)) > 1:
+        raise NotNativeError("it adds spaces in two steps")
     _check_ascii(made)
     return made
 
@@ -176,7 +207,7 @@ def _byte_level(each: Mapping[str, Any]) -> list[PatternStep]:
 
 def _steps(
     each: Mapping[str, Any], made: SplitSteps, *, of_bytes: bool
-) -> Iterator[ProgramStep | PatternStep]:
+) -> Iterator[ProgramStep | PatternStep | MarkStep]:
     kind, sets = str(each.get("type")), made.sets
 
     def own(spelling: str, treatment: str) -> Program:
@@ -203,10 +234,22 @@ def _steps(
         case "BertPreTokenizer":
             yield ProgramStep(own(r"\s", "removed"), of_bytes, "Removed")
             yield ProgramStep(own(_PUNCTUATION, "apart"), of_bytes, "Isolated")
+        case "Metaspace" if not of_bytes:
+            yield _metaspace(each)
         case "CharDelimiterSplit" if isinstance(sign := each.get("delimiter"), str):
             yield ProgramStep(program_of_text(sign, sets), of_bytes, "Removed")
         case _:
             raise NotNativeError(f"its pre-tokenizer {kind} is none that the native kernel runs")
+
+
+def _metaspace(each: Mapping[str, Any]) -> MarkStep:
+    mark, scheme = each.get("replacement"), each.get("prepend_scheme", "always")
+    if not isinstance(mark, str) or not mark or mark == " ":
+        raise NotNativeError("its Metaspace does not say what it writes for a space")
+    if scheme not in {"always", "never"}:
+        raise NotNativeError(f"its Metaspace puts {mark} in front of the {scheme} part alone")
+    puts_in_front = scheme == "always" and each.get("add_prefix_space") is not False
+    return MarkStep(mark, is_put_in_front=puts_in_front, begins_parts=each.get("split") is not False)
 
 
 def _split(each: Mapping[str, Any], sets: CharacterSets, *, of_bytes: bool) -> ProgramStep | PatternStep:
@@ -214,6 +257,10 @@ def _split(each: Mapping[str, Any], sets: CharacterSets, *, of_bytes: bool) -> P
     pattern = each.get("pattern")
     if not isinstance(pattern, dict) or len(pattern) != 1:
         raise NotNativeError("it splits by a pattern that is none")
+    if "" in pattern.values() and not is_inverted:
+        return ProgramStep(
+            program_of(_ANY, sets), of_bytes, "Isolated"
+        )  # it matches between any two characters
     if isinstance(text := pattern.get("String"), str) and text:
         return ProgramStep(program_of_text(text, sets), of_bytes, behavior, is_inverted)
     expression = pattern.get("Regex")
@@ -240,6 +287,7 @@ def _check_ascii(made: SplitSteps) -> None:
     asked = {chr(code) for code in range(128)}
     if any(isinstance(step, ProgramStep) and step.of_bytes for step in made.steps):
         asked |= set(to_byte_level(bytes(range(256))))
+    asked.update(*(step.mark for step in made.steps if isinstance(step, MarkStep)))
     if wrong := disputed_by_sets(made, asked):
         raise NotNativeError(f"its split pattern means something else to its library for {min(wrong)!a}")
 

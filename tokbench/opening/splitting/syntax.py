@@ -96,6 +96,8 @@ class _Parser:
 
     def _item(self, *, ignore_case: bool) -> Item:
         for opening, ignores, ahead in _GROUPS:
+            if opening == "(" and self._text.startswith("(?", self._at):
+                raise UnknownPatternError(f"it holds {self._text[self._at : self._at + 4]!r}")
             if self._takes(opening):
                 choices = self._choices(ignore_case=ignore_case or ignores)
                 if not self._takes(")"):
@@ -107,8 +109,6 @@ class _Parser:
         if self._takes("$"):
             self._not_repeated()
             return LineEnd()
-        if self._text.startswith("(?", self._at):
-            raise UnknownPatternError(f"it holds {self._text[self._at : self._at + 4]!r}")
         return self._repeated(self._set(ignore_case=ignore_case))
 
     def _repeated_group(self, choices: Choices) -> Item:
@@ -199,5 +199,8 @@ class _Parser:
             raise UnknownPatternError(f"it holds {rest!r}")
 
 
-_GROUPS = (("(?:", False, None), ("(?i:", True, None), ("(?!", False, "!"), ("(?=", False, "="))
+_GROUPS = (
+    *(("(?:", False, None), ("(?i:", True, None), ("(?!", False, "!"), ("(?=", False, "=")),
+    ("(", False, None),  # remembered, which nothing asks for
+)
 _SIGNS = {"?": (0, 1), "*": (0, NO_LIMIT), "+": (1, NO_LIMIT)}

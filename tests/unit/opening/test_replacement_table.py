@@ -1,0 +1,68 @@
+"""SentencePiece's table of replacements becomes what its library makes of it, whatever the text."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sentencepiece_models import charsmap
+from support.texts import texts
+from tokenizers.normalizers import Precompiled
+
+from tokbench.backends.bpe.kernel import has_native_kernel
+from tokbench.opening.joined_characters import joining
+from tokbench.opening.replacement_table import ReplacementTable, texts_written
+
+pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
+
+TABLE = charsmap("nmt_nfkc")
+
+
+@cache
+def table() -> ReplacementTable:
+    return ReplacementTable(TABLE)
+
+
+def test_a_worked_example() -> None:
+    assert (
+        table()("ﬁ①\tA\u00a0e\u0301 \r\n") == "fi1 A é  "
+    )  # a line end of two is one character to the library
+    assert {"f", "é", "⁇"} & set(texts_written(TABLE)) == {"f", "é"}
+
+
+FRAGMENTS = [
+    "e",
+    "\u0301",
+    "\u0600",
+    "\r",
+    "\n",
+    "ﬁ",
+    "①",
+    "\u200d",
+    "क्ष",
+    "\u1112\u1161",
+    "👩🏽",
+    "\u0e33",
+    "한",
+]
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS) | st.characters(exclude_categories=["Cs"]), max_size=8) | texts)
+def test_any_text(parts: list[str] | str) -> None:
+    text = "".join(parts)
+    assert table()(text) == Precompiled(TABLE).normalize_str(text)
+
+
+def test_characters_that_stand_alone_do_so_beside_all_of_their_kind() -> None:
+    codes = [*range(0x3400), *range(0xA000, 0xAC00), *range(0xD7A0, 0xD800), *range(0xF900, 0x20000)]
+    alone = "".join(map(chr, [code for code in codes if not joining()[code]]))
+    text = "".join(f"{one}a{one}{one}" for one in alone)
+    assert table().covers(text)
+    assert table()(text.replace("\r\n", "\n")) == Precompiled(TABLE).normalize_str(text.replace("\r\n", "\n"))
+
+
+def test_surrogates_are_refused() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        table()("a\ud800")
