@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.character_agreement import NUM_CODE_POINTS, CharacterAgreement
 from tokbench.native import _bpe
+from tokbench.opening.each_character import EachCharacter
 from tokbench.opening.joined_characters import joining
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
@@ -31,24 +32,19 @@ class ReplacementTable(CharacterAgreement):
         from tokenizers.normalizers import Precompiled
 
         self._library = Precompiled(charsmap)
-        self._made: dict[int, str] = {}
+        self._alone = EachCharacter(self._library.normalize_str)
         super().__init__(bytearray(NUM_CODE_POINTS), unmarked=_bpe.unmarked)
 
     def __call__(self, text: str) -> str:
         """The text with its replacements. Raises `UnicodeEncodeError` for lone surrogates."""
         if "\r\n" not in text and self.covers(text):
-            return text.translate(self._made)
+            return self._alone.of(text)
         made: str = self._library.normalize_str(text)
         return made
 
     def disputed_among(self, characters: set[str]) -> set[str]:
         """Those that may be one with a character beside them."""
-        joined = {each for each in characters if joining()[ord(each)]}
-        for each in characters - joined:
-            made: str = self._library.normalize_str(each)
-            if made != each:
-                self._made[ord(each)] = made
-        return joined
+        return {each for each in characters if joining()[ord(each)]}
 
 
 def table_of(step: Mapping[str, Any]) -> bytes:

@@ -18,7 +18,8 @@ from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
 from tokbench.core.nfc import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.opening import character_origins
-from tokbench.opening.character_changes import ChangesByNeed, each_by_itself, is_asked_about
+from tokbench.opening.character_changes import ChangesByNeed
+from tokbench.opening.each_character import EachCharacter
 from tokbench.opening.replacement_table import ReplacementTable, table_of, texts_written
 from tokbench.opening.splitting.gaps import takes_characters
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
@@ -210,7 +211,7 @@ def _step_by_kind(step: Mapping[str, Any]) -> Step:
     if kind == "Nmt":
         from tokenizers.normalizers import Nmt
 
-        return _by_character(_EachCharacter(Nmt()).of)
+        return _by_character(EachCharacter(Nmt().normalize_str).of)
     if kind == "Replace":
         return _replace(step)
     if kind == "Precompiled":
@@ -244,28 +245,10 @@ def _bert(step: Mapping[str, Any]) -> list[Step]:
         strip_accents=False,
         lowercase=False,
     )
-    steps = [_by_character(_EachCharacter(cleaned).of)]
+    steps = [_by_character(EachCharacter(cleaned.normalize_str).of)]
     if _strips_accents(step):
         steps += [_NFD, _by_character(_without_nonspacing_marks)]
     return [*steps, _LOWERCASE] if step.get("lowercase") else steps
-
-
-class _EachCharacter(dict[int, str]):
-    """What a normaliser of the library makes of each character by itself, as it says when it is first asked for."""
-
-    def __init__(self, library: Any) -> None:
-        super().__init__()
-        self._library = library
-
-    def of(self, text: str) -> str:
-        """What it makes of a text."""
-        missing = set(map(ord, set(text))) - self.keys()
-        if missing:
-            self.update(zip(missing, map(chr, missing), strict=True))
-            asked = [chr(code) for code in missing if is_asked_about(code)]
-            made = each_by_itself(asked, [self._library.normalize_str]) if asked else []
-            self.update(zip(map(ord, asked), made, strict=True))
-        return text.translate(self)
 
 
 def _nfc(text: str) -> str:
@@ -347,7 +330,10 @@ def _replace(step: Mapping[str, Any]) -> Step:
                 # A space by itself stays what it is, and most are.
                 expression = rf"[{_SPACES.replace(' ', '')}][{_SPACES}]*| [{_SPACES}]+"
             found, template = re.compile(expression), content.replace("\\", r"\\")
-            return Step(partial(found.sub, template), character_origins.of_replaced(found, content))
+            origins = character_origins.of_replaced(found, content)
+            if expression == " {2,}":
+                return Step(lambda whole: found.sub(template, whole) if "  " in whole else whole, origins)
+            return Step(partial(found.sub, template), origins)
         # After a match of nothing the library loses its place, and fails in the next step.
         if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
             return Step(library_normalizer(step).normalize_str, None)

@@ -83,6 +83,8 @@ def unigram_description(
         raise LeftToLibraryError("it has no unknown token")
     only_spaces = _words_between_spaces(document)
     before, charsmap, behind = _normalizers(document)
+    if only_spaces:
+        _check_white_space(charsmap)
     trims_ends = _trims_ends(behind, only_spaces=only_spaces)
     scored = {piece: (id, float(score)) for id, (piece, score) in enumerate(model["vocab"])}
     ids_alone = {piece: id for piece, (id, _) in scored.items()}
@@ -181,6 +183,14 @@ def _normalizers(
     except (binascii.Error, TypeError, ValueError):
         raise LeftToLibraryError("its table of replacements is not base64") from None
     return normalizers[: tables[0]], charsmap, normalizers[tables[0] + 1 :]
+
+
+def _check_white_space(charsmap: bytes) -> None:
+    """Refuse a table that leaves white space where spaces alone bound words: the kernel cuts at all of it."""
+    from tokenizers.normalizers import Precompiled
+
+    if not charsmap or any(Precompiled(charsmap).normalize_str(each).strip(" ") for each in "\t\n\r "):
+        raise LeftToLibraryError("its words end at spaces alone, and it leaves other white space")
 
 
 def _is_run_of_spaces(step: Mapping[str, Any]) -> bool:

@@ -135,7 +135,8 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _covers_places(self, text: str) -> bool:
         """Whether the kernel tells of a text where its tokens are."""
-        if not self._covers(text) or self._described.normalization(text) != text:
+        as_it_is = self._described.normalization(text) == self.without_last_spaces(text) == text
+        if not as_it_is or not self._covers(text):
             return False
         assert self.encoder is not None  # as the text is covered
         return self.encoder.tells_places(text)
@@ -144,6 +145,27 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _ends_alike(self) -> bool:
         """Whether it is no matter in what a part of a text ends."""
         return not self._described.only_spaces or self._described.trims_ends
+
+    def without_last_spaces(self, text: str) -> str:
+        """A text as the table is applied to it, but for spaces at its end that are a word of their own."""
+        return text if self._ends_alike or self._ids_of_space is None else text.rstrip(self._spaces)
+
+    @property
+    def ids_of_last_space(self) -> list[int]:
+        """What is behind the ids of a text that has spaces at its end."""
+        return self._ids_of_space or []
+
+    @cached_property
+    def _spaces(self) -> str:
+        """The white space that the table makes spaces of."""
+        return "".join(each for each in WHITE_SPACE if set(self._replaced(each)) == {" "})
+
+    @cached_property
+    def _ids_of_space(self) -> list[int] | None:
+        """The ids of ▁ as a word; None where that is a special token."""
+        if SPACE in self.info.special_tokens:
+            return None
+        return [token.id for token in self._engines.plain.model.tokenize(SPACE)]
 
     @cached_property
     def _whole_words(self) -> WholeWords:
@@ -156,6 +178,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return False
         if not self._described.only_spaces:
             return True
+        text = self.without_last_spaces(text)
         ends = self._ends_alike or not text or not self._ends_in_space(text[-1])
         return ends and not any(each in text for each in self._boundaries.ascii)
 
@@ -284,7 +307,7 @@ class _Boundaries(NamedTuple):
 
 
 class _Late:
-    """The encoders of a document, which are there when a first text is covered."""
+    """The encoders of a document, which are there when a first text is covered, and spaces at the end of texts."""
 
     def __init__(self, document: UnigramDocument) -> None:
         self._document = document
@@ -293,16 +316,32 @@ class _Late:
         return self._document.compiled_encoder(specials=specials).added_places(text)
 
     def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]:
-        return self._document.compiled_encoder(specials=specials).encode(text, normalized=normalized)
+        rest = self._document.without_last_spaces(text)
+        ids = self._document.compiled_encoder(specials=specials).encode(rest, normalized=normalized)
+        return ids if len(rest) == len(text) else ids + self._document.ids_of_last_space
 
     def encode_batch(
         self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         encoder = self._document.compiled_encoder(specials=specials)
-        return encoder.encode_batch(texts, threads, normalized=normalized)
+        rests = list(map(self._document.without_last_spaces, texts))
+        ids, offsets = encoder.encode_batch(rests, threads, normalized=normalized)
+        behind = self._ids_behind(texts, rests)
+        if not behind.any():
+            return ids, offsets
+        places, counts = np.repeat(offsets[1:], behind), np.cumsum([0, *behind])
+        added = self._document.ids_of_last_space * np.count_nonzero(behind)
+        return np.insert(ids, places, np.array(added, np.uint32)), offsets + counts
 
     def count_batch(
         self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
     ) -> NDArray[np.int64]:
         encoder = self._document.compiled_encoder(specials=specials)
-        return encoder.count_batch(texts, threads, normalized=normalized)
+        rests = list(map(self._document.without_last_spaces, texts))
+        counts: NDArray[np.int64] = encoder.count_batch(rests, threads, normalized=normalized)
+        return counts + self._ids_behind(texts, rests)
+
+    def _ids_behind(self, texts: list[str], rests: list[str]) -> NDArray[np.int64]:
+        """How many ids there are behind those of each text without its last spaces."""
+        size = len(self._document.ids_of_last_space)
+        return np.array([size * (text != rest) for text, rest in zip(texts, rests, strict=True)], np.int64)

@@ -192,6 +192,7 @@ def test_converted_models_cover_most_texts(name: str) -> None:
         "한국어",
         "a\r\nb",
         "a\u00a0b\u3000c",
+        *["a line\n", "a \u3000\n", "\n", " "],
     ]
     assert all(ours._covers(text) for text in given_texts)
     check(ours, library, [*given_texts, "a ", "a\n", "\u200b", " ", "a\x0bb", "a\u0085b", "a▁b", "▁ a"])
