@@ -1,4 +1,4 @@
-"""SentencePiece models, which run on the `sentencepiece` library."""
+"""SentencePiece models, on our kernel or on the `sentencepiece` library."""
 
 from __future__ import annotations
 
@@ -114,12 +114,13 @@ def _engine(tokenizer: KernelModel, request: OpenRequest) -> tuple[str, str]:
     if tokenizer.left_because:
         request.refuses("native", tokenizer.left_because)
         return "library", tokenizer.left_because
-    is_unigram = tokenizer.model.model_type is ModelType.UNIGRAM
-    done = "added up as sentencepiece rounds them" if is_unigram else "merged as by sentencepiece"
-    return (
-        "native",
-        f"its {'scores' if is_unigram else 'pieces'} are {done}, so that every text has the same ids",
-    )
+    done = {
+        ModelType.UNIGRAM: "scores are added up as sentencepiece rounds them",
+        ModelType.BPE: "pieces are merged as by sentencepiece",
+        ModelType.WORD: "words are looked up as by sentencepiece",
+        ModelType.CHAR: "characters are looked up as by sentencepiece",
+    }
+    return "native", f"its {done[tokenizer.model.model_type]}, so that every text has the same ids"
 
 
 def _contradicted(source: Source, *, add_dummy_prefix: bool) -> Iterator[str]:

@@ -13,7 +13,6 @@ from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.huggingface.tokenizer_json import model_type
 from tokbench.opening.character_bpe import is_of_characters
 from tokbench.opening.native_bpe import NotNativeError, parse_byte_level_bpe
-from tokbench.opening.unigram_document import UnigramDocument
 from tokbench.play_page.byte_level import byte_level_data, document_data
 from tokbench.play_page.character_document import character_document_data
 from tokbench.play_page.sentencepiece import sentencepiece_data
@@ -104,7 +103,7 @@ def tokenizer_data(opened: Opened, *, name: str) -> TokenizerData:
     if isinstance(tokenizer, HuggingFaceTokenizer) and document and is_of_characters(document):
         fields = character_document_data(document, ids=tokenizer.spelled_ids)
         return TokenizerData(name, opened, "BPE over characters", files, fields)
-    if isinstance(tokenizer, UnigramDocument):
+    if document and model_type(document) == "Unigram":
         return TokenizerData(name, opened, "Unigram", files, unigram_document_data(tokenizer))
     if document and contents.is_byte_level:
         fields = document_data(_byte_level(document, opened), document)

@@ -11,13 +11,14 @@ import orjson
 
 from tokbench.errors import PageError
 from tokbench.opening.unigram_description import LeftToLibraryError
+from tokbench.opening.unigram_document import UnigramDocument
 from tokbench.play_page.added_tokens import added_fields
 from tokbench.play_page.code_points import code_points, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokbench.opening.unigram_document import UnigramDocument
+    from tokbench.core.interfaces import Tokenizer
 
 _AT_ONCE = 1 << 13
 _BETWEEN = "\tzxz\t"
@@ -26,7 +27,7 @@ _DECOMPOSED, _COMPOSED, _MARK = "a\u0301", "\u00e1", "\u0301"
 _MOST_JOINED = 10_000
 
 
-def unigram_document_data(tokenizer: UnigramDocument) -> dict[str, Any]:
+def unigram_document_data(tokenizer: Tokenizer) -> dict[str, Any]:
     """The fields of a Unigram.
 
     Args:
@@ -35,6 +36,8 @@ def unigram_document_data(tokenizer: UnigramDocument) -> dict[str, Any]:
     Raises:
         PageError: the document asks for what the encoder does not do.
     """
+    if not isinstance(tokenizer, UnigramDocument):
+        raise _not_run("it does not split by WhitespaceSplit, or prepares texts in more steps than a table")
     try:
         described = tokenizer.described
     except LeftToLibraryError as error:

@@ -92,8 +92,6 @@ def kernel_or_reason(model: SentencePieceFile) -> tuple[str, str]:
     The Python fallback is slower than the library, and runs only where TOKBENCH_KERNEL asks for it.
     """
     kernel = _kernel_of(model)
-    if kernel is None:
-        return "", "SentencePiece models of words and of characters run on their own library"
     if reason := kernel.left_because(model):
         return "", reason
     if os.environ.get("TOKBENCH_KERNEL") == "python":
@@ -108,9 +106,7 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
         ValueError: its normalisation table is damaged, or a piece occurs twice.
         BackendUnavailableError: the compiled module is demanded and not installed.
     """
-    kernel = _kernel_of(model)
-    assert kernel is not None  # as it has one
-    return kernel.new_encoder(model)
+    return _kernel_of(model).new_encoder(model)
 
 
 class _ModelKernel(Protocol):
@@ -122,8 +118,8 @@ class _ModelKernel(Protocol):
     def new_encoder(self, model: SentencePieceFile) -> KernelEncoder: ...
 
 
-def _kernel_of(model: SentencePieceFile) -> _ModelKernel | None:
-    from tokbench.libraries.sentencepiece import bpe, unigram
+def _kernel_of(model: SentencePieceFile) -> _ModelKernel:
+    from tokbench.libraries.sentencepiece import bpe, unigram, whole_pieces
 
     kernels: dict[ModelType, _ModelKernel] = {ModelType.UNIGRAM: unigram, ModelType.BPE: bpe}
-    return kernels.get(model.model_type)
+    return kernels.get(model.model_type, whole_pieces)

@@ -1,0 +1,169 @@
+"""A model of words or of characters: each is a piece or unknown, and unknown ones side by side are one token.
+
+Words begin at each ▁ of the normalised text. A model of characters finds its user-defined symbols first, the longest
+that begin at a place. Source: word_model.cc, char_model.cc and model_interface.cc of SentencePiece 0.2.3.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.core.kernel_or_library import EncodesOneByOne
+from tokbench.core.token_arrays import offsets_of
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, iter_user_defined
+from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.libraries.sentencepiece import unigram_fallback
+from tokbench.native.kernel_choice import chosen_module
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokbench.core.kernel_or_library import KernelEncoder
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+
+COMPILED = "tokbench.native._unigram"
+
+_NEVER_WRITTEN = (PieceType.CONTROL, PieceType.BYTE)
+_ANY_CHARACTER = [[1, 0, 1, 1, 1, 0], [0] * 6]
+"""A split program (native/bpe/split_program.hpp) that matches one character of the set 0."""
+_ISOLATED = 0
+_LONGEST = 1 << 31
+
+
+def left_because(model: SentencePieceFile) -> str:
+    """Why a model runs on its library; "" where the kernel gives the same ids for every text."""
+    trainer, normalizer = model.trainer, model.normalizer
+    if trainer["byte_fallback"]:
+        return "a model of whole pieces with byte fallback"
+    if trainer["treat_whitespace_as_suffix"] or not normalizer["escape_whitespaces"]:
+        return f"its words do not begin with {SPACE}"
+    if any("\0" in piece.text for piece in model.pieces):
+        return "a piece holds the character NUL"
+    if any(piece.type in _NEVER_WRITTEN and _may_be_found(piece.text, model) for piece in model.pieces):
+        return "a text may become a control token"
+    table = normalizer["precompiled_charsmap"]
+    try:
+        table[4 + int.from_bytes(table[:4], "little") :].decode()
+    except UnicodeDecodeError:
+        return "its table of replacements writes no UTF-8"
+    return ""
+
+
+def _may_be_found(text: str, model: SentencePieceFile) -> bool:
+    """Whether a text may be one of the words, or of the characters, that are looked up."""
+    if model.model_type is ModelType.CHAR:
+        return len(text) == 1
+    return text.startswith(SPACE) or not model.normalizer["add_dummy_prefix"]
+
+
+def new_encoder(model: SentencePieceFile) -> KernelEncoder:
+    """The encoder of a model for which there is no reason to leave it to its library.
+
+    Raises:
+        ValueError: its normalisation table is damaged.
+        BackendUnavailableError: the compiled module is demanded and not installed.
+    """
+    name, module = chosen_module(compiled=COMPILED, fallback=unigram_fallback.__name__)
+    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+    normalizer = module.Normalizer(
+        model.normalizer["precompiled_charsmap"],
+        [symbol.encode() for symbol in iter_user_defined(model)],
+        **{name: model.normalizer[name] for name in names},
+        treat_whitespace_as_suffix=False,
+    )
+    return (Encoder if name == "native" else Definition)(model, normalizer)
+
+
+def _pieces(model: SentencePieceFile) -> dict[str, int]:
+    """The pieces that a word or a character can be: those that are not used are none."""
+    found = (PieceType.NORMAL, PieceType.USER_DEFINED)
+    return {piece.text: id for id, piece in enumerate(model.pieces) if piece.type in found}
+
+
+def _unknown(model: SentencePieceFile) -> int:
+    return next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN)
+
+
+class Definition(EncodesOneByOne):
+    """The definition; see `tokbench.core.kernel_or_library.KernelEncoder`.
+
+    Args:
+        model: a model of words or of characters.
+        normalizer: what makes of a text what pieces are looked for in.
+    """
+
+    def __init__(self, model: SentencePieceFile, normalizer: Any) -> None:
+        self._normalizer = normalizer
+        self._ids, self._unknown = _pieces(model), _unknown(model)
+        symbols = sorted(iter_user_defined(model), key=len, reverse=True)
+        alternatives = [*map(re.escape, symbols), "."]
+        is_of_words = model.model_type is ModelType.WORD
+        self._found = re.compile(
+            f"{SPACE}?[^{SPACE}]+|{SPACE}" if is_of_words else "|".join(alternatives), re.DOTALL
+        )
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        normal = self._normalizer.normalize(text.encode()).decode()
+        ids = [self._ids.get(each, self._unknown) for each in self._found.findall(normal)]
+        parts = ((id, list(run)) for id, run in groupby(ids))
+        return [each for id, run in parts for each in (run[:1] if id == self._unknown else run)]
+
+
+class Encoder:
+    """The same on the kernel, whose normaliser and whose encoder of words it joins.
+
+    Args:
+        model: a model of words or of characters.
+        normalizer: the kernel's.
+    """
+
+    def __init__(self, model: SentencePieceFile, normalizer: Any) -> None:
+        from tokbench.native._bpe import PreparedWordPiece
+
+        pieces = _pieces(model)
+        is_of_words = model.model_type is ModelType.WORD
+        symbols = [] if is_of_words else list(iter_user_defined(model))
+        added: tuple[list[Any], list[Any]] = ([], [(each.encode(), pieces[each], 0) for each in symbols])
+        character = (np.array(_ANY_CHARACTER, np.uint32), 1, False, _ISOLATED, False)
+        inside = "\uffff"
+        while any(piece.startswith(inside) for piece in pieces):
+            inside += "\uffff"
+        self._normalizer = normalizer
+        self._unknown = _unknown(model)
+        self._words = PreparedWordPiece(
+            [piece.encode() for piece in pieces],
+            np.fromiter(pieces.values(), np.uint32, len(pieces)),
+            prefix=inside,  # so that nothing but whole words are pieces
+            unknown=self._unknown,
+            most_characters=_LONGEST,
+            added=added,
+            added_with_specials=added,
+            steps=[(SPACE, False, True) if is_of_words else character],
+            sets=np.ones(0x110000, np.uint64),
+            byte_sets=np.ones(256, np.uint64),
+            makes_nfc=False,
+        )
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        ids: list[int] = self.encode_batch([text], 1)[0].tolist()
+        return ids
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        normal = [self._normalizer.normalize(text.encode()).decode() for text in texts]
+        ids, offsets = self._words.encode_batch(normal, threads, normalized=True)
+        repeats = np.zeros(len(ids), np.int64)
+        repeats[1:] = (ids[1:] == self._unknown) & (ids[:-1] == self._unknown)
+        repeats[offsets[:-1][offsets[:-1] < len(ids)]] = 0
+        left: NDArray[np.int64] = offsets - offsets_of(repeats)[offsets]
+        return ids[repeats == 0], left
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has."""
+        return np.diff(self.encode_batch(texts, threads)[1])
