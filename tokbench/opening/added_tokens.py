@@ -49,6 +49,26 @@ def completed(
     return orjson.dumps(document), document, problems
 
 
+def without_empty(data: bytes, document: Mapping[str, Any]) -> tuple[bytes, Mapping[str, Any]]:
+    """A `tokenizer.json` without added tokens of no text, which its library leaves out, too: later ones move up.
+
+    Args:
+        data: the document, which stays byte for byte where there is none.
+        document: the same, parsed.
+    """
+    import json
+
+    listed = document.get("added_tokens")
+    if not isinstance(listed, list) or not any(map(_is_empty, listed)):
+        return data, document
+    left = {**document, "added_tokens": [token for token in listed if not _is_empty(token)]}
+    return json.dumps(left).encode(), left
+
+
+def _is_empty(token: object) -> bool:
+    return isinstance(token, dict) and token.get("content") == ""
+
+
 def extended(
     proto: bytes, config: TokenizerConfig, *, pieces: Sequence[ModelPiece]
 ) -> tuple[bytes, tuple[str, ...]]:

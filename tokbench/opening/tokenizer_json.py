@@ -10,7 +10,7 @@ from tokbench.core.ids import ids_held
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening.added_tokens import completed
+from tokbench.opening.added_tokens import completed, without_empty
 from tokbench.opening.character_bpe import CharacterBpe, character_bpe, is_of_characters
 from tokbench.opening.character_document import CharacterDocument
 from tokbench.opening.files import parse_json, read_file
@@ -65,7 +65,10 @@ def open_tokenizer_json(
     """
     request.takes_nothing(f"a {source.format.value}")
     path = source.files[0]
-    data, document, contradictions = completed(data, parse_json(data, path=path), source.config)
+    data, given, contradictions = completed(data, parse_json(data, path=path), source.config)
+    data, document = without_empty(data, given)
+    if document is not given:
+        warnings = (*warnings, "an added token of no text is left out, as by its library")
     kind = _check(document, path=path)
     run = _run(data, document, kind=kind, name=source.name, path=path, request=request)
     return Opened(
@@ -102,7 +105,7 @@ def run_tokenizer_json(data: bytes, *, name: str, path: Path) -> Tokenizer:
     Raises:
         ModelFormatError: it contradicts itself, or its library does not take it.
     """
-    document = parse_json(data, path=path)
+    data, document = without_empty(data, parse_json(data, path=path))
     kind = _check(document, path=path)
     return _run(data, document, kind=kind, name=name, path=path, request=OpenRequest()).tokenizer
 

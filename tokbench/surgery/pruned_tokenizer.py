@@ -68,12 +68,14 @@ def document_of(opened: Opened) -> dict[str, Any]:
     Raises:
         ConversionError: it has none that gives the same ids.
     """
+    from tokbench.opening.added_tokens import without_empty
     from tokbench.opening.files import parse_json, read_file
 
     if opened.source.format is Format.TOKENIZER_JSON:
         path = opened.source.files[0]
         data = read_file(path)
-        return _with_ids_in_use(dict(parse_json(data, path=path)), data)
+        data, document = without_empty(data, parse_json(data, path=path))
+        return _with_ids_in_use(dict(document), data)
     return dict(parse_json(tokenizer_json_of(source_of(opened.tokenizer)), path=opened.source.path))
 
 

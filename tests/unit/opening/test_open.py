@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import tokenizers
 from support.small_files import document, document_file, opened, ranks
 
 import tokbench
@@ -12,6 +13,7 @@ from tokbench import SpecialPolicy, TokenKind, store
 from tokbench.errors import ConfigError, UnknownIdError
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.recognition import Format, recognise
+from tokbench.surgery.pruned_tokenizer import document_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,6 +95,16 @@ def test_a_plain_byte_level_bpe_runs_on_the_kernel(tmp_path: Path) -> None:
 def added(content: str, id: int, **flags: Any) -> dict[str, Any]:
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": id, "content": content, **plain, "special": True, **flags}
+
+
+def test_added_tokens_of_no_text_are_left_out_as_by_the_library(tmp_path: Path) -> None:
+    made = document(added_tokens=[added("<|end|>", 259), added("", 260), added("<new>", 261)])
+    path = document_file(tmp_path, made)
+    found = opened(path)
+    assert found.warnings == ("an added token of no text is left out, as by its library",)
+    peer = tokenizers.Tokenizer.from_file(str(path))
+    assert found.tokenizer.encode("<new>", special=SpecialPolicy.ENCODE) == peer.encode("<new>").ids == [260]
+    assert [token["id"] for token in document_of(found)["added_tokens"]] == [259, 260]
 
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
