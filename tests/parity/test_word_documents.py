@@ -78,6 +78,28 @@ def test_long_texts_run_on_the_kernel_whatever_cuts_them(
         assert np.array_equal(spans.stops, placed.stops)
 
 
+@pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}, TABLE], ids=str)
+@pytest.mark.parametrize("scheme", ["first", "always", "never"])
+def test_metaspace_marks_parts_as_the_library_does(
+    tmp_path: Path, normalizer: dict[str, Any] | None, scheme: str
+) -> None:
+    """A worked example: ▁ before the first part or each, unless it begins with a space, ▁, or nothing is there."""
+    vocab = [["[UNK]", 0.0], ["▁", -2.0], ["a", -2.0], ["▁a", -3.0], ["é", -2.0]]
+    made = document(
+        {"type": "Unigram", "vocab": vocab, "unk_id": 0},
+        normalizer=normalizer,
+        pre_tokenizer=metaspace(scheme),
+        added_tokens=[added("<t>", 5)],
+    )
+    native, library = both(tmp_path, dump(made))
+    assert isinstance(native, NativeDocument)
+    given_texts = ["", " ", "a", " a", "▁a", "a  a", "<t>a", "a<t>a", " <t> a", "<t>", "e\u0301a", "x<t>▁"]
+    assert_alike(native, library, given_texts)
+    expected = {"first": [3, 5, 2], "always": [3, 5, 3], "never": [2, 5, 2]}
+    assert native.encode("a<t>a", special=SpecialPolicy.ENCODE) == expected[scheme]
+    assert native.encode("a  a") == ([2, 1, 3] if scheme == "never" else [3, 1, 3])
+
+
 @pytest.mark.parametrize("kind", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer"])
 def test_characters_of_all_kinds_are_split_as_the_library_does(tmp_path: Path, kind: str) -> None:
     native, library = both(tmp_path, quick_tour({"type": kind}))
