@@ -5,7 +5,6 @@ The claim is made for random models of each kind under pre-tokenizers, normalise
 
 from __future__ import annotations
 
-import base64
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.huggingface import document, dump
+from support.huggingface import added, document, dump
 from support.native_documents import assert_alike, both
 from support.texts import bundled_texts
 from support.word_documents import CUTTING_WORDS, TABLE, WHITESPACE, documents, metaspace, mixed_texts

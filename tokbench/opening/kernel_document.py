@@ -11,7 +11,7 @@ from tokbench.opening.kernel_vocabulary import KernelVocabulary, kernel_vocabula
 from tokbench.opening.splitting.steps import SplitSteps, split_steps
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
-from tokbench.opening.word_vocabulary import WordVocabulary, word_vocabulary
+from tokbench.opening.word_vocabulary import WordBpe, WordPieces, WordVocabulary, word_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +52,12 @@ class KernelDocument:
         tokens = self.vocabulary.tokens if isinstance(self.vocabulary, KernelVocabulary) else ()
         merged = tokens[token.id] if token.id < len(tokens) and not token.is_special else b""
         return merged not in (b"", token.content.encode())
+
+    @property
+    def runs_in_python(self) -> bool:
+        """Whether it runs without the native kernel: words of BPE or of longest matches, and no marks for spaces."""
+        of_words = isinstance(self.vocabulary, WordBpe | WordPieces)
+        return of_words and not (self.splitting.adds_spaces or self.first_mark)
 
     def __str__(self) -> str:
         """What it does, in words."""

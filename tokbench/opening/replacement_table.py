@@ -12,7 +12,6 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.character_agreement import NUM_CODE_POINTS, CharacterAgreement
-from tokbench.native import _bpe
 from tokbench.opening.each_character import EachCharacter
 from tokbench.opening.joined_characters import joining
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
@@ -30,6 +29,8 @@ class ReplacementTable(CharacterAgreement):
 
     def __init__(self, charsmap: bytes) -> None:
         from tokenizers.normalizers import Precompiled
+
+        from tokbench.native import _bpe
 
         self._library = Precompiled(charsmap)
         self._alone = EachCharacter(self._library.normalize_str)

@@ -215,6 +215,8 @@ def _step_by_kind(step: Mapping[str, Any]) -> Step:
     if kind == "Replace":
         return _replace(step)
     if kind == "Precompiled":
+        if not has_native_kernel():
+            raise NotNativeError("the kernel's Python fallback applies no table of replacements")
         return Step(ReplacementTable(table_of(step)), None)
     if kind == "Prepend" and isinstance(prefix := step.get("prepend"), str):
         return Step(lambda text: prefix + text if text else text, character_origins.of_prepended(prefix))

@@ -15,7 +15,6 @@ from tokbench.opening.character_bpe import CharacterBpe, character_bpe, is_of_ch
 from tokbench.opening.character_document import CharacterDocument
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.kernel_document import KernelDocument, kernel_document
-from tokbench.opening.kernel_vocabulary import KernelVocabulary
 from tokbench.opening.native_bpe import NotNativeError, byte_level_bpe, check_bpe, merge_pairs
 from tokbench.opening.native_document import NativeDocument
 from tokbench.opening.request import Composition, Opened, OpenRequest
@@ -226,8 +225,8 @@ def _plan(
         plan = kernel_document(document, ids=library.spelled_ids, path=path, scores=scores)
     except NotNativeError as error:
         return None, str(error)
-    if current_kernel().name != "native" and isinstance(plan.vocabulary, KernelVocabulary):
-        return None, "the kernel's Python fallback runs byte-level BPE of a pattern and merges alone"
+    if current_kernel().name != "native" and not plan.runs_in_python:
+        return None, "the kernel's Python fallback does not run all that it asks for"
     return plan, str(plan)
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tokbench.backends.wordpiece.longest_match import longest_match
 from tokbench.core.merging import merge_symbols
-from tokbench.opening.word_vocabulary import WordBpe
+from tokbench.opening.word_vocabulary import WordBpe, WordPieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.opening.word_vocabulary import WordPieces, WordVocabulary
+    from tokbench.opening.word_vocabulary import WordVocabulary
 
 _UNKNOWN = -1
 
@@ -40,7 +40,10 @@ class WordModel(Protocol):
 
 def word_model(described: WordVocabulary) -> WordModel:
     """What encodes words with a vocabulary."""
-    return MergedCharacters(described) if isinstance(described, WordBpe) else LongestPieces(described)
+    if isinstance(described, WordBpe):
+        return MergedCharacters(described)
+    assert isinstance(described, WordPieces)  # as `KernelDocument.runs_in_python` says
+    return LongestPieces(described)
 
 
 class MergedCharacters:

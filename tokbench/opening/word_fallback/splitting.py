@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.opening.splitting.programs import Kind
-from tokbench.opening.splitting.steps import PatternStep
+from tokbench.opening.splitting.steps import MarkStep, PatternStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,7 +55,8 @@ class Splitter:
         return words
 
 
-def _cut(step: ProgramStep | PatternStep, sets: Sequence[bytes]) -> Cut:
+def _cut(step: ProgramStep | PatternStep | MarkStep, sets: Sequence[bytes]) -> Cut:
+    assert not isinstance(step, MarkStep)  # as `KernelDocument.runs_in_python` says
     if isinstance(step, PatternStep):
         pattern = resolve_pattern(step.name)
 
