@@ -70,6 +70,20 @@ def ctrl_c_works() -> Iterator[None]:
     signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
+@pytest.fixture
+def short_proofs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proofs take a third of the time: they leave out most of the bundled texts, and no other ones.
+
+    For tests of what a command writes. Its proofs are whole for real vocabularies, and in the sessions of docs/.
+    """
+    from support.proofs import some_corpus_texts
+
+    if request.node.get_closest_marker("real"):
+        return
+    for module in ("proof", "proof_inputs"):
+        monkeypatch.setattr(f"tokbench.convert.{module}.corpus_texts", some_corpus_texts)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real vocabularies, vectors and texts; a test that needs it is marked `real`."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from cli.conftest import Done
 
+pytestmark = pytest.mark.usefixtures("short_proofs")
+
 TEXT = "the then other the abc\n"
 
 

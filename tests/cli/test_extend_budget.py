@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from cli.conftest import Done
 
+pytestmark = pytest.mark.usefixtures("short_proofs")
+
 OLD_TEXT = "the weather and the other feather, rather than leather. " * 9
 NEW_TEXT = "return self.weather if self.other else None\n" * 7 + "while True: return other\n" * 5
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from cli.conftest import Done
 
+pytestmark = pytest.mark.usefixtures("short_proofs")
+
 TEXT = "The tokenizer tokenizes tokenizers; 日本 and 日本語 are untokenizable.\n"
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from cli.conftest import Done
 
+pytestmark = pytest.mark.usefixtures("short_proofs")
+
 TEXT = "the the the abc ab да\n"
 
 

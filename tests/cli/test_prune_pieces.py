@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from cli.conftest import Done
 
 
+pytestmark = pytest.mark.usefixtures("short_proofs")
+
+
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from cli.conftest import Done
 
 
+pytestmark = pytest.mark.usefixtures("short_proofs")
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     """A `.model` of 500 pieces, with what it is to a model beside it, and the text that it was trained on."""

@@ -107,6 +107,7 @@ def test_in_a_folder_it_comes_behind_tokenizer_json_and_before_ranks(tmp_path: P
     assert opened(tmp_path).tokenizer.info.name == tmp_path.name
 
 
+@pytest.mark.usefixtures("short_proofs")
 def test_it_converts_with_its_ids(tmp_path: Path) -> None:
     tokenizer = tokbench.load(write(tmp_path, document()))
     convert(tokenizer, to="tokenizers", out=tmp_path / "made.json")

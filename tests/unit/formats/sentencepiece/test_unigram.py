@@ -95,6 +95,7 @@ def test_characters_that_join_others_are_left_out() -> None:
     assert set("a é日ह한👩") & set(excluded) == set()
 
 
+@pytest.mark.usefixtures("short_proofs")
 def test_a_conversion_says_what_is_left_out(tmp_path: Path) -> None:
     source = HuggingFaceTokenizer(as_t5(), name="t5", backend="unigram")
     result = convert(source, to="sentencepiece", out=tmp_path / "mine.model")
