@@ -17,7 +17,7 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
@@ -144,7 +144,8 @@ def _mapped(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     return (_replace({"Regex": _one_class(group)}, value) for value, group in by_value.items())
 
 
-def _composed() -> dict[str, str]:
+@cache
+def _composed() -> Mapping[str, str]:
     """Each character that the library's NFKC changes, and what it becomes."""
     from tokenizers.normalizers import NFKC
 
@@ -204,6 +205,10 @@ def _units(joined: Sequence[str]) -> str:
     return rf"(?>(?=[\x{{0}}-\x{{10FFFF}}]{seconds}){_alternatives(joined)}|{others})\K"
 
 
+_END: dict[str, Any] = {}
+_LEAF = {"": _END}
+
+
 class _Trie:
     """Keys as the smallest automaton that takes them: nodes that go on alike are one."""
 
@@ -213,7 +218,7 @@ class _Trie:
             node = root
             for character in key:
                 node = node.setdefault(character, {})
-            node[""] = {}
+            node[""] = _END
         self._numbers: dict[tuple[bool, tuple[tuple[int, str], ...]], int] = {}
         self._root = self._number(root)
         self._nodes = {number: node for node, number in self._numbers.items()}
@@ -224,6 +229,8 @@ class _Trie:
         return self._expression(self._root)
 
     def _number(self, node: Mapping[str, Any]) -> int:
+        if node == _LEAF:  # as nearly all nodes are
+            return self._numbers.setdefault((True, ()), len(self._numbers))
         groups: dict[int, str] = {}
         for character in sorted(node):
             if character:
