@@ -18,7 +18,7 @@ from tokbench.corpus.line_kernel import LineKernel, current_line_kernel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SPACES = [chr(point) for point in range(sys.maxunicode + 1) if chr(point).isspace()]
+SPACES = list(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
 EVERYTHING, SOME = 2**64 - 1, 2**62
 texts = st.lists(
     st.sampled_from(SPACES)

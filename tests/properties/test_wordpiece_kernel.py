@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.huggingface import added, document, dump
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
-from support.texts import bundled_texts, characters_in_use, texts
+from support.texts import all_characters, bundled_texts, characters_in_use, texts
 
 from tokbench.backends.wordpiece.agreement import BertAgreement
 from tokbench.backends.wordpiece.document import wordpiece_description
@@ -36,7 +36,6 @@ OPTIONS = [
     )
 ]
 BERT = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
-CODE_POINTS = [chr(one) for one in range(0x110000) if not 0xD800 <= one < 0xE000]
 # What is white space, punctuation, an ideograph, a mark or left out, to some option or to all; and what becomes one.
 HARD = (
     " \t\n\r\x0b\x0c\x1c\x85\xa0\u3000\u2000\0\x7f\ufffd\u200d.,!#字中\uf900\U0002f800\u037e\u2329“—"
@@ -174,7 +173,7 @@ def test_no_character_becomes_more_characters_than_it_has_bytes() -> None:
             "strip_accents": strip,
             "lowercase": lower,
         }
-        for one in CODE_POINTS[2 * lower + strip :: 29]:
+        for one in all_characters()[2 * lower + strip :: 29]:
             assert len("".join(kernel.normal_words(one, **rules))) <= len(one.encode())
 
 

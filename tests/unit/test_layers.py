@@ -51,24 +51,27 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def statements(node: ast.AST, *, types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Every import below a node, those under `if TYPE_CHECKING:` only on request."""
+def statements(
+    node: ast.AST, *, for_types: bool = False
+) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Every import below a node, and whether it stands under `if TYPE_CHECKING:`."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
-            yield child
-        elif types or not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
-            yield from statements(child, types=types)
+            yield child, for_types
+        elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            named = isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id
+            yield from statements(child, for_types=for_types or named == "TYPE_CHECKING")
 
 
-def imports_of(path: Path, *, types: bool) -> Iterator[Import]:
+def imports_of(path: Path) -> Iterator[tuple[Import, bool]]:
     importer = module_name(path)
-    for statement in statements(ast.parse(path.read_bytes()), types=types):
+    for statement, for_types in statements(ast.parse(path.read_bytes())):
         if isinstance(statement, ast.Import):
             names = [alias.name for alias in statement.names]
         else:
             assert statement.level == 0, f"{importer}: a relative import"
             names = [f"{statement.module}.{alias.name}" for alias in statement.names]
-        yield from (Import(importer, name) for name in names)
+        yield from ((Import(importer, name), for_types) for name in names)
 
 
 # An installed package has the bundled texts inside, and one of them is written in Python.
@@ -80,9 +83,14 @@ SOURCES = [
 
 
 @cache
+def all_imports() -> list[tuple[Import, bool]]:
+    """Every import of the package, and whether it is for type checkers alone."""
+    return [found for path in SOURCES for found in imports_of(path)]
+
+
 def imports(*, types: bool = False) -> list[Import]:
-    """Every import of the package."""
-    return [found for path in SOURCES for found in imports_of(path, types=types)]
+    """Those that are run, and on request those for type checkers."""
+    return [found for found, for_types in all_imports() if types or not for_types]
 
 
 @cache
