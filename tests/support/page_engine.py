@@ -27,6 +27,9 @@ function encode(data, text, policy) {
     return { error: error.message };
   }
 }
+function idsOf(data, texts, policy) {
+  return texts.map((text) => encode(data, text, policy).ids);
+}
 function steps(data, word, ids) {
   return tokenizerOf(data).model.steps(word, ids).map(({ label, parts }) => [label, parts.join("|")]);
 }
@@ -51,8 +54,8 @@ class Engine:
 
 
 def page_engine() -> Engine:
-    """The encoders of the page, with functions that tests call: `encode`, `steps` and `bytes`.
+    """The encoders of the page, with functions that tests call: `encode`, `idsOf`, `steps` and `bytes`.
 
-    The first two take the data of a tokenizer, or the name by which `keep` was told it.
+    But for the last, they take the data of a tokenizer, or the name by which `keep` was told it.
     """
     return Engine(encoder_source() + CALLS)

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import tokbench
 from tokbench.core.progress import no_progress
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.opening.request import OpenRequest
 from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from support.page_engine import Engine
     from tokbench.opening.request import Opened
 
 TEXT = "the cat sat on the mat; 안녕하세요 the cat was fat, naïve and 1234\n" * 30
@@ -31,3 +34,12 @@ def ranks(folder: Path) -> Opened:
     """The same as tiktoken's ranks, whose merges nobody lists."""
     trained(folder / "saved")
     return opened(folder / "saved" / "ranks.tiktoken", pattern="gpt4", special_tokens={"<|end|>": None})
+
+
+def assert_same_ids(engine: Engine, mine: Opened, texts: Sequence[str]) -> None:
+    """Many texts have the same ids on the page, where the tokenizer is "mine"; special tokens are recognised.
+
+    They go there in one call, as a call takes longer than encoding a short text.
+    """
+    for text, found in zip(texts, engine.call("idsOf", "mine", list(texts), "encode"), strict=True):
+        assert found == mine.tokenizer.encode(text, special=SpecialPolicy.ENCODE), text

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.page_engine import page_engine
-from support.page_tokenizers import TEXT, opened
+from support.page_tokenizers import TEXT, assert_same_ids, opened
 from support.segmentations import HARD_TEXTS
 
 from tokbench.convert.proof_texts import generated_texts
@@ -199,6 +199,4 @@ def test_what_the_encoder_does_not_do_is_refused_with_the_reason(
 def test_ten_thousand_generated_texts_have_the_same_ids(engine: Engine, tokenizer: Opened) -> None:
     texts = [text for seed in range(4) for text in generated_texts(["</s>"], seed=100 + seed)]
     assert len(texts) >= 10_000
-    for text in texts:
-        found = engine.call("encode", "mine", text, "encode")["ids"]
-        assert found == tokenizer.tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    assert_same_ids(engine, tokenizer, texts)

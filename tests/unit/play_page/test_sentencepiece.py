@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.page_engine import page_engine
-from support.page_tokenizers import opened
+from support.page_tokenizers import assert_same_ids, opened
 from support.segmentations import HARD_TEXTS
 from support.sentencepiece_models import VARIANTS, charsmap, scored, training_text, unknown, variant, written
 
@@ -155,6 +155,4 @@ def test_ten_thousand_generated_texts_have_the_same_ids(engine: Engine, tokenize
     specials = sorted(tokenizer.tokenizer.info.special_tokens)
     texts = [text for seed in range(4) for text in generated_texts(specials, seed=100 + seed)]
     assert len(texts) >= 10_000
-    for text in texts:
-        found = engine.call("encode", "mine", text, "encode")["ids"]
-        assert found == tokenizer.tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    assert_same_ids(engine, tokenizer, texts)

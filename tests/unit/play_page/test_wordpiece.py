@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.page_engine import page_engine
-from support.page_tokenizers import TEXT, opened
+from support.page_tokenizers import TEXT, assert_same_ids, opened
 from support.segmentations import HARD_TEXTS
 
 from tokbench.convert.proof_texts import generated_texts
@@ -182,9 +182,6 @@ def test_another_normaliser_is_refused_with_the_reason(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ten_thousand_generated_texts_have_the_same_ids(engine: Engine, tokenizer: Opened) -> None:
-    data = "mine"
     texts = [text for seed in range(4) for text in generated_texts(["[CLS]", "[UNK]"], seed=100 + seed)]
     assert len(texts) >= 10_000
-    for text in texts:
-        found = engine.call("encode", data, text, "encode")["ids"]
-        assert found == tokenizer.tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    assert_same_ids(engine, tokenizer, texts)
