@@ -165,6 +165,7 @@ TEMPLATE = "{% for message in messages %}{{ message['content'] }}<|end|>{% endfo
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_proofs")
 def test_transformers_has_the_roles_and_the_chat_template(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     convert(
@@ -296,6 +297,7 @@ def test_rounding_is_accepted_only_where_something_may_be_rounded(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_proofs")
 def test_a_proof_by_arithmetic_says_so(converted: Any, tmp_path: Path) -> None:
     result = convert(source_of("unigram"), to="tokenizers", out=tmp_path / "out", accept_rounding=True)
     assert result.rounding is None  # there was nothing to accept

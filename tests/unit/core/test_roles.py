@@ -89,6 +89,7 @@ def test_a_role_of_what_is_no_token_is_not_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_proofs")
 def test_roles_are_trained_saved_and_converted(tmp_path: Path) -> None:
     given = {"bos": "<s>", "eos": "</s>", "turn_end": "<|im_end|>", "pad": "<pad>"}
     made = tokbench.train(["low lower lowest"] * 3, vocab_size=265, special_tokens=SPECIALS, roles=given)

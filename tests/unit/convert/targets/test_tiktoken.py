@@ -47,6 +47,7 @@ def encoding_of(path: Path, notes: Sequence[str]) -> tiktoken.Encoding:
     )
 
 
+@pytest.mark.usefixtures("short_proofs")
 def test_a_special_token_with_a_flag_does_not_make_it_another_kind_of_tokenizer(tmp_path: Path) -> None:
     """RoBERTa's <mask> takes the space before it; ordinary text does not know."""
     source = tokenizer_with(added("<mask>", 0, lstrip=True))
@@ -80,6 +81,7 @@ def test_the_flag_is_what_the_proof_leaves_out_and_nothing_else(tmp_path: Path) 
         max_size=8,
     )
 )
+@pytest.mark.usefixtures("short_proofs")
 def test_added_tokens_that_are_not_special_are_named_to_tiktoken(
     parts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
