@@ -390,14 +390,6 @@ def test_a_bad_file_is_an_error_with_its_name(data: bytes, message: str) -> None
     assert str(caught.value).startswith("some/tokenizer.json: expected ")
 
 
-def test_what_the_library_finds_out_late_is_an_error_of_the_file() -> None:
-    made = document({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"})
-    tokenizer = opened(dump(made))
-    assert tokenizer.encode("a") == [0]
-    with pytest.raises(ModelFormatError, match="UNK"):
-        tokenizer.encode("b")
-
-
 def test_a_special_token_of_one_character_that_is_no_piece() -> None:
     document = json.loads(byte_level())
     size = len(document["model"]["vocab"])
