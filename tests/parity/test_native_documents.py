@@ -224,6 +224,17 @@ def test_texts_that_nfc_changes_are_encoded_by_the_kernel(
     assert native.count_batch(given_texts, threads=2).tolist() == list(map(len, expected))
 
 
+@pytest.mark.parametrize("has_token", [False, True])
+def test_tokens_are_where_the_library_says_in_a_composed_text(tmp_path: Path, has_token: bool) -> None:
+    """With an added token, or with nothing else: the mark that NFC joins to a letter is in no token."""
+    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    token = added("<s>", len(made["model"]["vocab"]), special=False, normalized=False)
+    native, library = both(tmp_path, dump(made | {"added_tokens": [token] if has_token else []}))
+    assert isinstance(native, NativeDocument) is has_token
+    assert_alike(native, library, ["xe\u0301 y", "e\u0301\u0301", "\u0301 the", "\u00e9"])
+    assert 4 not in {token.span.stop for token in native.segment("xe\u0301 y").tokens}
+
+
 # --- letters at the end of a word ---------------------------------------------------------------
 
 

@@ -85,7 +85,12 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
     @property
     def _kernel_spans(self) -> KernelSpans:
         encode_spans = partial(BpeTokenizer.encode_spans, self)
-        return KernelSpans(self._agreement.covers, encode_spans, partial(BpeTokenizer.segment_ordinary, self))
+        return KernelSpans(self._covers_places, encode_spans, partial(BpeTokenizer.segment_ordinary, self))
+
+    def _covers_places(self, text: str) -> bool:
+        """Whether tokens are where the library says; it gives a character that NFC composed its first part alone."""
+        is_normal = self.pattern.normalization is None or self.pattern.normalized(text) == text
+        return self._agreement.covers(text) and is_normal
 
     @property
     def _library(self) -> OnLibrary:
