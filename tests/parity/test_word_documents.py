@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.huggingface import added, document, dump
 from support.native_documents import assert_alike, both
 from support.texts import bundled_texts
-from support.word_documents import CUTTING_WORDS, TABLE, WHITESPACE, documents, metaspace, mixed_texts
+from support.word_documents import CUTTING_WORDS, STRIP, TABLE, WHITESPACE, documents, metaspace, mixed_texts
 
 import tokbench
 from tokbench.backends.bpe.kernel import has_native_kernel
@@ -97,6 +97,26 @@ def test_metaspace_marks_parts_as_the_library_does(
     expected = {"first": [3, 5, 2], "always": [3, 5, 3], "never": [2, 5, 2]}
     assert native.encode("a<t>a", special=SpecialPolicy.ENCODE) == expected[scheme]
     assert native.encode("a  a") == ([2, 1, 3] if scheme == "never" else [3, 1, 3])
+
+
+@pytest.mark.parametrize("normalizers", [[STRIP], [{"type": "NFC"}, STRIP], [TABLE, STRIP]], ids=str)
+def test_nothing_is_put_in_front_of_what_begins_later_in_a_text(
+    tmp_path: Path, normalizers: list[dict[str, Any]]
+) -> None:
+    """Metaspace marks the first part if it begins where the text does: not after spaces that were stripped."""
+    vocab = [["[UNK]", 0.0], ["▁", -2.0], ["a", -2.0], ["▁a", -3.0]]
+    made = document(
+        {"type": "Unigram", "vocab": vocab, "unk_id": 0},
+        normalizer={"type": "Sequence", "normalizers": normalizers},
+        pre_tokenizer=metaspace("first"),
+        added_tokens=[added("<t>", 4)],
+    )
+    native, library = both(tmp_path, dump(made))
+    assert isinstance(native, NativeDocument)
+    assert_alike(
+        native, library, ["a", " a", "\u00a0a", " a<t>a", "<t>a", " <t> a", "e\u0301a", "\u0301a", "  "]
+    )
+    assert (native.encode("a"), native.encode(" a")) == ([3], [2])
 
 
 @pytest.mark.parametrize("kind", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer"])

@@ -154,7 +154,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _covers(self, text: str) -> bool:
         """Whether the kernel is known to give the library's ids for a text."""
-        covered = self._agreement.covers(text)
+        covered = self._agreement.covers(text) and self._is_marked_alike(text)
         normalization = self._plan.normalization
         if covered and self._may_make_others and not normalization.leaves(text):
             covered = self._agreement.covers(normalization(text))  # it may hold others
@@ -164,7 +164,13 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         """Whether all of some texts are covered, where nothing but their characters matters."""
         if self._whole_words or not self._agreement.covers_all(texts, threads):
             return False
+        if not all(map(self._is_marked_alike, texts)):
+            return False
         return not self._may_make_others or all(map(self._plan.normalization.leaves, texts))
+
+    def _is_marked_alike(self, text: str) -> bool:
+        """Whether the library puts the same in front of a text: nothing if what is left begins later in the text."""
+        return not self._plan.first_mark or self._plan.normalization.keeps_first(text)
 
     @cached_property
     def _may_make_others(self) -> bool:

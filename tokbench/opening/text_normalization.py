@@ -20,6 +20,7 @@ from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.opening import character_origins
 from tokbench.opening.character_changes import ChangesByNeed
 from tokbench.opening.each_character import EachCharacter
+from tokbench.opening.joined_characters import joining
 from tokbench.opening.replacement_table import ReplacementTable, table_of, texts_written
 from tokbench.opening.splitting.gaps import takes_characters
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
@@ -76,6 +77,7 @@ class TextNormalization:
         self._document: dict[str, Any] = {"type": "Sequence", "normalizers": list(normalizers)}
         self._steps = tuple(chain.from_iterable(map(_steps, normalizers)))
         self._is_normal_form = any(map(_makes_normal_form, normalizers))
+        self._spares_letters = all(map(_spares_letters, normalizers))
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
@@ -127,6 +129,18 @@ class TextNormalization:
             return None
         behind = ordering[0] + 1 if ordering else len(self._steps)
         return ChangesByNeed(self._steps[:behind], self._steps[behind:], orders=bool(ordering))
+
+    def keeps_first(self, text: str) -> bool:
+        """Whether a text certainly begins with the same character after it, not with one that came later.
+
+        >>> strip = TextNormalization([{"type": "Strip", "strip_left": True, "strip_right": True}])
+        >>> strip.keeps_first("a b"), strip.keeps_first(" a")
+        (True, False)
+        """
+        if not self._steps or not text:
+            return True
+        stands_alone = not any(joining()[ord(each)] for each in text[:2])
+        return self._spares_letters and stands_alone and not text[0].isspace() and self(text[0]) == text[0]
 
     def becomes(self, character: str) -> frozenset[str]:
         """A character and all that may stand in a text that is normalised because of it, where it is by character."""
@@ -223,6 +237,13 @@ def _step_by_kind(step: Mapping[str, Any]) -> Step:
     if kind == "Strip":
         return _strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right")))
     raise NotNativeError(f"it normalises the text ({kind})")
+
+
+def _spares_letters(step: Mapping[str, Any]) -> bool:
+    """Whether what becomes of a character that stands alone, and is no space, does not depend on those after it."""
+    if step.get("type") == "Replace":
+        return step.get("pattern") == {"String": " "} or str(step["pattern"].get("Regex")) in _RUNS
+    return step.get("type") != "Prepend"
 
 
 def _makes_normal_form(step: Mapping[str, Any]) -> bool:
