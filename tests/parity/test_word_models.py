@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.byte_level_documents import sequence, split
 from support.huggingface import added, document, dump
 from support.native_documents import assert_alike
+from support.word_documents import BERT_NORMALIZER, WHITESPACE
 
 import tokbench
 from tokbench.backends.bpe.kernel import has_native_kernel
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
-WHITESPACE = {"type": "Whitespace"}
 
 
 def bpe(*pieces: str, merges: str = "", **fields: Any) -> dict[str, Any]:
@@ -198,13 +198,6 @@ def test_words_end_where_the_library_cuts(tmp_path: Path, step: dict[str, Any]) 
     assert len(set(native.encode(SPLIT_TEXT))) > 3
 
 
-BERT_NORMALIZER = {
-    "type": "BertNormalizer",
-    "clean_text": True,
-    "handle_chinese_chars": True,
-    "strip_accents": None,
-    "lowercase": True,
-}
 LOWERCASE, NFD, NFKD, STRIP_ACCENTS = (
     {"type": kind} for kind in ("Lowercase", "NFD", "NFKD", "StripAccents")
 )

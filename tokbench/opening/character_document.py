@@ -5,10 +5,12 @@ What a document asks for is in character_bpe.py, where its tokens are in a text 
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.encoded import Encoded
 from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
 from tokbench.core.tokens import Span, SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
@@ -69,8 +71,10 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return self._covers(text) and self._places.cover(text)
 
     def _encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        encoded = self.encode_batch(texts, threads=threads)
-        places = self._places.of(texts, encoded) if self._places is not None else None
+        assert self._places is not None and self._ordinary_use is not None  # as `_kernel_spans` says
+        encoder = self._ordinary_use.encoder
+        encoded = Encoded(*encoder.encode_batch(list(texts), threads or os.cpu_count() or 1))
+        places = self._places.of(texts, encoded)
         if places is None:
             return self._library.encode_spans(texts, threads=threads)
         return self._owned(texts, encoded, *places)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.token_arrays import offsets_of
+from tokbench.core.token_arrays import character_offsets, offsets_of
 from tokbench.formats.sentencepiece.model import SPACE
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class CharacterPlaces:
         parts = np.flatnonzero(self.are_bytes[encoded.ids])
         if len(parts):
             begins = np.repeat(offsets_of(num_bytes)[:-1], encoded.counts)[parts]
-            characters = _first_bytes("".join(texts).encode())
+            characters = character_offsets("".join(texts))
             at = np.searchsorted(characters, starts[parts] + begins, side="right")
             starts[parts] = characters[at - 1] - begins
             stops[parts] = characters[at] - begins
@@ -124,9 +124,3 @@ def character_places(described: CharacterBpe) -> CharacterPlaces | None:
         known=known,
         apart=tuple(sorted(apart)),
     )
-
-
-def _first_bytes(data: bytes) -> NDArray[np.int64]:
-    """Where the characters of UTF-8 begin, and the end."""
-    begins = np.flatnonzero((np.frombuffer(data, np.uint8) & 0xC0) != 0x80)
-    return np.append(begins, len(data))

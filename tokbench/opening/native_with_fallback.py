@@ -89,8 +89,7 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
 
     def _covers_places(self, text: str) -> bool:
         """Whether tokens are where the library says; it gives a character that NFC composed its first part alone."""
-        is_normal = self.pattern.normalization is None or self.pattern.normalized(text) == text
-        return self._agreement.covers(text) and is_normal
+        return self._agreement.covers(text) and self.pattern.normalized(text) == text
 
     @property
     def _library(self) -> OnLibrary:

@@ -26,7 +26,7 @@ _MOST_CHARACTERS = 1 << 31
 UNKNOWN_PENALTY = 10.0
 """How far the score of an unknown character is below the lowest of a Unigram's pieces."""
 _MOST_PIECES, _MOST_LENGTH, _MOST_MEAN_LENGTH, _SPARED_LENGTH = 1 << 23, 3 << 20, 15, 1 << 16
-"""Fewer pieces than that, of so many characters in all and in the mean: the kernel's tree holds them all."""
+"""Fewer pieces than that, of at most that many characters in all and in the mean: the kernel's tree holds them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,7 +75,7 @@ class Prepared : public Base {
     return added(reading).may_be_cut() ? Base::first_safe_cut(text, from) : text.size;
   }
 
-  // An output with a `placing` (prepared_places.hpp) is told by it what the ids are of.
+  // An output with a `placing` (prepared_places.hpp) says to it what the ids are of.
   template <class Worker, class Output>
   void encode(Worker& worker, SplitWords split, const Text& text, Reading reading, Output& output) const {
     const auto encode_part = [&](Bytes part) {

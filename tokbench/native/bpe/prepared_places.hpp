@@ -31,7 +31,7 @@ class PreparedPlacing {
   // An added token that was found in the text, or in what a part of it became.
   void add_added(Id id, Bytes found) { add_at(found, [&](const auto& place) { place(id, found.size()); }); }
 
-  // What the next ids are of, after those that were told before.
+  // What the next ids are of, after those said before.
   void expect(Bytes word) { words_.push_back(word); }
 
   // The ids of the next word.

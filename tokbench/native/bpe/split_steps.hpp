@@ -90,8 +90,8 @@ class SplitSteps {
     cuts_at_spaces_ = copied_per_byte_ == 0 && finds_cuts();
   }
 
-  // Pre-tokens are parts of a copy of the text, with spaces or marks that the text does not have, of so many bytes a byte at
-  // most; of the text itself, where it is 0.
+  // Pre-tokens are parts of a copy of the text, with spaces or marks that the text does not have, of at most this many bytes a
+  // byte; of the text itself, where it is 0.
   std::size_t copied_per_byte() const { return copied_per_byte_; }
 
   // Whether each space between two ASCII letters begins a pre-token, or is in none, and both sides are split as they would be
@@ -105,7 +105,7 @@ class SplitSteps {
   }
 
  private:
-  // A step writes each part anew: a byte becomes so many, and as many are put in front.
+  // A step writes each part anew: a byte becomes at most this many, and as many are put in front.
   void copies(std::size_t bytes) {
     if (copied_per_byte_ != 0) throw std::invalid_argument("two steps add spaces");
     copied_per_byte_ = bytes + 1;

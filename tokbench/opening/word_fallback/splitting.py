@@ -170,7 +170,7 @@ class _Program:
             number = following
 
     def _behind(self, one_set: int, text: str, place: int, most: int) -> int:
-        """Where as many characters of a set end as stand there from a place on, at most so many."""
+        """Where as many characters of a set end as stand there from a place on, at most `most`."""
         members = self._sets[one_set]
         behind, end = place, min(len(text), place + most)
         while behind < end and members[ord(text[behind])]:
