@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import regex
 import tiktoken
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.texts import texts
 from tokenizers import Regex
@@ -109,6 +109,8 @@ CLASSES = st.builds(
 
 
 @given(pattern=CLASSES)
+@example("[a&&^-b]")
+@example("[ab&&^-b--a]")
 def test_a_class_is_the_same_set_of_characters(pattern: str) -> None:
     try:
         expected = [tiktoken_takes(pattern, character) for character in SMALL]
@@ -128,6 +130,7 @@ def test_a_class_is_the_same_set_of_characters(pattern: str) -> None:
         r"\p{L}~~[\p{Han}\p{Nd}]",
         r"\p{L}\p{M}&&\p{Lo}\p{M}--\p{Han}~~\p{Lt}",
         r"[\p{Lu}[\p{Nd}]]&&[^[A-F]]",
+        r"\p{L}&&^-f",
     ],
 )
 def test_every_character_is_in_the_same_classes(inside: str, negation: str) -> None:

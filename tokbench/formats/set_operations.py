@@ -128,12 +128,17 @@ class _Reader:
         if posix is not None:
             self._position = posix.end()
             return posix.group()
-        item = self._one()
+        item = self._as_itself()
         following = self._pattern[self._position : self._position + 2]
         if following[:1] == "-" and following[1:] not in ("", "-", "]"):
             self._position += 1
-            item += "-" + self._one()
-        return f"\\{item}" if item in _MEANS_MORE else item
+            item += "-" + self._as_itself()
+        return item
+
+    def _as_itself(self) -> str:
+        """The next character, escaped where it would mean more: an operand of `^-a` may begin a class."""
+        one = self._one()
+        return f"\\{one}" if one in _MEANS_MORE else one
 
 
 @dataclass(slots=True)
