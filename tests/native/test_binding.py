@@ -161,7 +161,6 @@ def test_characters_without_a_mark_are_found_in_strings_of_every_width(
 def test_as_many_characters_without_a_mark_as_there_are_are_found(
     module: Any, number: int, threads: int
 ) -> None:
-    """The first 32 are kept in a list, more of them as bits."""
     marks = np.zeros(0x110000, np.uint8)
     wanted = "".join(map(chr, range(0x100, 0x100 + number)))
     texts = ["xy" + wanted[::-1][start::7] for start in range(7)] * 3
@@ -171,23 +170,25 @@ def test_as_many_characters_without_a_mark_as_there_are_are_found(
 
 @pytest.mark.parametrize("kind", ["a", "é", "文", "🙂"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_texts_are_encoded_if_each_character_has_a_mark(module: Any, kind: str, threads: int) -> None:
+def test_texts_are_encoded_and_their_characters_without_a_mark_are_found(
+    module: Any, kind: str, threads: int
+) -> None:
     marks = np.zeros(0x110000, np.uint8)
     marks[[ord("a"), ord("b"), ord(kind)]] = 1
     encoder = new_encoder(module)
     texts = ["ab" * 50 + kind, "", kind * 70_000 + "b" * 70_000]
-    ids, offsets = encoder.encode_marked_batch(texts, threads, marks)
-    expected, expected_offsets = encoder.encode_batch(texts, threads)
-    assert ids.tolist() == expected.tolist()
-    assert offsets.tolist() == expected_offsets.tolist()
-    for text in ["c", "a" * 200 + "ç", kind * 140_000 + "\ud800", "\U0010ffff"]:
-        assert encoder.encode_marked_batch([*texts, text], threads, marks) is None
-        assert encoder.encode_marked_batch([text, *texts], threads, marks) is None
+    endings = {"": "", "c": "c", "a" * 200 + "ç" * 90: "ç", "\U0010ffff文" * 200 + "ç": "ç文\U0010ffff"}
+    for more, unmarked in endings.items():
+        for all_texts in [[*texts, more], [more, *texts]]:
+            ids, offsets, found = encoder.encode_marked_batch(all_texts, threads, marks)
+            expected, expected_offsets = encoder.encode_batch(all_texts, threads)
+            assert ids.tolist() == expected.tolist()
+            assert offsets.tolist() == expected_offsets.tolist()
+            assert found == unmarked.replace(kind, "")
     with pytest.raises(ValueError, match="each code point"):
         encoder.encode_marked_batch(texts, threads, marks[:-1])
-    marks[0xD800] = 1
     with pytest.raises(UnicodeEncodeError):
-        encoder.encode_marked_batch(["a\ud800"], threads, marks)
+        encoder.encode_marked_batch([*texts, "a\ud800"], threads, marks)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tokbench.core.encoded import Batch
 
-    EncodeMarked = Callable[[list[str], int, bytearray], Batch | None]
+    EncodeMarked = Callable[[list[str], int, bytearray], tuple[NDArray[np.uint32], NDArray[np.int64], str]]
 
 NUM_CODE_POINTS = 0x110000
 
@@ -33,7 +36,7 @@ class CharacterAgreement(ABC):
         self._unmarked = unmarked
         self._disputed: set[str] = set()
         self._all_of_ascii = all(settled[:128])
-        self._had_all = True
+        self._had_disputed = False
 
     @abstractmethod
     def disputed_among(self, characters: set[str]) -> set[str]:
@@ -45,29 +48,35 @@ class CharacterAgreement(ABC):
 
     def covers_all(self, texts: Sequence[str], threads: int) -> bool:
         """The same of some texts together, on threads."""
-        found = set(self._unmarked(list(texts), self._agreed, threads))
-        self._had_all = not found
-        if unknown := found - self._disputed:
-            self._ask_about(unknown, texts)
-        return self._disputed.isdisjoint(found)
+        found = self._unmarked(list(texts), self._agreed, threads)
+        self._had_disputed = not self._are_agreed(set(found), texts)
+        return not self._had_disputed
 
     def encoded(self, encode_marked: EncodeMarked, texts: list[str], threads: int) -> Batch | None:
         """What an encoder gives that looks for characters on its way; None where the texts have to be looked at first.
 
-        What was encoded before such a character is encoded again. So texts like the last ones are looked at first,
-        where those had characters that were new or are disputed.
+        What has a disputed character was encoded in vain. So texts like the last ones are looked at first, where those
+        had some.
 
         Args:
-            encode_marked: texts, threads and a byte for each code point → what `encode_batch` gives, or None if a text
-                has a character of 0.
+            encode_marked: texts, threads and a byte for each code point → what `encode_batch` gives, and the characters
+                of 0.
             texts: some texts.
             threads: on this many threads.
+
+        Raises:
+            UnicodeEncodeError: a text has a lone surrogate.
         """
-        if not self._had_all:
+        if self._had_disputed:
             return None
-        encoded = encode_marked(texts, threads, self._agreed)
-        self._had_all = encoded is not None
-        return encoded
+        ids, offsets, found = encode_marked(texts, threads, self._agreed)
+        self._had_disputed = not self._are_agreed(set(found), texts)
+        return None if self._had_disputed else (ids, offsets)
+
+    def _are_agreed(self, characters: set[str], texts: Sequence[str]) -> bool:
+        if unknown := characters - self._disputed:
+            self._ask_about(unknown, texts)
+        return self._disputed.isdisjoint(characters)
 
     def _ask_about(self, characters: set[str], texts: Sequence[str]) -> None:
         if any("\ud800" <= character <= "\udfff" for character in characters):

@@ -83,7 +83,7 @@ nb::list encode_bytes(const BpeEncoder& encoder, const nb::bytes& bytes) {
   return to_list(without_lock(std::array<nb::handle, 0>{}, [&] { return encoder.encode(text); }));
 }
 
-nb::object encode_marked(const BpeEncoder& encoder, const nb::list& strings, unsigned threads, const InputArray<std::uint8_t>& marks) {
+nb::tuple encode_marked(const BpeEncoder& encoder, const nb::list& strings, unsigned threads, const InputArray<std::uint8_t>& marks) {
   return encode_marked_texts(encoder, strings, threads, marks, {});
 }
 
@@ -150,7 +150,7 @@ void bind_encoding(nb::module_& module) {
       .def("encode_bytes", &encode_bytes, "text"_a, "The ids of any bytes, UTF-8 or not.")
       .def("encode_batch", &encode_texts<BpeFamily>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
       .def("encode_marked_batch", &encode_marked, "texts"_a, "threads"_a, "marks"_a.noconvert(),
-           "The same if each character has a mark among those of all code points; None where one has none.")
+           "The same, and the characters that have no mark among those of all code points.")
       .def("count_batch", &count_texts<BpeFamily>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
       .def("encode_split", &encode_split, "text"_a, "ends"_a, "The ids of a text that was split elsewhere: uint32[N].")
       .def("tokens", &token_list, "The bytes of each id.")

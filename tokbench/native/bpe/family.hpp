@@ -2,7 +2,7 @@
 #pragma once
 
 #include "encoding/encoder.hpp"
-#include "merger.hpp"
+#include "group_merger.hpp"
 #include "reachable.hpp"
 #include "safe_cuts.hpp"
 #include "word_splitting.hpp"
@@ -15,7 +15,7 @@ class BpeFamily {
 
   class Solver {
    public:
-    explicit Solver(const Vocabulary& vocabulary) : vocabulary_(vocabulary), merger_(vocabulary) {}
+    explicit Solver(const Vocabulary& vocabulary) : vocabulary_(vocabulary), merger_(vocabulary), group_merger_(vocabulary) {}
 
     std::size_t solve(Bytes pretoken, std::uint64_t hash, Id* out) {
       if (const auto whole = vocabulary_.whole_token(pretoken, hash)) {
@@ -24,11 +24,38 @@ class BpeFamily {
       }
       return merger_.merge(pretoken, out);
     }
+    void solve_together(std::span<NewWord> words) {
+      std::size_t size = 0;
+      for (const NewWord& word : words) size += word.bytes.size();
+      if (ids_.size() < size) ids_.resize(size);
+      Id* out = ids_.data();
+      tasks_.clear();
+      for (NewWord& word : words) {
+        if (const auto whole = vocabulary_.whole_token(word.bytes, word.hash)) {
+          *out = *whole;
+          word.ids = {out++, 1};
+        } else {
+          tasks_.push_back({word.bytes, out, 0});
+          word.ids = {};
+          out += word.bytes.size();
+        }
+      }
+      group_merger_.merge(tasks_);
+      auto task = tasks_.begin();
+      for (NewWord& word : words) {
+        if (!word.ids.empty()) continue;
+        word.ids = {task->out, task->count};
+        ++task;
+      }
+    }
     void fetch(std::uint64_t hash) const { vocabulary_.fetch_whole_token(hash); }
 
    private:
     const Vocabulary& vocabulary_;
     Merger merger_;
+    GroupMerger group_merger_;
+    std::vector<GroupMerger::Task> tasks_;
+    std::vector<Id> ids_;
   };
 
   BpeFamily(Pattern pattern) : pattern_(pattern), split_words_(split_words_of(pattern)) {}  // NOLINT: a pattern is enough

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "vocabulary.hpp"
+#include "short_merge.hpp"
 
 namespace tokbench {
 
@@ -22,45 +22,7 @@ class Merger {
     }
     Id symbols[kMostGrouped + 1];
     const std::size_t size = begin(pretoken, symbols);
-    return size <= kMostShort ? merge_short(symbols, size, out) : merge_by_groups(symbols, size, out);
-  }
-
-  // The pair that the last merge of the last pre-token took, where there was a merge.
-  std::array<Id, 2> last_pair() const { return last_pair_; }
-
- private:
-  static constexpr std::size_t kMostShort = 16;
-  static constexpr std::size_t kMostGrouped = 256;
-  static constexpr std::size_t kGroup = 8;
-  static constexpr Rank kMostRanks = 0xFFFFFFu;  // a rank and a position fit into 32 bits
-  static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
-  static constexpr Id kTaken = 0xFFFFFFFFu;  // the id of a node that was merged into its left neighbour
-
-  struct Candidate {
-    Rank rank;
-    std::uint32_t position;
-    Id left;
-    Id right;
-    // std heaps keep the greatest on top: smallest rank first, then leftmost.
-    bool operator<(const Candidate& other) const {
-      return rank != other.rank ? rank > other.rank : position > other.position;
-    }
-  };
-
-  struct Node {
-    Id id;
-    std::uint32_t previous;
-    std::uint32_t next;
-  };
-
-  // A pair at a position as a number: the smallest is the next to merge. Those that do not merge are not below kNever.
-  static std::uint32_t order(Rank rank, std::size_t position) { return rank << 8 | static_cast<std::uint32_t>(position); }
-  static constexpr std::uint32_t kNever = Vocabulary::kNoRank << 8;
-
-  static std::uint32_t smallest(const std::uint32_t* group) {
-    std::uint32_t best = group[0];
-    for (std::size_t i = 1; i < kGroup; ++i) best = std::min(best, group[i]);
-    return best;
+    return size <= ShortMerge::kMost ? merge_short({symbols, size}, out) : merge_by_groups(symbols, size, out);
   }
 
   // Writes the symbols that merging begins with, the bytes or what two of them certainly make, to `symbols`, which has
@@ -87,66 +49,77 @@ class Merger {
     return size;
   }
 
-  // The same without groups of groups, and with a bit for each symbol that is left instead of links.
-  std::size_t merge_short(Id* symbols, std::size_t size, Id* out) {
-    static_assert(kMostShort <= Vocabulary::kMostAtOnce);
-    std::uint32_t pairs[kMostShort];
-    Rank ranks[kMostShort];
-    std::uint32_t left = (1u << size) - 1;
-    std::fill(pairs, pairs + kMostShort, kNever);
-    vocabulary_.ranks_of_neighbours(symbols, size, ranks);
-    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(ranks[i], i);
-    for (;;) {
-      const std::uint32_t best = size <= kGroup ? smallest(pairs) : std::min(smallest(pairs), smallest(pairs + kGroup));
-      if (best >= kNever) break;
-      const std::uint32_t position = best & 0xFF;
-      const std::uint32_t behind = left & (~1u << position), before = left & ((1u << position) - 1);
-      const auto taken = static_cast<std::uint32_t>(std::countr_zero(behind));
-      last_pair_ = {symbols[position], symbols[taken]};
-      const Id made = vocabulary_.made(best >> 8);
-      symbols[position] = made;
-      left &= ~(1u << taken);
-      // Where there is no neighbour, any symbol is asked about: no branch, as none could be foretold.
-      const std::uint32_t next = behind & (behind - 1);
-      const auto previous = static_cast<std::uint32_t>(std::bit_width(before | 1) - 1);
-      const Id following = symbols[next != 0 ? std::countr_zero(next) : 0];
-      const auto [rank_before, rank_behind] = vocabulary_.ranks_beside(symbols[previous], made, following);
-      pairs[taken] = kNever;
-      pairs[previous] = order(rank_before, previous);
-      pairs[position] = next != 0 ? order(rank_behind, position) : kNever;
+  // The pair that the last merge of the last pre-token took, where there was a merge.
+  std::array<Id, 2> last_pair() const { return last_pair_; }
+
+ private:
+  static constexpr std::size_t kMostGrouped = 256;
+  static constexpr std::size_t kGroup = 8;
+  static constexpr Rank kMostRanks = 0xFFFFFFu;  // a rank and a position fit into 32 bits
+  static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
+  static constexpr Id kTaken = 0xFFFFFFFFu;  // the id of a node that was merged into its left neighbour
+
+  struct Candidate {
+    Rank rank;
+    std::uint32_t position;
+    Id left;
+    Id right;
+    // std heaps keep the greatest on top: smallest rank first, then leftmost.
+    bool operator<(const Candidate& other) const {
+      return rank != other.rank ? rank > other.rank : position > other.position;
     }
-    std::size_t count = 0;
-    for (; left != 0; left &= left - 1) out[count++] = symbols[std::countr_zero(left)];
-    return count;
+  };
+
+  struct Node {
+    Id id;
+    std::uint32_t previous;
+    std::uint32_t next;
+  };
+
+  static std::uint32_t smallest(const std::uint32_t* group) {
+    std::uint32_t best = group[0];
+    for (std::size_t i = 1; i < kGroup; ++i) best = std::min(best, group[i]);
+    return best;
+  }
+
+  std::size_t merge_short(std::span<const Id> symbols, Id* out) {
+    ShortMerge merge;
+    std::ranges::copy(symbols, merge.symbols());
+    merge.begin(vocabulary_, symbols.size());
+    for (bool has_next = merge.take_first(vocabulary_); has_next; has_next = merge.take(vocabulary_)) {
+      merge.merge(vocabulary_);
+      last_pair_ = merge.last_pair();
+    }
+    return merge.write(out);
   }
 
   std::size_t merge_by_groups(Id* symbols, std::size_t size, Id* out) {
     const std::size_t num_groups = (size + kGroup - 1) / kGroup;
-    std::uint32_t pairs[kMostGrouped];              // order() of each symbol with the next one
+    std::uint32_t pairs[kMostGrouped];              // the order of each symbol with the next one
     std::uint32_t minima[kMostGrouped / kGroup];    // of each group of them
     std::uint16_t previous[kMostGrouped + 1], next[kMostGrouped];
     for (std::size_t i = 0; i < size; ++i) {
       previous[i] = static_cast<std::uint16_t>(i - 1);
       next[i] = static_cast<std::uint16_t>(i + 1);
     }
-    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(vocabulary_.rank(symbols[i], symbols[i + 1]), i);
-    std::fill(pairs + size - 1, pairs + num_groups * kGroup, kNever);
+    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = PairOrder::of(vocabulary_.rank(symbols[i], symbols[i + 1]), i);
+    std::fill(pairs + size - 1, pairs + num_groups * kGroup, PairOrder::kNever);
     for (std::size_t i = 0; i < num_groups; ++i) minima[i] = smallest(pairs + i * kGroup);
     const auto update = [&](std::size_t position) { minima[position / kGroup] = smallest(pairs + position / kGroup * kGroup); };
     for (;;) {
       const std::uint32_t best = *std::min_element(minima, minima + num_groups);
-      if (best >= kNever) break;
-      const std::size_t position = best & 0xFF, taken = next[position], behind = next[taken];
+      if (best >= PairOrder::kNever) break;
+      const std::size_t position = PairOrder::position(best), taken = next[position], behind = next[taken];
       last_pair_ = {symbols[position], symbols[taken]};
-      const Id made = vocabulary_.made(best >> 8);
+      const Id made = vocabulary_.made(PairOrder::rank(best));
       symbols[position] = made;
       next[position] = static_cast<std::uint16_t>(behind);
       previous[behind] = static_cast<std::uint16_t>(position);
-      pairs[taken] = kNever;
-      pairs[position] = behind < size ? order(vocabulary_.rank(made, symbols[behind]), position) : kNever;
+      pairs[taken] = PairOrder::kNever;
+      pairs[position] = behind < size ? PairOrder::of(vocabulary_.rank(made, symbols[behind]), position) : PairOrder::kNever;
       if (position != 0) {
         const std::size_t before = previous[position];
-        pairs[before] = order(vocabulary_.rank(symbols[before], made), before);
+        pairs[before] = PairOrder::of(vocabulary_.rank(symbols[before], made), before);
         update(before);
       }
       update(position);

@@ -59,30 +59,31 @@ class PairRanks {
   bool is_narrow() const { return num_slots_ != 0; }
 
   // A pair on its way. Most pairs that are asked for do not merge, and of nine tenths of those the filter knows, which
-  // stays in the processor's cache where the slots do not. All this only where the table is narrow.
+  // stays in the processor's cache where the slots do not: they are looked for in the slot after the last one, which is free.
+  // All this only where the table is narrow.
   struct Question {
-    std::uint64_t pair, hash;
-    bool may_merge;
+    std::uint64_t pair;
+    std::size_t slot;
   };
-  Question question(Id left, Id right) const {
+  Question ask(Id left, Id right) const {
     const std::uint64_t pair = packed(left, right), hash = hash_of(pair);
-    return {pair, hash, (filter_[bit(hash) / 64] >> (bit(hash) % 64) & 1) != 0};
+    const bool may_merge = (filter_[bit(hash) / 64] >> (bit(hash) % 64) & 1) != 0;
+    const std::size_t slot = may_merge ? first_slot(hash) : num_slots_;
+    prefetch(&slots_[slot]);
+    return {pair, slot};
   }
 
   // The rank that is asked for, or kNone. Asked one after the other and answered afterwards, pairs wait for memory together.
   Rank answer(const Question& asked) const {
-    if (!asked.may_merge) return kNone;
-    for (std::size_t i = first_slot(asked.hash);; i = (i + 1) & (num_slots_ - 1)) {
-      const std::uint64_t slot = slots_[i];
-      if (slot >> kRankBits == asked.pair && slot != kFree) [[likely]] return static_cast<Rank>(slot & kRankMask) - 1;
-      if (slot == kFree) return kNone;
+    std::uint64_t slot = slots_[asked.slot];
+    for (std::size_t i = asked.slot; slot != kFree && slot >> kRankBits != asked.pair;) [[unlikely]] {
+      i = (i + 1) & (num_slots_ - 1);
+      slot = slots_[i];
     }
+    return static_cast<Rank>(slot & kRankMask) - 1;  // of a free one it is kNone
   }
 
-  Rank find_narrow(Id left, Id right) const { return answer(question(left, right)); }
-
-  // Has the slot fetched that tells the answer.
-  void fetch(const Question& asked) const { prefetch(&slots_[first_slot(asked.hash)]); }
+  Rank find_narrow(Id left, Id right) const { return answer(ask(left, right)); }
 
   // The same where it is not.
   Rank find_wide(Id left, Id right) const { return wide_->find(left, right); }
@@ -92,15 +93,17 @@ class PairRanks {
   static constexpr unsigned kIdBits = 21, kRankBits = 22;
   static constexpr std::uint64_t kRankMask = (1u << kRankBits) - 1;
   static constexpr std::uint64_t kFree = 0;  // ranks are kept one greater
+  static_assert(static_cast<Rank>(kFree) - 1 == kNone);
+  static constexpr std::size_t kSlotsPerPair = 8;
 
   PairRanks(std::size_t expected, bool fit) {
     if (!fit) {
       wide_.emplace(expected);
       return;
     }
-    num_slots_ = std::bit_ceil(expected * 5 / 4 + 1);  // one at least stays free: there the search for other pairs ends
+    num_slots_ = std::bit_ceil(expected * kSlotsPerPair / 4 + 1);  // one at least stays free: there the search for other pairs ends
     num_bits_ = std::bit_ceil(std::max<std::size_t>(expected * 8, 64));
-    slots_ = ZeroedTable<std::uint64_t>(num_slots_);
+    slots_ = ZeroedTable<std::uint64_t>(num_slots_ + 1);
     filter_ = ZeroedTable<std::uint64_t>(num_bits_ / 64);
   }
 

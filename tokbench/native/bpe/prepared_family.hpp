@@ -46,15 +46,44 @@ class Prepared : public Base {
 
     std::size_t solve(Bytes word, std::uint64_t hash, Id* out) {
       if (steps_ == nullptr) return Base::Solver::solve(word, hash, out);
-      if (word.front() == kPretokenMark) return solve_pretoken(word.subspan(1), out);
       Id* next = out;
-      steps_->for_each_pretoken(word, nullptr, [&](Bytes pretoken) { next += solve_pretoken(pretoken, next); });
+      for_each_pretoken(word, [&](Bytes pretoken) { next += Base::Solver::solve(pretoken, hash_of(pretoken), next); });
       return static_cast<std::size_t>(next - out);
     }
 
-   private:
-    std::size_t solve_pretoken(Bytes pretoken, Id* out) { return Base::Solver::solve(pretoken, hash_of(pretoken), out); }
+    void solve_together(std::span<NewWord> words)
+      requires SolvesTogether<typename Base::Solver>
+    {
+      if (steps_ == nullptr) return Base::Solver::solve_together(words);
+      pretokens_.clear();
+      ends_.clear();
+      std::size_t size = 0;
+      for (const NewWord& word : words) {
+        for_each_pretoken(word.bytes, [&](Bytes pretoken) { pretokens_.push_back({pretoken, hash_of(pretoken), {}}); });
+        ends_.push_back(pretokens_.size());
+        size += word.bytes.size();
+      }
+      Base::Solver::solve_together(pretokens_);
+      if (ids_.size() < size) ids_.resize(size);
+      Id* next = ids_.data();
+      std::size_t i = 0;
+      for (std::size_t k = 0; k < words.size(); ++k) {
+        Id* const first = next;
+        for (; i < ends_[k]; ++i) next = std::ranges::copy(pretokens_[i].ids, next).out;
+        words[k].ids = {first, next};
+      }
+    }
 
+   private:
+    template <class Sink>
+    void for_each_pretoken(Bytes word, const Sink& sink) const {
+      if (word.front() == kPretokenMark) return sink(word.subspan(1));
+      steps_->for_each_pretoken(word, nullptr, sink);
+    }
+
+    std::vector<NewWord> pretokens_;
+    std::vector<std::size_t> ends_;  // of the pre-tokens of each word
+    std::vector<Id> ids_;
     const SplitSteps* steps_ = nullptr;
   };
 

@@ -69,7 +69,7 @@ struct PreparedBinding {
     return encode_read_texts(encoder, strings, threads, Reading{specials, normalized, changes});
   }
 
-  static nb::object encode_marked_batch(const Encoder& encoder, const nb::list& strings, unsigned threads,
+  static nb::tuple encode_marked_batch(const Encoder& encoder, const nb::list& strings, unsigned threads,
                                         const InputArray<std::uint8_t>& marks, bool specials) {
     return encode_marked_texts(encoder, strings, threads, marks, Reading{specials, false, nullptr});
   }
@@ -104,7 +104,7 @@ struct PreparedBinding {
         .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
              "changes"_a = nb::none(), "(uint32[N] ids, int64[len(texts) + 1] offsets).")
         .def("encode_marked_batch", &encode_marked_batch, "texts"_a, "threads"_a, "marks"_a.noconvert(), nb::kw_only(), "specials"_a = false,
-             "The same if each character has a mark among those of all code points; None where one has none.")
+             "The same, and the characters that have no mark among those of all code points.")
         .def("count_batch", &count_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
              "changes"_a = nb::none(), "How many ids each text has: int64[len(texts)].");
   }

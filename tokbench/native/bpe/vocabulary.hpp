@@ -103,35 +103,26 @@ class Vocabulary {
     return merges_by_bytes_ ? rank_by_bytes(left, right) : pairs_.find_wide(left, right);
   }
 
-  // The same of each symbol with the next one: `ranks` has room for one less than there are symbols, of which there are at
-  // least two and at most kMostAtOnce.
+  // A rank on its way. Asked for one after the other and taken afterwards, ranks wait for memory together.
+  using Question = PairRanks::Question;
+
+  // Asks for the rank of each symbol with the next one; there is room for one less than there are symbols, of which there are at
+  // most kMostAtOnce.
   static constexpr std::size_t kMostAtOnce = 16;
-  TOKBENCH_NEVER_INLINE void ranks_of_neighbours(const Id* symbols, std::size_t size, Rank* ranks) const {
-    if (!pairs_.is_narrow()) [[unlikely]] {
-      for (std::size_t i = 0; i + 1 < size; ++i) ranks[i] = rank(symbols[i], symbols[i + 1]);
-      return;
-    }
-    PairRanks::Question asked[kMostAtOnce];
-    std::uint32_t left = 0;
-    for (std::size_t i = 0; i + 1 < size; ++i) {
-      asked[i] = pairs_.question(symbols[i], symbols[i + 1]);
-      left |= static_cast<std::uint32_t>(asked[i].may_merge) << i;
-      ranks[i] = kNoRank;
-    }
-    for (std::uint32_t each = left; each != 0; each &= each - 1) pairs_.fetch(asked[std::countr_zero(each)]);
-    for (; left != 0; left &= left - 1) ranks[std::countr_zero(left)] = pairs_.answer(asked[std::countr_zero(left)]);
+  TOKBENCH_NEVER_INLINE void ask_for_neighbours(std::span<const Id> symbols, Question* asked) const {
+    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) asked[i] = ask(symbols[i], symbols[i + 1]);
   }
 
   // The same of a symbol with the one before it, and with the one after it.
-  struct RanksBeside {
-    Rank before, behind;
-  };
-  TOKBENCH_NEVER_INLINE RanksBeside ranks_beside(Id before, Id symbol, Id behind) const {
-    if (!pairs_.is_narrow()) [[unlikely]] return {rank(before, symbol), rank(symbol, behind)};
-    const PairRanks::Question first = pairs_.question(before, symbol), second = pairs_.question(symbol, behind);
-    if (!(first.may_merge | second.may_merge)) return {kNoRank, kNoRank};
-    pairs_.fetch(second);
-    return {pairs_.answer(first), pairs_.answer(second)};
+  TOKBENCH_NEVER_INLINE void ask_beside(Id before, Id symbol, Id after, Question* asked) const {
+    asked[0] = ask(before, symbol);
+    asked[1] = ask(symbol, after);
+  }
+
+  // The rank that was asked for.
+  Rank answer(const Question& asked) const {
+    if (!pairs_.is_narrow()) [[unlikely]] return static_cast<Rank>(asked.pair);
+    return pairs_.answer(asked);
   }
 
   const BytePair& byte_pair(Byte left, Byte right) const { return byte_pairs_(left, right); }
@@ -212,6 +203,11 @@ class Vocabulary {
     begin_pairs(PairRanks::of_pairs(pairs));
     for (const PairRank& pair : pairs) add_pair(pair);
     end_pairs();
+  }
+
+  Question ask(Id left, Id right) const {
+    if (!pairs_.is_narrow()) [[unlikely]] return {rank(left, right), 0};
+    return pairs_.ask(left, right);
   }
 
   // Has the bytes of each token become it; returns the first one whose bytes another one before it has.

@@ -53,6 +53,10 @@ inline Marks marks_of(const InputArray<std::uint8_t>& marks) {
   return Marks(const_cast<std::uint8_t*>(marks.data()));
 }
 
+inline nb::str string_of(const std::vector<std::uint32_t>& code_points) {
+  return nb::steal<nb::str>(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, code_points.data(), static_cast<Py_ssize_t>(code_points.size())));
+}
+
 // The characters of strings that have no mark among those of all code points, in a string; on threads.
 inline nb::str unmarked_characters(const nb::list& strings, const InputArray<std::uint8_t>& marks, unsigned threads) {
   const nb::tuple kept(strings);  // other threads may change the list meanwhile
@@ -62,7 +66,7 @@ inline nb::str unmarked_characters(const nb::list& strings, const InputArray<std
     const nb::gil_scoped_release unlocked;
     return unmarked(texts, all, threads);
   }();
-  return nb::steal<nb::str>(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, found.data(), static_cast<Py_ssize_t>(found.size())));
+  return string_of(found);
 }
 
 }  // namespace tokbench

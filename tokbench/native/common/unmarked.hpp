@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "compiler.hpp"
 #include "texts.hpp"
 #include "threads.hpp"
+#include "zeroed_table.hpp"
 
 namespace tokbench {
 
@@ -30,46 +31,6 @@ class Marks {
  private:
   std::uint8_t* first_;
   bool marks_ascii_ = true;
-};
-
-// A set of code points: a list of a few, and a bit for each code point once there are more. Most texts have none or one,
-// and to clear and to read all the bits takes as long as it does to look at 20 KB of text.
-class CodePoints {
- public:
-  void add(std::size_t code_point) {
-    const auto one = static_cast<std::uint32_t>(code_point);
-    if (!words_.empty()) return set(one);
-    if (std::ranges::find(few_, one) != few_.end()) return;
-    if (few_.size() < kFew) return few_.push_back(one);
-    words_.resize(kNumCodePoints / 64);
-    for (const std::uint32_t each : few_) set(each);
-    set(one);
-  }
-  void add(const CodePoints& others) {
-    for (const std::uint32_t each : others.in_order()) add(each);
-  }
-
-  std::vector<std::uint32_t> in_order() const {
-    std::vector<std::uint32_t> found;
-    if (words_.empty()) {
-      found = few_;
-      std::ranges::sort(found);
-    }
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      for (std::uint64_t left = words_[i]; left != 0; left &= left - 1) {
-        found.push_back(static_cast<std::uint32_t>(i * 64 + static_cast<std::size_t>(std::countr_zero(left))));
-      }
-    }
-    return found;
-  }
-
- private:
-  static constexpr std::size_t kFew = 32;
-
-  void set(std::uint32_t code_point) { words_[code_point / 64] |= std::uint64_t{1} << code_point % 64; }
-
-  std::vector<std::uint32_t> few_;
-  std::vector<std::uint64_t> words_;  // a bit for each code point, once there are more than a few
 };
 
 inline constexpr std::size_t kUnitsAtOnce = 64;  // between two looks at what was found
@@ -98,40 +59,65 @@ inline void with_units(const Text& text, const Marks& marks, Use use) {
   use(static_cast<const std::uint8_t*>(text.data));
 }
 
-inline void add_unmarked(const Text& text, const Marks& marks, CodePoints& found) {
-  with_units(text, marks, [&](const auto* units) {
-    for (std::size_t i = 0; (i = first_unmarked_step(units, i, text.size, marks)) < text.size;) {
-      for (const std::size_t behind = std::min(i + kUnitsAtOnce, text.size); i < behind; ++i) {
-        if (!marks.has(units[i])) found.add(units[i]);
-      }
-    }
-  });
-}
+// The code points without a mark of texts that are looked at on threads, each once. Most texts have none.
+class UnmarkedCodePoints {
+ public:
+  explicit UnmarkedCodePoints(const Marks& marks) : marks_(marks) {}
 
-// Whether all code points of a text, in units of one code point each, have a mark.
-inline bool are_all_marked(const Text& text, const Marks& marks) {
-  bool found = true;
-  with_units(text, marks, [&](const auto* units) { found = first_unmarked_step(units, 0, text.size, marks) == text.size; });
-  return found;
-}
+  // Adds those of a text in units of one code point each.
+  void add_of(const Text& text) {
+    with_units(text, marks_, [&](const auto* units) {
+      for (std::size_t i = 0; (i = first_unmarked_step(units, i, text.size, marks_)) < text.size;) {
+        if (!seen_.load(std::memory_order_acquire)) make_room();
+        for (const std::size_t end = std::min(i + kUnitsAtOnce, text.size); i < end; ++i) {
+          if (!marks_.has(units[i]) && !is_seen(units[i])) add(units[i]);
+        }
+      }
+    });
+  }
+
+  // All of them in order, once every text was looked at.
+  std::vector<std::uint32_t> in_order() {
+    std::ranges::sort(found_);
+    return std::move(found_);
+  }
+
+ private:
+  static std::uint64_t bit(std::uint32_t code_point) { return std::uint64_t{1} << code_point % 64; }
+  std::atomic_ref<std::uint64_t> word_of(std::uint32_t code_point) const { return std::atomic_ref(seen_.load(std::memory_order_relaxed)[code_point / 64]); }
+  bool is_seen(std::uint32_t code_point) const { return (word_of(code_point).load(std::memory_order_relaxed) & bit(code_point)) != 0; }
+
+  void make_room() {
+    const std::lock_guard lock(mutex_);
+    if (seen_.load(std::memory_order_relaxed)) return;
+    bits_ = ZeroedTable<std::uint64_t>(kNumCodePoints / 64);
+    seen_.store(&bits_[0], std::memory_order_release);
+  }
+
+  TOKBENCH_NEVER_INLINE void add(std::uint32_t code_point) {
+    if ((word_of(code_point).fetch_or(bit(code_point), std::memory_order_relaxed) & bit(code_point)) != 0) return;
+    const std::lock_guard lock(mutex_);
+    found_.push_back(code_point);
+  }
+
+  const Marks& marks_;
+  std::atomic<std::uint64_t*> seen_{nullptr};  // a bit for each code point, once there is one to be added
+  std::mutex mutex_;                           // guards what follows
+  ZeroedTable<std::uint64_t> bits_;
+  std::vector<std::uint32_t> found_;
+};
 
 // The code points of texts, in units of one code point each, that have no mark: in order, each once.
 inline std::vector<std::uint32_t> unmarked(std::span<const Text> texts, const Marks& marks, unsigned threads) {
   constexpr std::size_t kTexts = 8;  // that a thread takes at once
-  CodePoints all;
-  std::mutex mutex;  // guards them
+  UnmarkedCodePoints found(marks);
   Turns turns((texts.size() + kTexts - 1) / kTexts);
   run_on(std::min(threads, static_cast<unsigned>(std::min<std::size_t>(turns.size(), 1024))), [&] {
-    CodePoints found;
     for (std::size_t turn; turns.take(turn);) {
-      for (const Text& text : texts.subspan(turn * kTexts, std::min(kTexts, texts.size() - turn * kTexts))) {
-        add_unmarked(text, marks, found);
-      }
+      for (const Text& text : texts.subspan(turn * kTexts, std::min(kTexts, texts.size() - turn * kTexts))) found.add_of(text);
     }
-    const std::lock_guard lock(mutex);
-    all.add(found);
   });
-  return all.in_order();
+  return found.in_order();
 }
 
 // Whether, in each run of code points with marks of more than 1, these never fall: no mark of Unicode's would be reordered.

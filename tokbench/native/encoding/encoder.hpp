@@ -1,11 +1,9 @@
 // Text → ids and numbers of ids: one text, or batches of them on threads.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <optional>
 
 #include "chunks.hpp"
 #include "common/threads.hpp"
@@ -72,14 +70,13 @@ class Encoder {
 
   // The ids of many texts on `threads` threads; the result does not depend on how many.
   Batch encode_batch(std::span<const Text> texts, unsigned threads, Reading reading = {}) const {
-    return *encode_batch_if(texts, threads, reading, [](const Text&) { return true; });
+    return encode_batch_after(texts, threads, reading, [](const Text&) {});
   }
 
-  // The same if all their code points have marks; nothing where one has none. That is found out of each text just before it is
-  // encoded: to look through all of them beforehand takes as long as memory takes to read them once more.
-  std::optional<Batch> encode_marked_batch(std::span<const Text> texts, unsigned threads, const Marks& marks,
-                                           Reading reading = {}) const {
-    return encode_batch_if(texts, threads, reading, [&](const Text& text) { return are_all_marked(text, marks); });
+  // The same, and which of their code points have no mark. These are found in each text just before it is encoded: to look
+  // through all of them beforehand takes as long as memory takes to read them once more, a twentieth of a first pass.
+  Batch encode_batch_looking_at(std::span<const Text> texts, unsigned threads, UnmarkedCodePoints& unmarked, Reading reading = {}) const {
+    return encode_batch_after(texts, threads, reading, [&](const Text& text) { unmarked.add_of(text); });
   }
 
   // How many ids each of many texts has.
@@ -120,9 +117,9 @@ class Encoder {
   }
 
  private:
-  // The ids of many texts, if is_wanted(text) of each part of them; nothing else.
-  template <class IsWanted>
-  std::optional<Batch> encode_batch_if(std::span<const Text> texts, unsigned threads, Reading reading, const IsWanted& is_wanted) const {
+  // The ids of many texts; look(text) is called with each part of them before it is encoded.
+  template <class Look>
+  Batch encode_batch_after(std::span<const Text> texts, unsigned threads, Reading reading, const Look& look) const {
     Batch batch;
     batch.offsets.resize(texts.size() + 1);
     const std::size_t num_units = units_of(texts);
@@ -131,7 +128,7 @@ class Encoder {
       const Borrowed worker(*this, num_units);
       typename Worker::WritingIds output{&batch.ids};
       for (std::size_t i = 0; i < texts.size(); ++i) {
-        if (!is_wanted(texts[i])) return std::nullopt;
+        look(texts[i]);
         encode_text(*worker, texts[i], {}, reading, output);
         batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
       }
@@ -139,22 +136,17 @@ class Encoder {
     }
     Joining joining(batch.ids);
     TextCounts counts(std::span(batch.offsets).subspan(1));
-    std::atomic<bool> are_wanted = true;
     on_chunks(texts, threads, reading, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
       Ids ids = joining.spare();
       typename Worker::WritingIds output{&ids};
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, TextEnds ends) {
-        if (!are_wanted || !is_wanted(part)) {
-          are_wanted = false;
-          return;
-        }
+        look(part);
         const std::size_t before = ids.size();
         encode_text(worker, part, ends, reading, output);
         counts.add(i, ends, ids.size() - before);
       });
       joining.add(chunk, std::move(ids));
     });
-    if (!are_wanted) return std::nullopt;
     for (std::size_t i = 0; i < texts.size(); ++i) batch.offsets[i + 1] += batch.offsets[i];
     return batch;
   }

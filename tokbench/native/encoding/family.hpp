@@ -58,6 +58,21 @@ concept PreparesWords = requires(S& solver, std::span<const Bytes> words, std::s
   { solver.solve_prepared(number, out) } -> std::same_as<std::size_t>;
 };
 
+// A word that the store does not have: its bytes, their hash, and its ids once it is solved.
+struct NewWord {
+  Bytes bytes;
+  std::uint64_t hash;
+  std::span<const Id> ids;
+};
+
+// A solver that solves words that come together faster than one after the other also has
+//
+//   solve_together(words)   solves words, none of them twice; their ids stay until the next call
+//
+// and these words are those of many batches: the words after a new one are put first, and its ids come between later.
+template <class S>
+concept SolvesTogether = requires(S& solver, std::span<NewWord> words) { solver.solve_together(words); };
+
 // A family that does more to a text than cut it into words has a Reading, which says how a text is read, and
 //
 //   encode(worker, split_words, text, reading, output)   gives the ids of a text to `output`, by what the worker offers

@@ -70,6 +70,7 @@ class Ids {
 
   void clear() { size_ = 0; }
   std::size_t size() const { return size_; }
+  Id* begin() { return memory_.get(); }
   std::span<const Id> view() const { return {memory_.get(), size_}; }
   const Id& operator[](std::size_t i) const { return memory_[i]; }
 

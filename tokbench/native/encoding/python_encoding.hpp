@@ -57,16 +57,16 @@ nb::tuple encode_read_texts(const Encoder<F>& encoder, const nb::list& strings, 
   return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)));
 }
 
-// The same if all their characters have marks; None where one has none.
+// The same, and those of their characters that have no mark.
 template <Family F>
-nb::object encode_marked_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads,
-                               const InputArray<std::uint8_t>& marks, ReadingOf<F> reading) {
+nb::tuple encode_marked_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads,
+                              const InputArray<std::uint8_t>& marks, ReadingOf<F> reading) {
   const nb::tuple kept(strings);
   const std::vector<Text> texts = texts_of(kept);
   const Marks all = marks_of(marks);
-  auto batch = without_lock(kept, [&] { return encoder.encode_marked_batch(texts, threads, all, reading); });
-  if (!batch) return nb::none();
-  return nb::make_tuple(to_array(std::move(batch->ids)), to_array(std::move(batch->offsets)));
+  UnmarkedCodePoints unmarked(all);
+  auto batch = without_lock(kept, [&] { return encoder.encode_batch_looking_at(texts, threads, unmarked, reading); });
+  return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)), string_of(unmarked.in_order()));
 }
 
 template <Family F>

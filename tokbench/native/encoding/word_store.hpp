@@ -48,6 +48,7 @@ class WordStore {
   // Entries of short words: two a cache line.
   struct alignas(kCacheLine) Set {
     static constexpr std::size_t kSlots = 2;
+    bool is_full() const { return entries[kSlots - 1].relaxed_high() != 0; }
     WordEntry entries[kSlots];
   };
 
@@ -97,7 +98,7 @@ class WordStore {
     std::size_t at = set_number(hash);
     for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (sets_->size() - 1)) {
       if (const WordEntry* const entry = find((*sets_)[at], key)) return entry;
-      if ((*sets_)[at].entries[1].relaxed_high() == 0) return nullptr;
+      if (!(*sets_)[at].is_full()) return nullptr;
     }
     return nullptr;
   }

@@ -20,7 +20,10 @@ class Worker {
   bool works_with(const Model& model) const { return model_.get() == &model; }
 
   // Work is done between these two: an idle worker keeps no store alive.
-  void begin(std::size_t num_units) { lease_ = shared_.lease(num_units); }
+  void begin(std::size_t num_units) {
+    lease_ = shared_.lease(num_units);
+    num_postponed_ = 0;
+  }
   void end() { lease_ = {}; }
 
   // Gives the ids of a text to `output`: one of the two classes below, or another one that has all that these have. One that
@@ -41,6 +44,7 @@ class Worker {
       p = split_words(p, end, words);
       if (words.next != words_) encode_words(words, output);
     }
+    end_words(output);
   }
 
   // The same of words that are cut elsewhere: for_each_word(sink) calls sink(bytes) for each, in the order in which they
@@ -56,6 +60,7 @@ class Worker {
       words = no_words(nullptr);
     });
     if (words.next != words_) encode_words(words, output);
+    end_words(output);
   }
 
   // The UTF-8 of a text, until the next one is asked for or encoded.
@@ -76,7 +81,14 @@ class Worker {
   // What the words of this thread are solved with.
   typename F::Solver& solver() { return solver_; }
 
-  // Writes ids after one another. Words are given to a copy, which the compiler keeps in registers.
+  // A new word, whose ids are put later: after so many that are there before them.
+  struct Postponed {
+    TextWord word;
+    std::size_t position;
+  };
+
+  // Writes ids after one another. Words are given to a copy, which the compiler keeps in registers. One that has put_between() is
+  // given new words some at a time, where the solver solves them side by side.
   struct WritingIds {
     Ids* ids;
     Id* out = nullptr;
@@ -92,6 +104,24 @@ class Worker {
     Id* room(Worker&, std::size_t) const { return out; }
     void use(std::size_t count) { out += count; }
     void end() { ids->commit(out); }
+    std::size_t num_put() const { return static_cast<std::size_t>(out - ids->begin()); }
+    // Puts the ids of words between those that are there.
+    void put_between(std::span<const Postponed> places, const std::span<const Id>* each) {
+      std::size_t num_more = 0;
+      for (std::size_t i = 0; i < places.size(); ++i) num_more += each[i].size();
+      Id* const end = ids->prepare(num_more) + num_more;
+      Id* to = end;
+      std::size_t from = ids->size();
+      for (std::size_t i = places.size(); i-- > 0;) {
+        const std::size_t size = from - places[i].position;
+        to -= size;
+        from = places[i].position;
+        std::memmove(to, ids->begin() + from, size * sizeof(Id));
+        to -= each[i].size();
+        std::memcpy(to, each[i].data(), each[i].size_bytes());
+      }
+      ids->commit(end);
+    }
   };
 
   struct CountingIds {
@@ -102,6 +132,10 @@ class Worker {
     Id* room(Worker& worker, std::size_t size) const { return worker.scratch_for(size); }
     void use(std::size_t count) { total += count; }
     void end() {}
+    std::size_t num_put() const { return 0; }
+    void put_between(std::span<const Postponed> places, const std::span<const Id>* each) {
+      for (std::size_t i = 0; i < places.size(); ++i) total += each[i].size();
+    }
   };
 
   // Room for this many ids, until the next call.
@@ -120,6 +154,7 @@ class Worker {
   // How many words are looked up together: more where new ones are solved side by side.
   static constexpr std::size_t kEnough = PreparesWords<typename F::Solver> ? 3 * kEnoughPretokens : kEnoughPretokens;
   static constexpr std::size_t kMost = kEnough + kBlock;
+  static constexpr std::size_t kMostPostponed = 32;  // new words that are solved side by side
 
   // None yet, of a text that ends there.
   TextWords no_words(const Byte* end) { return {words_, words_ + kEnough, end, lease_.current->tables(), long_words_}; }
@@ -141,19 +176,100 @@ class Worker {
         output.put(*entry);
         continue;
       }
-      const std::span<const Id> ids = entry != nullptr ? entry->many() : ids_elsewhere(words[i]);
-      if (ids.empty()) break;
+      const std::span<const Id> ids = entry != nullptr ? entry->many() : is_new(words[i]) ? std::span<const Id>() : ids_elsewhere(words[i]);
+      if (ids.empty()) {
+        if constexpr (kPutsBetween<Output>) {
+          if (num_postponed_ == kMostPostponed) {
+            output.end();
+            put_postponed(output);
+            output.begin(static_cast<std::size_t>(last.data() + last.size() - words[i].start));
+          }
+          postpone(words[i], output.num_put());
+          continue;
+        } else {
+          break;
+        }
+      }
       if constexpr (requires { output.begin_word(words[i]); }) output.begin_word(words[i]);
       output.put(ids);
     }
     shared_output = output;
-    if (i != words.size()) encode_rest(words.subspan(i), shared_output);
+    if constexpr (!kPutsBetween<Output>) {
+      if (i != words.size()) encode_rest(words.subspan(i), shared_output);
+    }
     shared_output.end();
+    if (has_new_words_) update_lease();
   }
+
+  // Whether a word that is not in its set is in no other place either.
+  static bool is_new(const TextWord& word) { return word.is_short() && !word.set->is_full(); }
 
   // The ids of a word that is not in its set; none of a new one.
   TOKBENCH_NEVER_INLINE std::span<const Id> ids_elsewhere(const TextWord& word) const {
     return ids_in(*lease_.current, word, word.hash());
+  }
+
+  template <class Output>
+  static constexpr bool kPutsBetween = SolvesTogether<typename F::Solver> &&
+                                       requires(Output& output, std::span<const Postponed> words, const std::span<const Id>* ids) {
+                                         output.put_between(words, ids);
+                                       };
+
+  TOKBENCH_NEVER_INLINE void postpone(const TextWord& word, std::size_t position) {
+    postponed_[num_postponed_++] = {word, position};
+    if constexpr (FetchesWords<typename F::Solver>) solver_.fetch(word.hash());
+  }
+
+  // Solves the words that were postponed, and puts their ids. None of them is in the store, but for what other threads entered.
+  template <class Output>
+  TOKBENCH_NEVER_INLINE void put_postponed(Output& output) {
+    const std::span<const Postponed> postponed(postponed_, std::exchange(num_postponed_, 0));
+    NewWord solved[kMostPostponed];
+    std::size_t numbers[kMostPostponed], num_solved = 0;
+    std::span<const Id> ids[kMostPostponed];
+    std::uint64_t seen = 0;  // a bit for each hash, to know of most words that they come once
+    for (std::size_t i = 0; i < postponed.size(); ++i) {
+      const TextWord& word = postponed[i].word;
+      const NewWord one{word.bytes(), word.hash(), {}};
+      if (lease_.previous != nullptr) {
+        ids[i] = ids_in(*lease_.previous, word, one.hash);
+        if (!ids[i].empty()) remember(word, one.hash, ids[i]);
+        if (!ids[i].empty()) continue;
+      }
+      const std::uint64_t bit = std::uint64_t{1} << one.hash % 64;
+      numbers[i] = (seen & bit) == 0 ? num_solved : number_of(one, {solved, num_solved});
+      seen |= bit;
+      if (numbers[i] == num_solved) solved[num_solved++] = one;
+    }
+    solver_.solve_together({solved, num_solved});
+    std::size_t num_remembered = 0;
+    for (std::size_t i = 0; i < postponed.size(); ++i) {
+      if (!ids[i].empty()) continue;
+      const NewWord& word = solved[numbers[i]];
+      ids[i] = word.ids;
+      if (numbers[i] != num_remembered) continue;
+      remember(postponed[i].word, word.hash, word.ids);
+      ++num_remembered;
+    }
+    output.put_between(postponed, ids);
+    has_new_words_ = true;
+  }
+
+  // Where a word is among some; how many there are, if it is not.
+  static std::size_t number_of(const NewWord& word, std::span<const NewWord> among) {
+    std::size_t i = 0;
+    while (i < among.size() && !(among[i].hash == word.hash && std::ranges::equal(among[i].bytes, word.bytes))) ++i;
+    return i;
+  }
+
+  // Puts what is left of a text.
+  template <class Output>
+  void end_words(Output& output) {
+    if constexpr (kPutsBetween<Output>) {
+      if (num_postponed_ == 0) return;
+      put_postponed(output);
+      update_lease();
+    }
   }
 
   // The same of the words from one that is not in its set, or has its ids elsewhere, for which the output is ready.
@@ -253,6 +369,7 @@ class Worker {
   }
 
   void update_lease() {
+    has_new_words_ = false;
     if (lease_.current->is_crowded()) shared_.renew(lease_);
     if (!shared_.is_current(lease_)) lease_ = shared_.lease();
   }
@@ -268,6 +385,9 @@ class Worker {
   TextWord words_[kMost];
   const TextWord* long_words_[kMost];
   Miss misses_[kMost];
+  Postponed postponed_[kMostPostponed];
+  std::size_t num_postponed_ = 0;
+  bool has_new_words_ = false;
   WordEntry long_entries_[kMost];  // what was found of long words
 };
 
