@@ -31,13 +31,15 @@ class Merger {
     const std::size_t last = pretoken.size() - 1;
     constexpr BytePair kNoPair{};
     const BytePair* pair = last == 0 ? &kNoPair : &vocabulary_.byte_pair(pretoken[0], pretoken[1]);
-    Rank left_is_taken = Vocabulary::kNoRank;
+    std::uint32_t left_is_taken = BytePair::kNever;
     std::size_t size = 0;
     bool is_taken = false;
     for (std::size_t i = 0; i < last; ++i) {
       const BytePair* const next = i + 1 < last ? &vocabulary_.byte_pair(pretoken[i + 1], pretoken[i + 2]) : &kNoPair;
-      const bool is_certain = (pair->rank < left_is_taken) & (pair->rank < next->left_is_taken);
-      symbols[size] = is_certain ? pair->made : vocabulary_.byte_id(pretoken[i]);
+      const std::uint32_t rank = vocabulary_.rounded_down(pair->rank);
+      const bool is_certain = (rank < left_is_taken) & (rank < next->left_is_taken);
+      const Id made = vocabulary_.made(is_certain ? pair->rank : 0);
+      symbols[size] = is_certain ? made : vocabulary_.byte_id(pretoken[i]);
       size += !is_taken;
       is_taken = is_certain;
       left_is_taken = pair->right_is_taken;

@@ -126,6 +126,7 @@ class Vocabulary {
   }
 
   const BytePair& byte_pair(Byte left, Byte right) const { return byte_pairs_(left, right); }
+  std::uint32_t rounded_down(Rank rank) const { return byte_pairs_.rounded_down(rank); }
   std::size_t num_ranks() const { return num_ranks_; }
 
   // The id that the merge of a rank makes.
@@ -156,7 +157,7 @@ class Vocabulary {
  private:
   void begin_pairs(PairRanks pairs) {
     pairs_ = std::move(pairs);
-    byte_pairs_.begin(size());
+    byte_pairs_.begin(size(), num_ranks_);
   }
 
   static constexpr std::size_t kMostBytes = std::size_t{1} << 28;
