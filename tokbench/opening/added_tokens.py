@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.wording import counted
 from tokbench.formats.protobuf import float_field, length_field, varint_field
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_config.fields import ADDED_TOKEN_FLAGS, AddedToken, TokenizerConfig
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
     from tokbench.core.token_table import TokenTable
     from tokbench.formats.sentencepiece.pieces import ModelPiece
+
+_SHOWN = 3
+"""Sentences that are alike, of which a folder may have hundreds."""
 
 
 def completed(
@@ -107,18 +111,19 @@ def beside_ranks(config: TokenizerConfig, tokens: TokenTable) -> tuple[dict[str,
         Text → id; and what cannot be, a sentence each.
     """
     specials: dict[str, int] = {}
-    problems: list[str] = []
+    taken, left_out = [], []
     for token in config.added_tokens:
         if tokens.holds(token.id):
-            problems.append(
+            taken.append(
                 f"the added token {token.content!r} cannot get the id {token.id} of an ordinary token"
             )
         elif not token.special or token.lstrip or token.rstrip or token.single_word:
-            problems.append(
+            left_out.append(
                 f"the added token {token.content!r} is left out: rank files only take special ones"
             )
         else:
             specials[token.content] = token.id
+    problems = [*_first_of(taken), *_first_of(left_out)]
     missing = [
         text for text in config.special_texts if text not in {token.content for token in config.added_tokens}
     ]
@@ -133,19 +138,21 @@ def _missing(
     known = {token.content: token.id for token in added}
     flags = {token.content: token for token in added}
     made: list[AddedToken] = []
-    problems: list[str] = []
+    moved: list[str] = []
+    unplaced: list[str] = []
+    flagged: list[str] = []
     following = max([len(vocabulary), *(id + 1 for id in known.values())])
     for token in config.added_tokens:
         has = known.get(token.content, vocabulary.get(token.content))
         if has is not None and has != token.id:
-            problems.append(
+            moved.append(
                 f"the added token {token.content!r} has the id {has}, not {token.id} as the files beside it say"
             )
         if token.content in known:
-            problems.extend(_other_flags(flags.get(token.content), token))
+            flagged += _other_flags(flags.get(token.content), token)
             continue
         if has is None and token.id != following:
-            problems.append(
+            unplaced.append(
                 f"the added token {token.content!r} cannot get the id {token.id}: the next one is {following}"
             )
             continue
@@ -153,6 +160,7 @@ def _missing(
         made.append(AddedToken(id=id, content=token.content, **token.flags()))
         following = max(following, id + 1)
         known[token.content] = id
+    problems = [sentence for alike in (moved, unplaced, flagged) for sentence in _first_of(alike)]
     listed = {token.content for token in config.added_tokens}
     for text in config.special_texts:
         if text in known:
@@ -162,6 +170,13 @@ def _missing(
         elif text not in listed:
             problems.append(f"the vocabulary has no {text!r}, which {_use(config, text)}")
     return made, tuple(problems)
+
+
+def _first_of(alike: Sequence[str]) -> Iterator[str]:
+    """A few of the sentences that say the same of different added tokens, and how many there are besides."""
+    yield from alike[:_SHOWN]
+    if (left := len(alike) - _SHOWN) > 0:
+        yield f"so it is with {counted(left, 'more added token')}"
 
 
 def _other_flags(inside: AddedToken | None, beside: AddedToken) -> Iterator[str]:

@@ -16,6 +16,9 @@ _WITH_COUNT = re.compile(r"[^ ]+ [^ ]+ [0-9]+")
 _BYTE_PIECE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 _SUPERWORD = re.compile(r"\S +\S")
 
+_FEW = 1000
+"""Of so many merges, one may take what none makes."""
+
 _CLIP_MERGES = 49152 - 256 - 2
 
 END_OF_WORD = "</w>"
@@ -79,16 +82,20 @@ def _no_merge(place: str, line: str) -> ModelFormatError:
 def against_byte_level(vocab: Mapping[str, int], merges: Sequence[Sequence[str]]) -> str | None:
     """What shows that a vocabulary is not spelled in GPT-2's byte-level alphabet; None where nothing does.
 
-    There, merging begins with characters that are bytes: what merges take and none makes is one of them.
+    There, merging begins with characters that are bytes: what merges take and none makes is one of them. A few
+    merges of many may be lost, as where lines that begin with # were taken for comments.
 
     >>> against_byte_level({"l": 0, "o</w>": 1, "lo</w>": 2}, [["l", "o</w>"]])
     "merges that begin with 'o</w>', at the end of a word"
     """
     made = {left + right for left, right in merges}
-    for part in dict.fromkeys(part for pair in merges for part in pair):
-        if part in made or part not in vocab or (len(part) == 1 and _is_byte_level(part)):
-            continue
-        return f"merges that begin with {part!r}{_kind(part)}"
+    begun = [
+        part
+        for part in dict.fromkeys(part for pair in merges for part in pair)
+        if part not in made and part in vocab and not (len(part) == 1 and _is_byte_level(part))
+    ]
+    if len(begun) * _FEW > len(merges) or not all(map(_is_byte_level, begun)):
+        return f"merges that begin with {begun[0]!r}{_kind(begun[0])}"
     fallback = next((piece for piece in vocab if _BYTE_PIECE.fullmatch(piece)), None)
     return None if fallback is None else f"the piece {fallback!r} for a byte, as SentencePiece has them"
 

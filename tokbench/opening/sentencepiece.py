@@ -19,6 +19,7 @@ from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
 from tokbench.opening.sentencepiece_template import template_beside
 from tokbench.opening.t5_extra_ids import with_extra_ids
+from tokbench.opening.vocabulary_beside import other_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +70,8 @@ def open_pieces(
     source = replace(source, config=config)
     whole, contradictions = extended(proto, config, pieces=pieces)
     if source.format is Format.SENTENCEPIECE:
+        other = other_ids(source, (piece.text for piece in pieces))
+        warnings = warnings if other is None else (*warnings, other)
         around = template_beside(
             config,
             folder=source.files[0].parent,

@@ -197,6 +197,20 @@ def test_pieces_that_are_no_bytes_are_refused(
     assert "tokenizer.json" in (caught.value.hint or "") or not merges
 
 
+def test_a_few_merges_may_be_lost(tmp_path: Path) -> None:
+    """As in folders whose merges that begin with # were taken for comments."""
+    letters = [left + right for left in BYTES[97:123] for right in BYTES[65:105]]
+    merges = [f"{piece[0]} {piece[1]}" for piece in letters]
+    folder = folder_of(tmp_path, [*BYTES, *letters, "##", "Ġ##"], [*merges, "Ġ ##"])
+    made = opened(folder, pattern="gpt2")
+    assert made.tokenizer.encode(" ##") == [32, 35, 35]
+    assert made.tokenizer.encode("ab") == tokbench.load(folder, pattern="gpt2", engine="library").encode("ab")
+    assert "1 piece is made by no merge, as '##'" in made.warnings
+    folder_of(tmp_path, [*BYTES, *letters, "##", "Ġ##"], [*merges[:900], "Ġ ##"])
+    with pytest.raises(ModelFormatError, match="begin with '##', inside a word"):
+        tokbench.load(tmp_path, pattern="gpt2")
+
+
 def test_the_hint_for_ends_of_words_opens_it(tmp_path: Path) -> None:
     pieces, merges = [*BYTES, *(f"{byte}</w>" for byte in BYTES), "lo", "low</w>"], ["l o", "lo w</w>"]
     with pytest.raises(ModelFormatError) as caught:
