@@ -7,6 +7,7 @@ each in random combination, on texts that hold the tokens, parts of them and wha
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +157,7 @@ def test_any_document_is_explained_or_refused(
             assert "cannot be explained" in error.message or "does not tell" in error.message
             continue
         except ModelFormatError as error:  # of the library, where a normaliser both strips and prepends
-            assert "AddedVocabulary bad split" in error.message
+            assert re.search("AddedVocabulary bad split|not a char boundary", error.message)
             continue
         ids = [symbol.id for step in explanation.steps for symbol in step.trace.tokens]
         assert ids == native.encode(text)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
 
+_LONGEST_TOKEN = 5_000
 _REPORT_EVERY = 1000
 
 
@@ -326,11 +327,14 @@ def _different_token(
 
 
 def _readable(vocabulary: Iterable[bytes | None]) -> Iterator[str]:
-    """The texts of those tokens that are whole characters."""
+    """The texts of those tokens that are whole characters, and the beginning of very long ones.
+
+    For a token of 30,000 characters that repeat, `tokenizers` takes ten seconds to find the best pieces.
+    """
     for token in vocabulary:
         try:
             if token:
-                yield token.decode()
+                yield token.decode()[:_LONGEST_TOKEN]
         except UnicodeDecodeError:
             continue
 

@@ -7,7 +7,8 @@ the blocks of characters that texts have had so far: to ask about all there are 
 from __future__ import annotations
 
 import unicodedata
-from itertools import accumulate, chain
+from dataclasses import dataclass
+from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,8 @@ class ChangesByNeed:
         self._orders = orders
         self._known = bytearray(NUM_CODE_POINTS)
         """1 for each code point that the table knows of."""
-        self._table = self._made(())
+        self._learned = self._changes_of(())
+        self._table = self._learned.table()
         self._growing = Lock()
 
     def of(self, texts: list[str], threads: int = 1) -> CharacterChanges:
@@ -75,18 +77,15 @@ class ChangesByNeed:
 
     def _learn(self, blocks: set[int]) -> None:
         with self._growing:
-            known = np.frombuffer(self._known, np.uint8).reshape(-1, _BLOCK)
-            blocks.update(np.flatnonzero(known.any(axis=1)).tolist())
-            codes = chain.from_iterable(
-                range(block * _BLOCK, (block + 1) * _BLOCK) for block in sorted(blocks)
-            )
-            self._table = self._made(list(map(chr, filter(is_asked_about, codes))))
-            for block in blocks:  # which others see no sooner than the table
+            new = sorted(block for block in blocks if not self._known[block * _BLOCK])
+            codes = chain.from_iterable(range(block * _BLOCK, (block + 1) * _BLOCK) for block in new)
+            found = self._changes_of(list(map(chr, filter(is_asked_about, codes))))
+            self._learned = self._learned.joined(found)
+            self._table = self._learned.table()
+            for block in new:  # which others see no sooner than the table
                 self._known[block * _BLOCK : (block + 1) * _BLOCK] = bytes([1]) * _BLOCK
 
-    def _made(self, characters: Sequence[str]) -> CharacterChanges:
-        from tokbench.native._bpe import CharacterChanges
-
+    def _changes_of(self, characters: Sequence[str]) -> _Changes:
         parts = each_by_itself(characters, self._ordered) if characters else []
         distinct = sorted({*chain.from_iterable(parts)} - {_APART})
         spelled = dict(zip(distinct, each_by_itself(distinct, self._behind), strict=True)) if distinct else {}
@@ -99,13 +98,15 @@ class ChangesByNeed:
         }
         made = [part for whole in changed.values() for part in whole]
         texts = [spelled[part].encode() for part in made]
-        return CharacterChanges(
-            np.fromiter(map(ord, changed), np.uint32, len(changed)),
-            _ends(map(len, changed.values()), len(changed)),
-            np.fromiter((order[part] for part in made), np.uint8, len(made)),
-            np.frombuffer(self._inserted(list(changed)) if self._orders else bytes(len(made)), np.uint8),
-            _ends(map(len, texts), len(texts)),
-            b"".join(texts),
+        return _Changes(
+            characters=np.fromiter(map(ord, changed), np.uint32, len(changed)),
+            num_parts=np.fromiter(map(len, changed.values()), np.uint32, len(changed)),
+            orders=np.fromiter((order[part] for part in made), np.uint8, len(made)),
+            inserted=np.frombuffer(
+                self._inserted(list(changed)) if self._orders else bytes(len(made)), np.uint8
+            ),
+            sizes=np.fromiter(map(len, texts), np.uint32, len(texts)),
+            text=b"".join(texts),
         )
 
     def _inserted(self, characters: Sequence[str]) -> bytes:
@@ -119,5 +120,45 @@ class ChangesByNeed:
         return bytes(place > 0 for each in whole for part in each for place in range(sizes[part]))
 
 
-def _ends(sizes: Iterable[int], count: int) -> NDArray[np.uint32]:
-    return np.fromiter(accumulate(sizes, initial=0), np.uint32, count + 1)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Changes:
+    """What becomes of some characters.
+
+    Attributes:
+        characters: their code points.
+        num_parts: of each, the parts that it becomes.
+        orders: of each part, the order of a combining mark.
+        inserted: of each part, whether it was put in behind another one.
+        sizes: of each part, its bytes.
+        text: these.
+    """
+
+    characters: NDArray[np.uint32]
+    num_parts: NDArray[np.uint32]
+    orders: NDArray[np.uint8]
+    inserted: NDArray[np.uint8]
+    sizes: NDArray[np.uint32]
+    text: bytes
+
+    def joined(self, more: _Changes) -> _Changes:
+        """These and those of other characters."""
+        return _Changes(
+            characters=np.concatenate([self.characters, more.characters]),
+            num_parts=np.concatenate([self.num_parts, more.num_parts]),
+            orders=np.concatenate([self.orders, more.orders]),
+            inserted=np.concatenate([self.inserted, more.inserted]),
+            sizes=np.concatenate([self.sizes, more.sizes]),
+            text=self.text + more.text,
+        )
+
+    def table(self) -> CharacterChanges:
+        """The same as the kernel has it."""
+        from tokbench.native._bpe import CharacterChanges
+
+        return CharacterChanges(
+            self.characters, _ends(self.num_parts), self.orders, self.inserted, _ends(self.sizes), self.text
+        )
+
+
+def _ends(sizes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    return np.concatenate([np.zeros(1, np.uint32), np.cumsum(sizes, dtype=np.uint32)])

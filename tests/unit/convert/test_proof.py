@@ -347,3 +347,21 @@ def test_a_token_that_is_not_there_is_none() -> None:
 def test_differences_are_found_by_any_seed() -> None:
     first, second = merging(b"th", b"he"), merging(b"th", b"he", backwards=True)
     assert {difference(first, second, seed=seed).text for seed in range(3)} == {"the"}
+
+
+def test_of_a_very_long_token_the_beginning_is_compared() -> None:
+    sizes: list[int] = []
+    runs = [b"a" * (1 << power) for power in range(1, 15)]
+    merges = [(97, 97, 256), *((id, id, id + 1) for id in range(256, 256 + len(runs) - 1))]
+    source = running(
+        ByteLevelBpe(tokens=(*BYTES, *runs), merges=tuple(merges), pattern=None, pattern_name="none")
+    )
+    peer = peer_of(source)
+
+    def encode(text: str) -> Sequence[int]:
+        sizes.append(len(text) if set(text) == {"a"} else 0)
+        return peer.encode(text) if peer.encode else ()
+
+    assert prove(source, replace(peer, encode=encode)).agrees
+    assert {1 << 12, 5000} <= set(sizes)
+    assert max(sizes) == 5000
