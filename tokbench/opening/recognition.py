@@ -117,15 +117,26 @@ def _recognise_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
             else:
                 return Source(found.format, folder, found.files, damaged=known)
     if not known:
-        broken = ", ".join(sorted(each.name for each in folder.iterdir() if _is_broken_link(each)))
-        what = f"links to missing files: {broken}" if broken else "none of its files"
-        raise ModelFormatError(folder, "a folder with a tokenizer", what, hint=_KNOWN_FILES)
+        raise _no_candidates(folder)
     if len(known) == 1:
         raise next(iter(known.values()))
     wrong = "; ".join(error.message for error in known.values())
     raise ModelFormatError(
         folder, "a whole file of a tokenizer", f"none: {wrong}", hint="get the files again"
     )
+
+
+def _no_candidates(folder: Path) -> ModelFormatError:
+    broken = ", ".join(sorted(each.name for each in folder.iterdir() if _is_broken_link(each)))
+    for path in (folder / name for name in _VOCAB_NAMES):
+        if path.is_file():
+            return _no_partner(path, _MERGES_NAMES)
+    what, hint = "none of its files", _KNOWN_FILES
+    if broken:
+        what = f"links to missing files: {broken}"
+    elif any((folder / name).is_file() for name in _NO_TOKENIZERS):
+        what, hint = "only its configuration", f"get the vocabulary, too; {_KNOWN_FILES}"
+    return ModelFormatError(folder, "a folder with a tokenizer", what, hint=hint)
 
 
 def _is_broken_link(path: Path) -> bool:
@@ -137,11 +148,13 @@ def _candidates(folder: Path) -> Iterable[list[Path]]:
     """The files to look at, the ones that say most first; several of a kind are not chosen between."""
     for name in _FOLDER_NAMES:
         yield [path for path in _packed_or_not(folder / name) if path.is_file()][:1]
-    for pattern in ("*.tokbin", "*.tiktoken", "*.model", "*.model.v*", "*.gguf", "*merges*.txt"):
-        found = sorted(path for path in folder.glob(pattern) if path.is_file())
-        yield found or sorted(
-            path for suffix in SUFFIXES for path in folder.glob(pattern + suffix) if path.is_file()
-        )
+    for pattern in _FOLDER_PATTERNS:
+        yield _matching(folder, [pattern]) or _matching(folder, [pattern + suffix for suffix in SUFFIXES])
+
+
+def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    found = (path for pattern in patterns for path in folder.glob(pattern))
+    return sorted(path for path in found if path.is_file() and plain_name(path).name not in _NO_TOKENIZERS)
 
 
 def _packed_or_not(path: Path) -> list[Path]:
@@ -241,7 +254,11 @@ def _sibling(path: Path, names: tuple[str, ...]) -> Path:
         for beside in _packed_or_not(path.parent / name):
             if beside.is_file():
                 return beside
-    raise ModelFormatError(
+    raise _no_partner(path, names)
+
+
+def _no_partner(path: Path, names: tuple[str, ...]) -> ModelFormatError:
+    return ModelFormatError(
         path, f"{' or '.join(names)} beside it", "none", hint="put the two files into one folder"
     )
 
@@ -307,6 +324,19 @@ _FOLDER_NAMES = (
     "vocab.txt",
     "tokenizer.bin",
 )
+_FOLDER_PATTERNS = (
+    "*.tokbin",
+    "*.tiktoken",
+    "*.model",
+    "*.model.v*",
+    "*.gguf",
+    "*merges*.txt",
+    "*.spm",
+    "*tokenizer*.json",
+    "bpe_simple_vocab_*.txt",
+)
+_NO_TOKENIZERS = {"tokenizer_config.json"}
+"""What patterns find that never is one."""
 _NAMES_EVERY_MODEL_HAS = {
     name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")
 }

@@ -10,7 +10,7 @@ from support.small_files import document, document_file, opened, ranks
 
 import tokbench
 from tokbench import SpecialPolicy, TokenKind, store
-from tokbench.errors import ConfigError, UnknownIdError
+from tokbench.errors import ConfigError, ModelFormatError, UnknownIdError
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.recognition import Format, recognise
 from tokbench.surgery.pruned_tokenizer import document_of
@@ -39,6 +39,36 @@ def test_a_folder_is_its_tokenizer_json_before_anything_else(tmp_path: Path) -> 
     source = recognise(tmp_path)
     assert source.format is Format.TOKENIZER_JSON
     assert source.name == tmp_path.name
+
+
+@pytest.mark.parametrize("name", ["20B_tokenizer.json", "tokenizer-midi.json", "my.tokenizer.v2.json"])
+def test_a_folder_whose_only_tokenizer_has_a_name_of_its_own_opens(tmp_path: Path, name: str) -> None:
+    made = document_file(tmp_path, document(), name=name)
+    (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 5}', encoding="utf-8")
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    source = recognise(tmp_path)
+    assert (source.format, source.files) == (Format.TOKENIZER_JSON, (made,))
+    document_file(tmp_path, document(), name="z_tokenizer.json")
+    with pytest.raises(ModelFormatError, match=f"several: {name}, z_tokenizer.json"):
+        recognise(tmp_path)
+    ranks(tmp_path)
+    assert recognise(tmp_path).format is Format.RANKS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("tokenizer_config.json", "{}", "with a tokenizer, found only its configuration"),
+        ("vocab.json", '{"a": 0}', "expected merges.txt or vocab.bpe beside it, found none"),
+        ("config.json", "{}", "with a tokenizer, found none of its files"),
+    ],
+)
+def test_a_folder_without_a_whole_tokenizer_says_what_is_missing(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ModelFormatError, match=message):
+        recognise(tmp_path)
 
 
 def test_a_saved_folder_opens_as_before(tmp_path: Path) -> None:
