@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import SurgeryError
@@ -30,6 +31,8 @@ class BpeDocument:
         ranks: the merges: pair of pieces → rank.
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
         unspelled: pieces that are not of byte-level characters and that no merge knows: no text becomes them.
+        unknown: the id of what stands for a character that is no piece; None where such characters are left out.
+        joins_unknown: whether one stands for all such characters behind one another.
     """
 
     vocab: Mapping[str, int]
@@ -37,6 +40,8 @@ class BpeDocument:
     ranks: Mapping[tuple[str, str], int]
     whole_tokens_first: bool
     unspelled: frozenset[str] = frozenset()
+    unknown: int | None = None
+    joins_unknown: bool = False
 
     @cached_property
     def parts(self) -> MergeParts:
@@ -58,7 +63,17 @@ class BpeDocument:
         """The ids of a pre-token in byte-level characters, by definition: slow."""
         if self.whole_tokens_first and pretoken in self.vocab:
             return [self.vocab[pretoken]]
-        return [self.vocab[part] for part in merged(pretoken, self.ranks)]
+        if self.unknown is None:
+            known = "".join(character for character in pretoken if character in self.vocab)
+            return self._merged(known)
+        ids = []
+        for is_known, characters in groupby(pretoken, self.vocab.__contains__):
+            run = "".join(characters)
+            ids += self._merged(run) if is_known else [self.unknown] * (1 if self.joins_unknown else len(run))
+        return ids
+
+    def _merged(self, characters: str) -> list[int]:
+        return [self.vocab[part] for part in merged(characters, self.ranks)]
 
     def last_parts(self, piece: str) -> list[str]:
         """What merging makes of a piece, before its last merge."""
@@ -96,6 +111,8 @@ def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
         ranks=ranks,
         whole_tokens_first=bool(model.get("ignore_merges")),
         unspelled=unspelled,
+        unknown=model["vocab"].get(model.get("unk_token")),
+        joins_unknown=bool(model.get("fuse_unk")),
     )
 
 

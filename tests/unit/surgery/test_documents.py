@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+import tokenizers
 from support.huggingface import added
 from support.lint import byte_level
 
@@ -68,6 +70,19 @@ def test_bytes_and_added_tokens_are_kept() -> None:
     assert read.added == {"<s>": 259, "</s>": 260}
     assert read.parts.parts == {256: (97, 98), 257: (256, 99), 258: (98, 99)}
     assert read.segment("abc") == [257]
+
+
+@pytest.mark.parametrize("unknown", [None, "<s>"])
+@pytest.mark.parametrize("joins", [False, True])
+def test_bytes_without_a_piece_are_left_out_or_unknown(unknown: str | None, joins: bool) -> None:
+    """As of vocabularies that were learned without the alphabet of bytes."""
+    document = small(model={"unk_token": unknown, "fuse_unk": joins})
+    for piece in "xy":
+        del document["model"]["vocab"][piece]
+    library = tokenizers.Tokenizer.from_str(json.dumps(document))
+    read = read_bpe(document, path=PATH)
+    for text in ("axb", "xxabcyx", "x", "abxcyyyab"):
+        assert read.segment(text) == library.encode(text).ids
 
 
 @pytest.mark.parametrize(
