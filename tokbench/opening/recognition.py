@@ -134,7 +134,7 @@ def _no_candidates(folder: Path) -> ModelFormatError:
     what, hint = "none of its files", _KNOWN_FILES
     if broken:
         what = f"links to missing files: {broken}"
-    elif any((folder / name).is_file() for name in _NO_TOKENIZERS):
+    elif (folder / _CONFIG).is_file():
         what, hint = "only its configuration", f"get the vocabulary, too; {_KNOWN_FILES}"
     return ModelFormatError(folder, "a folder with a tokenizer", what, hint=hint)
 
@@ -154,7 +154,7 @@ def _candidates(folder: Path) -> Iterable[list[Path]]:
 
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     found = (path for pattern in patterns for path in folder.glob(pattern))
-    return sorted(path for path in found if path.is_file() and plain_name(path).name not in _NO_TOKENIZERS)
+    return sorted(path for path in found if path.is_file() and not _NO_TOKENIZER.search(path.name))
 
 
 def _packed_or_not(path: Path) -> list[Path]:
@@ -213,6 +213,13 @@ def _recognise_lines(path: Path, head: bytes) -> Source:
         )
     if _RANK_LINE.match(head) or suffix == ".tiktoken":
         return Source(Format.RANKS, path, (path,))
+    if _COUNTED_LINES.match(head):
+        raise ModelFormatError(
+            path,
+            "merges, or a list of words",
+            "words with counts, as fairseq's dictionaries have them (PhoBERT)",
+            hint="they do not say how text becomes such words",
+        )
     if head.startswith(CLIP_LIST):
         return Source(Format.VOCAB_AND_MERGES, path, (path,))
     if head.startswith(b"#version") or _MERGE_LINES.match(head):
@@ -303,6 +310,7 @@ _RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9
 _MERGE_LINES = re.compile(
     rb"(?:[^ \n]+ [^ \n]+(?: [0-9]+\r?)?\n){3}"
 )  # with counts, where fastBPE wrote them
+_COUNTED_LINES = re.compile(rb"(?:[^ \n]+ [0-9]+\r?\n){8}")
 _RWKV_LINES = re.compile(rb"1 '\\x00' 1\r?\n2 '\\x01' 1\r?\n")
 CLIP_LIST = b'"bpe_simple_vocab_16e6.txt#version'
 """How the one file begins in which CLIP was published."""
@@ -335,8 +343,9 @@ _FOLDER_PATTERNS = (
     "*tokenizer*.json",
     "bpe_simple_vocab_*.txt",
 )
-_NO_TOKENIZERS = {"tokenizer_config.json"}
-"""What patterns find that never is one."""
+_CONFIG = "tokenizer_config.json"
+_NO_TOKENIZER = re.compile(rf"{re.escape(_CONFIG)}|vocab.*\.json")
+"""What the patterns find that is none by itself."""
 _NAMES_EVERY_MODEL_HAS = {
     name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")
 }

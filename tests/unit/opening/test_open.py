@@ -46,6 +46,7 @@ def test_a_folder_whose_only_tokenizer_has_a_name_of_its_own_opens(tmp_path: Pat
     made = document_file(tmp_path, document(), name=name)
     (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 5}', encoding="utf-8")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "my-tokenizer-vocab.json").write_text('{"a": 0}', encoding="utf-8")
     source = recognise(tmp_path)
     assert (source.format, source.files) == (Format.TOKENIZER_JSON, (made,))
     document_file(tmp_path, document(), name="z_tokenizer.json")
@@ -61,6 +62,7 @@ def test_a_folder_whose_only_tokenizer_has_a_name_of_its_own_opens(tmp_path: Pat
         ("tokenizer_config.json", "{}", "with a tokenizer, found only its configuration"),
         ("vocab.json", '{"a": 0}', "expected merges.txt or vocab.bpe beside it, found none"),
         ("config.json", "{}", "with a tokenizer, found none of its files"),
+        ("vocab.txt", "".join(f"tôi_{count} {count}\n" for count in range(9)), "found words with counts"),
     ],
 )
 def test_a_folder_without_a_whole_tokenizer_says_what_is_missing(
