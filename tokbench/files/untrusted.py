@@ -153,7 +153,12 @@ def load_strict_json(data: bytes, *, path: Path | str) -> Any:
         place = f"{path}, line {error.lineno}, column {error.colno}"
         raise ModelFormatError(place, "JSON", f"{error.msg.lower()}") from None
     except _DuplicateKeyError as error:
-        raise ModelFormatError(path, "each key once", f"{error.args[0]!a} twice") from None
+        raise ModelFormatError(
+            path,
+            "each key once",
+            f"{error.args[0]!a} twice",
+            hint="which of its two values counts depends on the reader: remove one of them",
+        ) from None
     except ValueError:  # what Python says of whole numbers that take it long to read
         raise ModelFormatError(path, "numbers that can be held", "one of thousands of digits") from None
     except RecursionError:
