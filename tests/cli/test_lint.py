@@ -10,6 +10,8 @@ from support import huggingface
 from support.lint import byte_level
 from support.model_folders import put
 
+from tokbench.workbench import lint_fix
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -221,4 +223,14 @@ def test_nothing_is_written_where_no_repair_is_certain(run: Callable[..., Done],
     out = tmp_path / "fixed"
     done = run("lint", "-t", specials(tmp_path), "--fix", out, "--select", "files,roles").good()
     assert done.lines[-1].startswith("nothing written")
+    assert not out.exists()
+
+
+def test_what_cannot_be_repaired_is_refused_before_it_is_linted(
+    run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lint_fix, "run_rules", lambda *_, **__: pytest.fail("the rules were run"))
+    put(tmp_path, {"vocab.txt": "[UNK]\nlow\n"})
+    out = tmp_path / "fixed"
+    run("lint", "-t", tmp_path, "--fix", out).refused(2, "--fix repairs folders with a tokenizer.json")
     assert not out.exists()

@@ -54,6 +54,15 @@ class Repair:
         return {"rule": self.finding.rule, "file": self.file, "change": self.change}
 
 
+def check_repairable(target: LintTarget) -> Path:
+    """The folder of what is repaired. Raises `ConfigError` where that is not a folder with a tokenizer.json."""
+    if target.opened.source.format is not Format.TOKENIZER_JSON or target.folder is None:
+        raise ConfigError(
+            "--fix repairs folders with a tokenizer.json", hint="`tokbench convert` makes one of any other"
+        )
+    return target.folder
+
+
 def repaired_files(
     target: LintTarget, findings: Iterable[Finding]
 ) -> tuple[dict[str, bytes], tuple[Repair, ...]]:
@@ -65,10 +74,7 @@ def repaired_files(
     """
     import orjson
 
-    if target.opened.source.format is not Format.TOKENIZER_JSON or target.folder is None:
-        raise ConfigError(
-            "--fix repairs folders with a tokenizer.json", hint="`tokbench convert` makes one of any other"
-        )
+    folder = check_repairable(target)
     changed: dict[str, dict[str, Any]] = {}
     repairs = []
     for finding in findings:
@@ -76,7 +82,7 @@ def repaired_files(
         made = repair(target, finding, changed) if repair is not None else None
         if made is not None:
             repairs.append(made)
-    files = _originals(target.folder, target.opened.source.files[0])
+    files = _originals(folder, target.opened.source.files[0])
     for name, document in changed.items():
         files[name] = orjson.dumps(document, option=orjson.OPT_INDENT_2)
     return files, tuple(repairs)

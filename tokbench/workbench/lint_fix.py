@@ -13,7 +13,7 @@ from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.files.atomic import write_folder
 from tokbench.lint.catalogue import chosen_rules, run_rules
-from tokbench.lint.fixing import check_same_ids, repaired_files, why_left
+from tokbench.lint.fixing import check_repairable, check_same_ids, repaired_files, why_left
 from tokbench.lint.target import LintTarget
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import recognise
@@ -100,6 +100,7 @@ def fix_tokenizer(
         raise ConfigError(f"{out} is there already", hint="--fix writes a new folder, and changes none")
     rules = [rule for rule in chosen_rules(select=select, ignore=ignore) if not rule.needs_corpus]
     target = LintTarget(find_and_open(name, request, progress=progress))
+    check_repairable(target)
     found = [each for outcome in run_rules(target, rules, progress=progress) for each in outcome.findings]
     files, repairs = repaired_files(target, found)
     repaired = {id(repair.finding) for repair in repairs}
