@@ -211,6 +211,14 @@ def test_a_few_merges_may_be_lost(tmp_path: Path) -> None:
         tokbench.load(tmp_path, pattern="gpt2")
 
 
+def test_merges_of_digits_are_not_words_with_counts(tmp_path: Path) -> None:
+    pairs = [f"{left}{right}" for left in "12" for right in "01234"]
+    folder = folder_of(tmp_path, [*BYTES, *pairs], [])
+    (folder / "merges.txt").write_text("".join(f"{pair[0]} {pair[1]}\n" for pair in pairs), encoding="utf-8")
+    for named in (folder, folder / "merges.txt"):
+        assert opened(named, pattern="gpt2").tokenizer.encode("10") == [256]
+
+
 def test_the_hint_for_ends_of_words_opens_it(tmp_path: Path) -> None:
     pieces, merges = [*BYTES, *(f"{byte}</w>" for byte in BYTES), "lo", "low</w>"], ["l o", "lo w</w>"]
     with pytest.raises(ModelFormatError) as caught:
