@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.core.documents import TextIdentity
     from tokbench.core.progress import Progress
 
-PROCESS_BYTES = 250_000_000
+PROCESS_BYTES = 270_000_000
 """That a process takes besides words: Python, libraries, and blocks of text on their way."""
 
 LEAST_MEMORY = 400_000_000
