@@ -42,7 +42,7 @@ class Encoder {
     Ids ids;
     ids.expect(text.size);
     const Borrowed worker(*this, text.size);
-    typename Worker::WritingIds output{&ids};
+    WritingIds output{&ids};
     encode_text(*worker, text, {}, reading, output);
     return ids;
   }
@@ -84,7 +84,7 @@ class Encoder {
     std::vector<std::int64_t> counts(texts.size());
     TextCounts counted(counts);
     on_chunks(texts, threads, reading, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
-      typename Worker::CountingIds output;
+      CountingIds output;
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, TextEnds ends) {
         const std::uint64_t before = output.total;
         encode_text(worker, part, ends, reading, output);
@@ -126,7 +126,7 @@ class Encoder {
     batch.ids.expect(num_units);
     if (threads <= 1) {
       const Borrowed worker(*this, num_units);
-      typename Worker::WritingIds output{&batch.ids};
+      WritingIds output{&batch.ids};
       for (std::size_t i = 0; i < texts.size(); ++i) {
         look(texts[i]);
         encode_text(*worker, texts[i], {}, reading, output);
@@ -138,7 +138,7 @@ class Encoder {
     TextCounts counts(std::span(batch.offsets).subspan(1));
     on_chunks(texts, threads, reading, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
       Ids ids = joining.spare();
-      typename Worker::WritingIds output{&ids};
+      WritingIds output{&ids};
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, TextEnds ends) {
         look(part);
         const std::size_t before = ids.size();

@@ -5,7 +5,7 @@
 
 #include "common/texts.hpp"
 #include "family.hpp"
-#include "ids.hpp"
+#include "outputs.hpp"
 #include "shared_words.hpp"
 
 namespace tokbench {
@@ -26,7 +26,7 @@ class Worker {
   }
   void end() { lease_ = {}; }
 
-  // Gives the ids of a text to `output`: one of the two classes below, or another one that has all that these have. One that
+  // Gives the ids of a text to `output`: one of the two in outputs.hpp, or another one that has all that these have. One that
   // has begin_text() and begin_word() is notified of each text and each word before its ids.
   template <class Output>
   void encode(SplitWords split_words, const Text& text, Output& output) {
@@ -80,63 +80,6 @@ class Worker {
 
   // What the words of this thread are solved with.
   typename F::Solver& solver() { return solver_; }
-
-  // A new word, whose ids are put later: after so many that are there before them.
-  struct Postponed {
-    TextWord word;
-    std::size_t position;
-  };
-
-  // Writes ids after one another. Words are given to a copy, which the compiler keeps in registers. One that has put_between() is
-  // given new words some at a time, where the solver solves them side by side.
-  struct WritingIds {
-    Ids* ids;
-    Id* out = nullptr;
-    void begin(std::size_t most) { out = ids->prepare(most + WordEntry::kMaxIds); }
-    void put(const WordEntry& entry) {
-      std::memcpy(out, entry.few(), WordEntry::kMaxIds * sizeof(Id));
-      out += entry.count();
-    }
-    void put(std::span<const Id> many) {
-      std::memcpy(out, many.data(), many.size_bytes());
-      out += many.size();
-    }
-    Id* room(Worker&, std::size_t) const { return out; }
-    void use(std::size_t count) { out += count; }
-    void end() { ids->commit(out); }
-    std::size_t num_put() const { return static_cast<std::size_t>(out - ids->begin()); }
-    // Puts the ids of words between those that are there.
-    void put_between(std::span<const Postponed> places, const std::span<const Id>* each) {
-      std::size_t num_more = 0;
-      for (std::size_t i = 0; i < places.size(); ++i) num_more += each[i].size();
-      Id* const end = ids->prepare(num_more) + num_more;
-      Id* to = end;
-      std::size_t from = ids->size();
-      for (std::size_t i = places.size(); i-- > 0;) {
-        const std::size_t size = from - places[i].position;
-        to -= size;
-        from = places[i].position;
-        std::memmove(to, ids->begin() + from, size * sizeof(Id));
-        to -= each[i].size();
-        std::memcpy(to, each[i].data(), each[i].size_bytes());
-      }
-      ids->commit(end);
-    }
-  };
-
-  struct CountingIds {
-    std::uint64_t total = 0;
-    void begin(std::size_t) {}
-    void put(const WordEntry& entry) { total += entry.count(); }
-    void put(std::span<const Id> many) { total += many.size(); }
-    Id* room(Worker& worker, std::size_t size) const { return worker.scratch_for(size); }
-    void use(std::size_t count) { total += count; }
-    void end() {}
-    std::size_t num_put() const { return 0; }
-    void put_between(std::span<const Postponed> places, const std::span<const Id>* each) {
-      for (std::size_t i = 0; i < places.size(); ++i) total += each[i].size();
-    }
-  };
 
   // Room for this many ids, until the next call.
   Id* scratch_for(std::size_t size) {
@@ -211,7 +154,7 @@ class Worker {
 
   template <class Output>
   static constexpr bool kPutsBetween = SolvesTogether<typename F::Solver> &&
-                                       requires(Output& output, std::span<const Postponed> words, const std::span<const Id>* ids) {
+                                       requires(Output& output, std::span<const PostponedWord> words, const std::span<const Id>* ids) {
                                          output.put_between(words, ids);
                                        };
 
@@ -223,7 +166,7 @@ class Worker {
   // Solves the words that were postponed, and puts their ids. None of them is in the store, but for what other threads entered.
   template <class Output>
   TOKBENCH_NEVER_INLINE void put_postponed(Output& output) {
-    const std::span<const Postponed> postponed(postponed_, std::exchange(num_postponed_, 0));
+    const std::span<const PostponedWord> postponed(postponed_, std::exchange(num_postponed_, 0));
     NewWord solved[kMostPostponed];
     std::size_t numbers[kMostPostponed], num_solved = 0;
     std::span<const Id> ids[kMostPostponed];
@@ -385,7 +328,7 @@ class Worker {
   TextWord words_[kMost];
   const TextWord* long_words_[kMost];
   Miss misses_[kMost];
-  Postponed postponed_[kMostPostponed];
+  PostponedWord postponed_[kMostPostponed];
   std::size_t num_postponed_ = 0;
   bool has_new_words_ = false;
   WordEntry long_entries_[kMost];  // what was found of long words
