@@ -33,6 +33,16 @@ def test_findings_are_shown_with_what_to_do(run: Callable[..., Done], tmp_path: 
     assert done.lines[-1].endswith(": 0 errors, 0 warnings, 1 note from 1 rule")
 
 
+def test_a_tokenizer_in_the_place_of_text_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+    path = write(tmp_path)
+    failed = run("lint", path)
+    failed.refused(2, "is a tokenizer, and text to check one on is expected here", "name it with --tokenizer")
+    run("lint", tmp_path, "--select", "bidi").good()  # a folder of texts may have one
+    run("lint", path, "-t", path, "--select", "bidi").good()
+    (tmp_path / "words.txt").write_text("[UNK]\n[CLS]\n[SEP]\na\n##b\n")
+    run("lint", tmp_path / "words.txt", "--select", "bidi").good()
+
+
 def test_what_is_folded_stays_behind_its_mark(
     run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

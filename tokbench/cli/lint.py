@@ -140,7 +140,7 @@ def lint(
 
     from tokbench.lint.findings import Severity, reached
     from tokbench.render.lint import render_lint
-    from tokbench.workbench.lint import lint_tokenizer, read_word_counts
+    from tokbench.workbench.lint import lint_tokenizer, read_word_counts, refuse_tokenizers
 
     _refuse_contradictions(
         {"--list": list_, "--explain": explain is not None, "--text": bool(text), "--fix": fix is not None},
@@ -187,6 +187,8 @@ def lint(
             color=color,
         )
         return
+    if tokenizer == DEFAULT:
+        refuse_tokenizers(documents.paths or ())
     corpus = documents.corpus() if documents.paths else None
     counts = None if word_counts is None else read_word_counts(word_counts)
     request = opening.request()

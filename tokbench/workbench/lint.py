@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
+from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.storage.open import place_of
 from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named, run_rules
 from tokbench.lint.findings import Severity, counted_by_severity
@@ -16,7 +18,6 @@ from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.progress import Progress
@@ -92,6 +93,23 @@ def lint_tokenizer(
     return lint_target(target, rules, progress=progress)
 
 
+def refuse_tokenizers(paths: Sequence[str]) -> None:
+    """Raise `ConfigError` if one of the paths that are to be text is a tokenizer, as `inspect` takes them."""
+    from tokbench.opening.recognition import Format, recognise
+
+    of_lines = {Format.WORDPIECE_VOCAB, Format.VOCAB_AND_MERGES}  # as text has them, too
+    for path in map(Path, paths):
+        try:
+            found = recognise(path).format
+        except (ModelFormatError, OSError):
+            continue
+        if found is Format.SAVED or (path.is_file() and found not in of_lines):
+            raise ConfigError(
+                f"{path} is a tokenizer, and text to check one on is expected here",
+                hint=f"name it with --tokenizer {path}",
+            )
+
+
 def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress = no_progress) -> LintResult:
     """What some rules find in a target. Raises as `lint_tokenizer`."""
     return LintResult(
@@ -115,7 +133,6 @@ def read_word_counts(given: str | Path) -> dict[str, int]:
     path = place_of(given).local
     if path is None or path.is_dir() or path.suffix in _TABLES:
         return _counted_words(str(given))
-    from tokbench.errors import ConfigError, ModelFormatError
     from tokbench.files.untrusted import load_strict_json, read_named, unreadable
 
     hint = 'it is a JSON object of pre-tokens with their counts, as {" the": 12, "s": 3}'
@@ -129,7 +146,6 @@ def read_word_counts(given: str | Path) -> dict[str, int]:
 
 
 def _counted_words(name: str) -> dict[str, int]:
-    from tokbench.errors import ConfigError
     from tokbench.workbench.count_words import training_words
 
     words = training_words(name)
@@ -204,8 +220,6 @@ class LintResult:
         """What is known of each token, a JSON object a line: `--verdicts`. Raises `ConfigError`."""
         import orjson
 
-        from tokbench.errors import ConfigError
-
         found = self.reachability
         if found is None:
             raise ConfigError(
@@ -223,7 +237,6 @@ class LintResult:
 
 def _reference(name: str, request: OpenRequest, *, progress: Progress) -> LintTarget:
     """The reference, opened with what the user adds to bare vocabularies only where it is one."""
-    from tokbench.errors import ConfigError
     from tokbench.opening.request import OpenRequest
 
     try:
