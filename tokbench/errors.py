@@ -17,7 +17,8 @@ line prints both and exits with the class's code, and no other place prints erro
     ├── TemplateError             a conversation that a chat template does not render
     ├── PageError                 a tokenizer that a page would not encode by exactly
     ├── ModelFormatError          a file that is not what it claims to be
-    │   └── SelfTestError         a loaded tokenizer that gives other ids than when saved
+    │   ├── SelfTestError         a loaded tokenizer that gives other ids than when saved
+    │   └── UnknownWordError      a text with what a model without an unknown token lacks
     ├── ConversionError           a conversion that cannot be exact
     │   ├── SurgeryError          a vocabulary that cannot be changed so that what must hold does
     │   └── ProofError            one that was made and is found not to be (convert/proof.py)   exit 3
@@ -128,6 +129,10 @@ class ModelFormatError(TokbenchError):
 
 class SelfTestError(ModelFormatError):
     """A loaded tokenizer that gives other ids than when it was saved."""
+
+
+class UnknownWordError(ModelFormatError):
+    """A text with something that is not in a vocabulary without an unknown token."""
 
 
 class ConversionError(TokbenchError):

@@ -43,6 +43,17 @@ def test_a_tokenizer_in_the_place_of_text_is_refused(run: Callable[..., Done], t
     run("lint", tmp_path / "words.txt", "--select", "bidi").good()
 
 
+def test_rules_that_ask_for_words_of_others_are_skipped_without_an_unknown_token(
+    run: Callable[..., Done], tmp_path: Path
+) -> None:
+    model = {"type": "WordLevel", "vocab": {"hello": 0, "w\u202e": 1}, "unk_token": "[UNK]"}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(huggingface.document(model, pre_tokenizer={"type": "Whitespace"})))
+    text = " ".join(" ".join(run("lint", "-t", path).good().lines).split())
+    assert "bidi-in-token 1 finding" in text
+    assert "slow-input: it has no unknown token, and fails at texts with what is not in it" in text
+
+
 def test_what_is_folded_stays_behind_its_mark(
     run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

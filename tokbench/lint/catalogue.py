@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.progress import no_progress
 from tokbench.core.wording import meant
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, UnknownWordError
 from tokbench.lint.rules import DoesNotApplyError, Outcome
 
 if TYPE_CHECKING:
@@ -132,4 +132,7 @@ def _outcome(target: LintTarget, rule: Rule) -> Outcome:
         figures = rule.figures(target) if rule.figures is not None else {}
     except DoesNotApplyError as error:
         return Outcome(rule, skipped=str(error), seconds=time.perf_counter() - started)
+    except UnknownWordError:
+        reason = "it has no unknown token, and fails at texts with what is not in it"
+        return Outcome(rule, skipped=reason, seconds=time.perf_counter() - started)
     return Outcome(rule, findings, figures=figures, seconds=time.perf_counter() - started)

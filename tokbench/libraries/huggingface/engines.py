@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ModelFormatError, TokbenchError
+from tokbench.errors import ModelFormatError, TokbenchError, UnknownWordError
 from tokbench.libraries.huggingface import tokenizer_json as reading
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def text_errors(source: Path | str) -> Iterator[None]:
     except ModelFormatError as error:
         if not _ASKS_FOR_UNKNOWN.search(str(error)):
             raise
-        raise ModelFormatError(
+        raise UnknownWordError(
             source,
             "an unknown token in the vocabulary, as a text has something that is not in it",
             "none",
