@@ -68,6 +68,10 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             further=self._disputed,
         )
 
+    def make_ready(self) -> None:
+        """Make what runs ordinary texts, which the first of them would wait for; see `MakesReady`."""
+        _ = self._encoder
+
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse:
         if special is SpecialPolicy.RAISE:
             return KernelUse(self._covers_without_specials, self._finds_no_specials)

@@ -11,6 +11,7 @@ from support.small_files import document, document_file, opened, ranks
 import tokbench
 from tokbench import SpecialPolicy, TokenKind, store
 from tokbench.errors import ConfigError, ModelFormatError, UnknownIdError
+from tokbench.opening.native_document import NativeDocument
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.recognition import Format, recognise
 from tokbench.surgery.pruned_tokenizer import document_of
@@ -19,6 +20,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.manifest import Manifest
+
+
+def test_what_is_loaded_has_its_encoder_and_what_a_command_opens_makes_it_for_the_first_text(
+    tmp_path: Path,
+) -> None:
+    made = tokenizers.Tokenizer(tokenizers.models.BPE({"l": 0, "o": 1, "lo": 2}, [("l", "o")]))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.save(str(tmp_path / "tokenizer.json"))
+    waiting, ready = opened(tmp_path).tokenizer, tokbench.load(tmp_path)
+    assert isinstance(ready, NativeDocument) and isinstance(waiting, NativeDocument)
+    assert ["_encoder" in vars(each) for each in (waiting, ready)] == [False, True]
+    assert waiting.encode("lo lo") == ready.encode("lo lo") == [2, 2]
+    assert "_encoder" in vars(waiting)
 
 
 # Recognition
