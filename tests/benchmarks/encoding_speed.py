@@ -160,7 +160,10 @@ def table_of(rows: Sequence[Row], title: str) -> str:
 
 def _cell(row: Row, column: str) -> str:
     found = [rates[column] for rates in row.rates if column in rates]
-    return f"{statistics.median(found):.3g}" if found else "–"
+    if not found:
+        return "–"
+    median = statistics.median(found)
+    return f"{median:,.0f}" if median >= 1000 else f"{median:.3g}"
 
 
 def _ratio(rows: Sequence[Row], column: str) -> str:
