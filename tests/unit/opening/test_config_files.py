@@ -10,28 +10,20 @@ import pytest
 from support import huggingface, model_folders
 from support.model_folders import TOKENS, entry, put
 from support.sentencepiece_models import scored, unknown, written
+from support.small_files import opened
 
 import tokbench
 from tokbench.convert.conversion import Source
 from tokbench.convert.target import target_named
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening import known_ranks as known
-from tokbench.opening.open import open_found
-from tokbench.opening.recognition import recognise
-from tokbench.opening.request import OpenRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.opening.request import Opened
 
 FIRST = len(TOKENS)
-
-
-def opened(path: Path, **options: Any) -> Opened:
-    return open_found(recognise(path), OpenRequest(**options))
 
 
 def found(tokenizer: Any, text: str) -> list[int]:
@@ -236,38 +228,6 @@ def test_what_is_wrong_with_many_added_tokens_is_said_of_a_few(tmp_path: Path) -
     wrong = [warning for warning in opened(tmp_path).warnings if "added token" in warning]
     assert [warning.split("'")[1] for warning in wrong[:-1]] == ["<far0>", "<far1>", "<far2>"]
     assert wrong[-1] == "so it is with 87 more added tokens"
-
-
-HI = [unknown(), *scored({"▁": -2.0, "hi": -1.0})]
-M2M = {"tokenizer_config.json": {"tokenizer_class": "M2M100Tokenizer"}}
-
-
-def test_a_folder_whose_class_takes_ids_from_a_vocabulary_beside_the_model_is_refused(
-    tmp_path: Path,
-) -> None:
-    put(tmp_path, {"m.model": written(HI), "vocab.json": {"<s>": 0, "<unk>": 1, "hi": 2, "▁": 3}, **M2M})
-    with pytest.raises(ModelFormatError, match="from which a M2M100Tokenizer takes them: '<unk>' is 1 there"):
-        tokbench.load(tmp_path)
-    made = opened(tmp_path / "m.model")
-    assert made.tokenizer.encode("hi") == [1, 2]
-    assert "vocab.json says that '<unk>' is 1, and m.model 0, which is used" in made.warnings
-
-
-@pytest.mark.parametrize(
-    ("beside", "warnings"),
-    [
-        ({"vocab.json": {"<unk>": 0, "▁": 1, "hi": 2, "more": 3}, **M2M}, ()),
-        ({"vocab.json": {"hi": 0}}, ("vocab.json says that 'hi' is 0, and m.model 2, which is used",)),
-        ({"vocab.json": {"model": {}}, **M2M}, ()),
-        ({"vocab.json": ["hi"], **M2M}, ()),
-    ],
-)
-def test_a_folder_with_another_vocabulary_beside_its_model_opens(
-    tmp_path: Path, beside: dict[str, Any], warnings: tuple[str, ...]
-) -> None:
-    made = opened(put(tmp_path, {"m.model": written(HI), **beside}))
-    assert made.tokenizer.encode("hi") == [1, 2]
-    assert made.warnings == warnings
 
 
 def test_a_damaged_file_beside_it_is_reported(tmp_path: Path) -> None:
