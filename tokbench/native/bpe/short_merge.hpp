@@ -23,7 +23,6 @@ class ShortMerge {
  public:
   static constexpr std::size_t kMost = 16;       // symbols
   static constexpr std::size_t kMostBytes = 32;  // that they are of
-  static_assert(kMost <= Vocabulary::kMostAtOnce);
 
   // Room for the symbols to begin with, and one more.
   Id* symbols() { return symbols_; }

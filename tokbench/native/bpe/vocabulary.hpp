@@ -106,9 +106,7 @@ class Vocabulary {
   // A rank on its way. Asked for one after the other and taken afterwards, ranks wait for memory together.
   using Question = PairRanks::Question;
 
-  // Asks for the rank of each symbol with the next one; there is room for one less than there are symbols, of which there are at
-  // most kMostAtOnce.
-  static constexpr std::size_t kMostAtOnce = 16;
+  // Asks for the rank of each symbol with the next one; there is room for one less than there are symbols.
   TOKBENCH_NEVER_INLINE void ask_for_neighbours(std::span<const Id> symbols, Question* asked) const {
     for (std::size_t i = 0; i + 1 < symbols.size(); ++i) asked[i] = ask(symbols[i], symbols[i + 1]);
   }
