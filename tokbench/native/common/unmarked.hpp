@@ -34,20 +34,38 @@ class Marks {
 };
 
 inline constexpr std::size_t kUnitsAtOnce = 64;  // between two looks at what was found
+inline constexpr std::size_t kFewUnits = 16;     // that are looked up where one of them is not ASCII
 
-// The first step of this many units, from `from` on, that has a code point without a mark: where it begins, or `size`.
+template <class Unit>
+inline bool are_ascii(const Unit* units, std::size_t size) {
+  Unit together = 0;
+  for (std::size_t k = 0; k < size; ++k) together = static_cast<Unit>(together | units[k]);
+  return together < 0x80;
+}
+
+template <class Unit>
+inline bool are_marked(const Unit* units, std::size_t size, const Marks& marks) {
+  bool are_all = true;
+  for (std::size_t k = 0; k < size; ++k) are_all &= marks.has(units[k]);
+  return are_all;
+}
+
+// The first step of this many units, from `from` on, that has a code point without a mark: where it begins, or `size`. Much
+// text is ASCII but for a quotation mark here and there.
 template <class Unit>
 inline std::size_t first_unmarked_step(const Unit* units, std::size_t from, std::size_t size, const Marks& marks) {
-  for (std::size_t behind; from < size; from = behind) {
-    behind = std::min(from + kUnitsAtOnce, size);
-    Unit together = 0;
-    for (std::size_t k = from; k < behind; ++k) together = static_cast<Unit>(together | units[k]);
-    if (together < 0x80 && marks.has_all_of_ascii()) continue;
+  const bool skips_ascii = marks.has_all_of_ascii();
+  for (; from + kUnitsAtOnce <= size; from += kUnitsAtOnce) {
+    const Unit* const step = units + from;
+    if (skips_ascii && are_ascii(step, kUnitsAtOnce)) continue;
     bool are_all_marked = true;
-    for (std::size_t k = from; k < behind; ++k) are_all_marked &= marks.has(units[k]);
+    for (std::size_t few = 0; few < kUnitsAtOnce; few += kFewUnits) {
+      if (skips_ascii && are_ascii(step + few, kFewUnits)) continue;
+      are_all_marked &= are_marked(step + few, kFewUnits, marks);
+    }
     if (!are_all_marked) return from;
   }
-  return size;
+  return are_marked(units + from, size - from, marks) ? size : from;
 }
 
 // Calls use(units) with the units of a text as what they are, if any of them may be without a mark.
