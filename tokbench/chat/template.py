@@ -120,7 +120,7 @@ class ChatTemplate:
 
         Args:
             tokenizer: its files may hold templates.
-            name: "auto" is the tokenizer's own, else the built-in one that its special tokens are made for; other
+            name: "auto" is the tokenizer's own, else the built-in one that matches its special tokens; other
                 names are those of its own templates, where it has several, of built-in ones, and of files.
             date: what is taken for today; None is the time of the call.
 

@@ -229,7 +229,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "migrate": Entry(
         "tokbench.cli.migrate",
         "migrate",
-        summary="Assess a model's change of tokenizer.",
+        summary="Assess moving a model to another tokenizer.",
         examples=[
             "migrate gpt2 mine --corpus docs/ --context 8192",
             "migrate old/tokenizer.json new.model --corpus data/ --price 2.50",

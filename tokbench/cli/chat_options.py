@@ -43,7 +43,7 @@ class TemplateInputs:
         typer.Option(
             metavar="YYYY-MM-DD",
             rich_help_panel=_PANEL,
-            help="Today's date, for templates that write it.",
+            help="Today's date, for templates that use it.",
         ),
     ] = None
 

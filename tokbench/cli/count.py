@@ -47,7 +47,7 @@ def count(
     form: OutputChoices,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Count tokens, bytes and characters of each text and file, and in total; several tokenizers have a column each."""
+    """Count tokens, bytes and characters of each text and file, and in total; one column for each tokenizer."""
     from tokbench.render.count import count_forms, render_count
 
     output = form.output()

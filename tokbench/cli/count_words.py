@@ -136,8 +136,8 @@ def merge(
         list[str],
         typer.Argument(
             metavar="WORDS",
-            help="Folders of `tokbench count-words`; Parquet files with the columns pretoken and count; or files "
-            "of lines of a word, a tab and its count.",
+            help="Folders of `tokbench count-words`; Parquet files with the columns pretoken and count; or "
+            "tab-separated files, a word and its count on each line.",
         ),
     ],
     out: OutOption,

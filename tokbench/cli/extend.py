@@ -143,8 +143,8 @@ def extend(
 ) -> None:
     """Append tokens to a vocabulary: learned from text, listed in a file, or special.
 
-    Existing ids, merges and scores do not change. New BPE merges come last, so they only join tokens that a text has
-    already; with Unigram and WordPiece, a text without a new piece keeps its tokens. --budget removes the least
+    Existing ids, merges and scores do not change. New BPE merges come last, so they only join tokens that a text
+    already has; with Unigram and WordPiece, a text without a new piece keeps its tokens. --budget removes the least
     useful tokens to make room, and renumbers the rest without gaps.
     """
     from tokbench.render.changed_vocabulary import render_extend, render_swap

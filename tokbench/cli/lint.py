@@ -88,7 +88,8 @@ def lint(
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="Check this text instead, for what is dangerous to the tokenizer: files or folders; repeatable.",
+            help="Check this text instead, for special tokens, look-alikes and hidden characters: "
+            "files or folders; repeatable.",
         ),
     ] = None,
     fix: Annotated[

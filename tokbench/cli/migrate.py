@@ -53,7 +53,7 @@ def migrate(
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Assess a model's change of tokenizer: tokens kept, cost by group, texts that need more tokens.
+    """Assess moving a model to another tokenizer: tokens kept, cost by group, texts that need more tokens.
 
     Without --corpus, the bundled texts are compared.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tokbench.render.html.report import Curve
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
-CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a row for each metric and group.")]
+CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV instead.")]
 MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
 LatexFlag = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]
 OutOption = Annotated[

@@ -33,7 +33,7 @@ def play(
         str | None,
         typer.Argument(
             metavar="TEXT",
-            help="The text to begin with, a file of it, or - for stdin, the default in a pipe.",
+            help="The initial text, its file, or - for stdin, the default in a pipe.",
         ),
     ] = None,
     tokenizer: TokenizersOption = None,

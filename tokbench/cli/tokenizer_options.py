@@ -34,7 +34,7 @@ TokenizerOption = Annotated[
         completion.tokenizers,
         "-t",
         "--tokenizer",
-        help="A path, a name below ./tokenizers, `default`, `tiktoken:NAME` or `hf:ORG/MODEL`.",
+        help="A path, a name in ./tokenizers, `default`, `tiktoken:NAME` or `hf:ORG/MODEL`.",
     ),
 ]
 TokenizersOption = Annotated[
@@ -43,7 +43,7 @@ TokenizersOption = Annotated[
         completion.tokenizers,
         "-t",
         "--tokenizer",
-        help="A tokenizer, by default `default`: a path, a name below ./tokenizers, `tiktoken:NAME` or "
+        help="A tokenizer, by default `default`: a path, a name in ./tokenizers, `tiktoken:NAME` or "
         "`hf:ORG/MODEL`; repeatable.",
     ),
 ]

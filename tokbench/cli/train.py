@@ -48,14 +48,14 @@ class ParityChoices:
         int | None,
         typer.Option(
             metavar="N",
-            help="Skip a language that was chosen too often for the last N merges; by default none is skipped.",
+            help="Skip a language that was chosen too often in the last N merges; by default none is skipped.",
         ),
     ] = None
     parity_alpha: Annotated[
         float | None,
         typer.Option(
             metavar="X",
-            help="How many times a language's equal share is too often for --parity-window; by default 2.",
+            help="Skip a language chosen more than X times its equal share of --parity-window; by default 2.",
         ),
     ] = None
     group_by: Annotated[
@@ -194,7 +194,7 @@ def train(
         typer.Option(
             metavar="WORDS",
             help="Train on counted words instead of text: a folder of `tokbench count-words`, Parquet "
-            "files, or lines of a word, a tab and its count.",
+            "files, or tab-separated files of words with their counts.",
         ),
     ] = None,
     min_count: Annotated[
