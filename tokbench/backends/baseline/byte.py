@@ -34,7 +34,7 @@ class ByteConfig:
     """The options of the baseline `byte`. Raises `ConfigError` for an invalid one."""
 
     special_tokens: tuple[str, ...] = field(
-        default=(), metadata={"help": "texts with ids of their own, after the 256 bytes"}
+        default=(), metadata={"help": "special tokens, numbered after the 256 bytes"}
     )
 
     def __post_init__(self) -> None:
@@ -140,7 +140,10 @@ class ByteBackend:
         tokenizer = ByteTokenizer(name=manifest.name, special_tokens=specials)
         if tokenizer.info.special_tokens != manifest.special_tokens:
             raise ModelFormatError(
-                directory / store.MANIFEST_NAME, "special tokens from id 256 on", "others", hint=_RETRAIN
+                directory / store.MANIFEST_NAME,
+                "special tokens from id 256 on",
+                "different ones",
+                hint=_RETRAIN,
             )
         tokenizer.hold_to(manifest, path=directory)
         return tokenizer

@@ -52,14 +52,14 @@ class FrequentConfig:
     vocab_size: int | None = field(
         default=None,
         metadata={
-            "help": f"tokens, special tokens included; by default every character, or {DEFAULT_WORDS:,} words"
+            "help": f"vocabulary size, special tokens included; by default every character, or {DEFAULT_WORDS:,} words"
         },
     )
     special_tokens: tuple[str, ...] = field(
         default=(UNKNOWN,),
-        metadata={"help": f"texts with ids of their own, before all others; {UNKNOWN} is one in any case"},
+        metadata={"help": f"special tokens, numbered first; {UNKNOWN} is always one"},
     )
-    min_frequency: int = field(default=1, metadata={"help": "what is rarer gets no token"})
+    min_frequency: int = field(default=1, metadata={"help": "rarer characters or words get no token"})
 
     def __post_init__(self) -> None:
         check_special_tokens(self.all_special_tokens)
@@ -320,7 +320,9 @@ class _FrequentBackend(Generic[_Made]):
         num_special = len(manifest.special_tokens) + 1
         expected = {text: id for id, text in enumerate(parts[:num_special]) if text != UNKNOWN}
         if expected != manifest.special_tokens or UNKNOWN not in parts[:num_special]:
-            raise ModelFormatError(path, "the special tokens of the manifest first", "others", hint=_RETRAIN)
+            raise ModelFormatError(
+                path, "the special tokens of the manifest first", "different ones", hint=_RETRAIN
+            )
         if len(parts) != manifest.vocab_size:
             raise ModelFormatError(path, f"{manifest.vocab_size} tokens", f"{len(parts)}", hint=_RETRAIN)
         tokenizer = self._tokenizer_type(

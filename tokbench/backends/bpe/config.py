@@ -33,56 +33,60 @@ class BpeConfig:
     """
 
     vocab_size: int | None = field(
-        default=None, metadata={"help": "tokens, special tokens included; by default fitted to the text"}
+        default=None,
+        metadata={"help": "vocabulary size, special tokens included; by default fitted to the text"},
     )
     pattern: str = field(
         default="gpt4",
         metadata={"help": f"how text is split: {', '.join(PATTERN_NAMES)}, or a regular expression"},
     )
-    special_tokens: tuple[str, ...] = field(
-        default=(), metadata={"help": "texts with ids of their own, after all others"}
-    )
+    special_tokens: tuple[str, ...] = field(default=(), metadata={"help": "special tokens, numbered last"})
     min_frequency: int = field(
         default=2, metadata={"help": "training stops when the most frequent pair is rarer than this"}
     )
     superwords: int | None = field(
         default=None,
-        metadata={"help": "tokens, bytes included, after which merges may cross spaces; by default never"},
+        metadata={
+            "help": "number of tokens, bytes included, after which merges may cross spaces; by default never"
+        },
     )
     max_token_length: int | None = field(
-        default=None, metadata={"help": "the most bytes that a token may have; by default unlimited"}
+        default=None, metadata={"help": "maximum length of a token in bytes; by default unlimited"}
     )
     threads: int | None = field(
         default=None,
-        metadata={"help": "threads that count and merge; by default all. Never changes the result"},
+        metadata={"help": "number of threads; by default all. Never changes the result"},
     )
     trace: bool = field(
         default=False,
-        metadata={"help": "keep what each merge displaced, for `tokbench explain --merge`"},
+        metadata={"help": "record which pairs each merge displaced, for `tokbench explain --merge`"},
     )
     parity: str | None = field(
         default=None,
         metadata={
-            "help": "a folder of development text by language: merges are learned for the language that is behind"
+            "help": "a folder of development text by language: each merge is learned for the one with the "
+            "most tokens"
         },
     )
     parity_rule: str = field(
         default="tokens",
-        metadata={"help": f"which language is behind: that with most {', '.join(PARITY_RULES)}"},
+        metadata={"help": f"what languages are compared by: {', '.join(PARITY_RULES)}"},
     )
     parity_global_merges: int = field(
-        default=0, metadata={"help": "merges that are learned first, from all text together"}
+        default=0, metadata={"help": "number of merges that are learned first, from all text together"}
     )
     parity_window: int = field(
         default=0,
-        metadata={"help": "latest merges of which no language has much more than its share; 0 for all"},
+        metadata={
+            "help": "number of latest merges in which no language may exceed its share; 0 for no limit"
+        },
     )
     parity_alpha: float = field(
-        default=2.0, metadata={"help": "how many times its share a language may have in the window"}
+        default=2.0, metadata={"help": "how many times its equal share a language may have in the window"}
     )
     seed: int = field(
         default=0,
-        metadata={"help": "seeds the hash tables and draws the self-test; never changes the merges"},
+        metadata={"help": "seed of the hash tables and the self-test; never changes the merges"},
     )
 
     def __post_init__(self) -> None:
@@ -133,7 +137,7 @@ class BpeConfig:
             if self.parity_global_merges > merges:
                 raise ConfigError(
                     f"parity_global_merges is {self.parity_global_merges}, and the vocabulary has {merges} merges",
-                    hint="give fewer, to leave some for the languages that are behind",
+                    hint="give fewer, to leave some for parity",
                 )
 
     def _check_superwords(self) -> None:
@@ -145,15 +149,15 @@ class BpeConfig:
         if not NUM_BYTES <= self.superwords <= most:
             raise ConfigError(
                 f"superwords is {self.superwords}",
-                hint=f"they begin after {NUM_BYTES} to {most} tokens: the bytes, or all but the special ones",
+                hint=f"it must be from {NUM_BYTES} to {most}: at least the bytes, at most all but the special tokens",
             )
         if self.parity is not None:
             raise ConfigError(
-                "superwords are learned for all languages together",
-                hint="leave out one of superwords and parity",
+                "superwords and parity cannot be combined",
+                hint="leave out one of them",
             )
         if self.trace:
-            raise ConfigError("superwords cannot be traced", hint="leave out one of superwords and trace")
+            raise ConfigError("superwords and trace cannot be combined", hint="leave out one of them")
         if resolve_pattern(self.pattern).normalization is not None:
             raise ConfigError(
                 f"the pattern {self.pattern!r} normalizes text, which superwords do not support",

@@ -26,7 +26,8 @@ class WordPieceConfig:
     """
 
     vocab_size: int | None = field(
-        default=None, metadata={"help": "tokens, special tokens included; by default fitted to the text"}
+        default=None,
+        metadata={"help": "vocabulary size, special tokens included; by default fitted to the text"},
     )
     objective: str = field(
         default="frequency",
@@ -35,9 +36,9 @@ class WordPieceConfig:
             'raises the likelihood of the text most ("likelihood")'
         },
     )
-    lowercase: bool = field(default=True, metadata={"help": "bring words to lower case"})
+    lowercase: bool = field(default=True, metadata={"help": "convert words to lower case"})
     strip_accents: bool | None = field(
-        default=None, metadata={"help": "take accents off letters; by default as `lowercase`"}
+        default=None, metadata={"help": "strip accents from letters; by default as `lowercase`"}
     )
     clean_text: bool = field(
         default=True, metadata={"help": "drop control characters and make all white space a space"}
@@ -47,30 +48,29 @@ class WordPieceConfig:
     )
     special_tokens: tuple[str, ...] = field(
         default=("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
-        metadata={
-            "help": "texts with ids of their own, before all others; the unknown token is one in any case"
-        },
+        metadata={"help": "special tokens, numbered first; the unknown token is always one"},
     )
     unknown_token: str = field(
-        default="[UNK]", metadata={"help": "what a word becomes that the vocabulary does not cover"}
+        default="[UNK]", metadata={"help": "the token of words that the vocabulary does not cover"}
     )
-    continuing_prefix: str = field(default="##", metadata={"help": "marks pieces inside words"})
+    continuing_prefix: str = field(default="##", metadata={"help": "the prefix of pieces inside words"})
     max_characters_per_word: int = field(
-        default=100, metadata={"help": "longer words are unknown, and not trained on"}
+        default=100, metadata={"help": "longer words are unknown and not trained on"}
     )
     min_frequency: int = field(default=2, metadata={"help": "pairs that are rarer are not joined"})
     limit_alphabet: int | None = field(
-        default=1000, metadata={"help": "characters that the vocabulary may have, the most frequent ones"}
+        default=1000,
+        metadata={"help": "maximum number of characters in the vocabulary; the most frequent are kept"},
     )
     initial_alphabet: str = field(
-        default="", metadata={"help": "characters that the vocabulary has in any case, before all others"}
+        default="", metadata={"help": "characters that are always in the vocabulary, numbered first"}
     )
     threads: int | None = field(
-        default=None, metadata={"help": "threads that count; by default all. Never changes the result"}
+        default=None, metadata={"help": "number of threads; by default all. Never changes the result"}
     )
     seed: int = field(
         default=0,
-        metadata={"help": "seeds the hash tables and draws the self-test; never changes the pieces"},
+        metadata={"help": "seed of the hash tables and the self-test; never changes the pieces"},
     )
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class WordPieceConfig:
         if not self.initial_alphabet.isprintable():  # lone surrogates are not
             raise ConfigError(
                 f"initial_alphabet is {self.initial_alphabet!a}",
-                hint="it may have visible characters only",
+                hint="it may contain only visible characters",
             )
 
     @property

@@ -63,11 +63,11 @@ class SentencePieceConfig(PassesOn):
     passes_on: ClassVar[str] = "options"
 
     vocab_size: int | None = _option(
-        default=None, help="tokens, special tokens and bytes included; by default fitted to the text"
+        default=None, help="vocabulary size, special tokens and bytes included; by default fitted to the text"
     )
     special_tokens: tuple[str, ...] = _option(default=(), help="control symbols; the text is cut at them")
     user_defined_symbols: tuple[str, ...] = _option(
-        default=(), help="pieces that are found in every text, before anything else"
+        default=(), help="pieces that are matched before anything else"
     )
     character_coverage: float = _option(
         default=0.9995, help="share of the text's characters that become tokens; 1.0 for all"
@@ -80,31 +80,35 @@ class SentencePieceConfig(PassesOn):
     remove_extra_whitespaces: bool = _option(
         default=False, help="drop spaces at both ends of a text, and all but one between words"
     )
-    max_token_length: int = _option(default=16, help="characters that a token may have")
+    max_token_length: int = _option(default=16, help="maximum length of a token in characters")
     split_digits: bool = _option(default=False, help="every digit is a token of its own")
     allow_whitespace_only_pieces: bool = _option(default=True, help="runs of spaces may be tokens")
     unk_id: int = _option(default=0, help="the id of <unk>")
     bos_id: int = _option(default=1, help="the id of <s>; -1 for none")
     eos_id: int = _option(default=2, help="the id of </s>; -1 for none")
     pad_id: int = _option(default=-1, help="the id of <pad>; -1 for none")
-    unk_piece: str = _option(default="<unk>", help="what the unknown token is called")
-    bos_piece: str = _option(default="<s>", help="what begins a text")
-    eos_piece: str = _option(default="</s>", help="what ends a text")
-    pad_piece: str = _option(default="<pad>", help="what fills a batch")
+    unk_piece: str = _option(default="<unk>", help="the unknown token")
+    bos_piece: str = _option(default="<s>", help="the begin-of-text token")
+    eos_piece: str = _option(default="</s>", help="the end-of-text token")
+    pad_piece: str = _option(default="<pad>", help="the padding token")
     max_sentence_length: int | None = _option(
         default=None,
-        help="bytes; longer lines are left out and counted. By default none is, but cut at a space",
+        help="maximum length of a line in bytes: longer ones are skipped. By default they are cut at a space",
     )
-    input_sentence_size: int = _option(default=0, help="train on this many lines, drawn at random; 0 for all")
+    input_sentence_size: int = _option(
+        default=0, help="number of lines to train on, drawn at random; 0 for all"
+    )
     trainer: str = _option(
         default="auto",
         help="tokbench: the library's algorithm on our kernel; sentencepiece: the library; auto: the kernel if it is "
         "compiled, to the same pieces",
     )
-    threads: int | None = _option(default=None, help="threads; by default all. Never changes the result")
-    seed: int = _option(default=0, help="draws the lines and the self-test")
+    threads: int | None = _option(
+        default=None, help="number of threads; by default all. Never changes the result"
+    )
+    seed: int = _option(default=0, help="seed of the drawn lines and the self-test")
     options: tuple[str, ...] = _option(
-        default=(), help="any other option of the library, as --option key=value"
+        default=(), help="another option of the library, as --option key=value"
     )
 
     def __post_init__(self) -> None:
@@ -157,7 +161,7 @@ class SentencePieceConfig(PassesOn):
             if key in named and key != "options":
                 raise ConfigError(f"{key} is an option of its own", hint=f"set {key}, not options")
             if key in _OURS:
-                raise ConfigError(f"the library's {key} is not set by hand", hint=f"it follows {_OURS[key]}")
+                raise ConfigError(f"the library's {key} cannot be set here", hint=f"it follows {_OURS[key]}")
             if key not in known or key in _REFUSED:
                 raise ConfigError(
                     f"SentencePiece has no option {key!r} that can be set here",
