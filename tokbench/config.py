@@ -66,7 +66,7 @@ def load_preset(name: str) -> Preset:
             ),
         ) from None
     except RecursionError:
-        raise ConfigError(f"the preset {path} cannot be read: it is nested too deep") from None
+        raise ConfigError(f"the preset {path} cannot be read: it is nested too deeply") from None
     except (OSError, ModelFormatError, ValueError) as error:  # of numbers, too, that have thousands of digits
         raise ConfigError(f"the preset {path} cannot be read: {error}") from None
     _check_keys(table, _PRESET_KEYS, where=f"the preset {path}")
@@ -231,7 +231,7 @@ def _described(hint: Any) -> str:
     return {
         int: "a whole number",
         float: "a number",
-        str: "a text",
+        str: "a string",
         bool: "true or false",
         type(None): "nothing",
     }.get(hint, str(hint))

@@ -6,21 +6,21 @@ line prints both and exits with the class's code, and no other place prints erro
     TokbenchError
     ├── ConfigError               an option, preset or pattern that cannot be used     exit 2
     ├── CorpusError               a text that is missing, empty, unreadable, not UTF-8
-    ├── TextError                 what is not text, or a string that has no UTF-8 form
+    ├── TextError                 an argument that is not text, or a string without a UTF-8 form
     ├── UnknownBackendError       no backend of that name                              exit 2
     ├── BackendUnavailableError   a backend whose library is not installed
     ├── TrainingError             a training that cannot succeed
     ├── StoreError                a folder that cannot be written or found
     ├── SpecialTokenError         a special token's text where it is not allowed
     ├── UnknownIdError            an id outside the vocabulary
-    ├── DecodeError               what are not ids, or ids whose bytes are not UTF-8, decoded strictly
+    ├── DecodeError               an argument that is not ids, or ids whose bytes are not UTF-8, decoded strictly
     ├── TemplateError             a conversation that a chat template does not render
-    ├── PageError                 a tokenizer that a page would not encode by exactly
+    ├── PageError                 a tokenizer that an HTML page cannot run exactly
     ├── ModelFormatError          a file that is not what it claims to be
     │   ├── SelfTestError         a loaded tokenizer that gives other ids than when saved
-    │   └── UnknownWordError      a text with what a model without an unknown token lacks
+    │   └── UnknownWordError      a text that a model without an unknown token cannot encode
     ├── ConversionError           a conversion that cannot be exact
-    │   ├── SurgeryError          a vocabulary that cannot be changed so that what must hold does
+    │   ├── SurgeryError          a vocabulary that cannot be changed safely
     │   └── ProofError            one that was made and is found not to be (convert/proof.py)   exit 3
     └── DistributedError          parts of a step that failed on an engine, or an engine that cannot be used
 """
@@ -61,7 +61,7 @@ class CorpusError(TokbenchError):
 
 
 class TextError(TokbenchError):
-    """What is given for a text and is none, or a string that has no UTF-8 form (it holds a lone surrogate)."""
+    """An argument that is not a text, or a string with no UTF-8 form (it has a lone surrogate)."""
 
 
 class UnknownBackendError(TokbenchError):
@@ -110,7 +110,7 @@ class UnknownIdError(TokbenchError):
 
 
 class DecodeError(TokbenchError):
-    """What is given for ids and are none, or ids whose bytes are not UTF-8, decoded with errors="strict"."""
+    """An argument that is not a list of ids, or ids whose bytes are not UTF-8, decoded with errors="strict"."""
 
 
 class TemplateError(TokbenchError):
@@ -132,7 +132,7 @@ class SelfTestError(ModelFormatError):
 
 
 class UnknownWordError(ModelFormatError):
-    """A text with something that is not in a vocabulary without an unknown token."""
+    """A text that a model without an unknown token cannot encode."""
 
 
 class ConversionError(TokbenchError):
@@ -146,13 +146,13 @@ class ConversionError(TokbenchError):
 
 
 class SurgeryError(ConversionError):
-    """A vocabulary that cannot be changed so that all that must hold does; `reason` says why."""
+    """A vocabulary that cannot be changed safely; `reason` says why."""
 
     what = "this vocabulary cannot be changed"
 
 
 class PageError(TokbenchError):
-    """A tokenizer that a page would not encode by exactly, or not at all; nothing was written."""
+    """A tokenizer that an HTML page cannot run exactly, or not at all; nothing was written."""
 
 
 class DistributedError(TokbenchError):

@@ -195,7 +195,7 @@ def test_several_tokenizers(run, trained, files):
         ([], ["there is nothing to check"]),
         (["--min", "bytes_per_token=much"], ["'much' is not a number"]),
         (["--min", "bytes_per_token=1", "--only", "unk_rate"], ["--only", "--baseline"]),
-        (["--baseline", "saved.json", "--only", "xx:unk_rate"], ["holds no figure 'xx:unk_rate'"]),
+        (["--baseline", "saved.json", "--only", "xx:unk_rate"], ["has no figure 'xx:unk_rate'"]),
         (["--baseline", "missing.json"], ["the baseline missing.json cannot be read: No such file"]),
         (
             ["--min", "bytes_per_token=1", "--junit", "."],

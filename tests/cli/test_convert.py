@@ -117,7 +117,7 @@ def test_roles_and_a_chat_template_are_written(
 def test_a_name_without_an_option_is_not_left_out(run: Callable[..., Any], trained: Path) -> None:
     """-t has a default: what was named would not be what is converted."""
     done = run("convert", trained, "--to", "tokenizers", "--out", "made.json")
-    done.refused(2, "is named without an option", f"-t {trained} converts it")
+    done.refused(2, "is an unexpected argument", f"-t {trained} converts it")
 
 
 # --- refusals ---------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_a_name_without_an_option_is_not_left_out(run: Callable[..., Any], train
         (["--to", "tokbin"], (2, "tokbench convert -t NAME --to FORMAT --out PATH")),
         (["--out", "x"], (2, "tokbench convert -t NAME --to FORMAT --out PATH")),
         (["one", "two", "--to", "tokbin", "--out", "x"], (2, "-t one converts it")),
-        (["--to", "tokbin", "--out", "x", "--role", "eos=<|pad|>"], (2, "knows neither roles nor")),
+        (["--to", "tokbin", "--out", "x", "--role", "eos=<|pad|>"], (2, "has neither roles nor")),
         (["--to", "transformers", "--out", "x", "--role", "eos"], (2, "--role 'eos'")),
         (["--to", "transformers", "--out", "x", "--chat-template", "no.jinja"], (2, "cannot be read")),
         (["--to", "tokbin", "--out", "x", "--pattern", "gpt2"], (2, "already defines what --pattern")),

@@ -87,7 +87,7 @@ def test_shares(run: Callable[..., Done], text: Path) -> None:
         (
             ["count-words", "a.txt", "--out", "w", "--workers", "2", "--threads", "2"],
             2,
-            "number with --workers",
+            "number of processes with --workers",
         ),
         (["count-words", "a.txt", "--out", "w", "--part-bytes", "many"], 2, "--part-bytes"),
         (["count-words", "a.txt", "--out", "w", "--backend", "char"], 2, "does not train on counted words"),

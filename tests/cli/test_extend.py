@@ -111,7 +111,7 @@ def test_too_little_text_is_reported(run: Callable[..., Done], tokenizer: Path) 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "no tokens are asked for"),
+        ([], "no tokens to add"),
         (["--tokens", "5"], "there is no text to learn tokens from"),
         (["text.txt", "--special", "<a>"], "text is named, but nothing is learned from it"),
         (["text.txt", "--tokens", "5", "--size", "300"], "--tokens and --size both say"),

@@ -77,7 +77,7 @@ def test_the_engine_can_be_demanded(ranks: Path) -> None:
     done = run("inspect", ranks, "--pattern", r"\w+?|\W+", "--engine", "native")
     assert done.exit_code == 2
     assert (
-        "cannot run this tokenizer: its split pattern is none that the native kernel runs: it repeats in a way"
+        "cannot run this tokenizer: the native kernel does not run its split pattern: its repetition"
         in done.stderr
     )
 

@@ -138,7 +138,7 @@ def test_vocab_out_holds_every_token(
 
 
 def test_a_file_of_another_form_is_refused(run: Callable[..., Done], mine: Path) -> None:
-    run("inspect", mine, "--vocab-out", "all.txt").refused(2, ".tsv or .json")
+    run("inspect", mine, "--vocab-out", "all.txt").refused(2, "neither .tsv nor .json")
 
 
 def test_two_tokenizers_are_compared(

@@ -102,8 +102,8 @@ def test_a_wrong_rule_is_refused_before_any_work(run: Callable[..., Done]) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--list", "--explain", "pad-is-eos"], "--list and --explain ask for different things"),
-        (["--text", "a.txt", "--fix", "copy"], "--text and --fix ask for different things"),
+        (["--list", "--explain", "pad-is-eos"], "--list and --explain cannot be combined"),
+        (["--text", "a.txt", "--fix", "copy"], "--text and --fix cannot be combined"),
         (["--text", "a.txt", "--sarif", "a.sarif"], "--sarif has no meaning with --text"),
         (["--text", "a.txt", "b.txt"], "PATH has no meaning with --text"),
         (["--fix", "copy", "--reference", "other"], "--reference has no meaning with --fix"),

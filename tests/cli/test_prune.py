@@ -99,7 +99,7 @@ def test_ranks_are_written_and_proved_with_tiktoken(
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ([], ["no tokens to remove are chosen"]),
+        ([], ["nothing selects tokens to remove"]),
         (["--size", "260"], ["rare in a text, and none is named", "--corpus"]),
         (["--size", "20", "--corpus", "text.txt"], ["alone are 257 tokens, more than 20"]),
         (["--size", "300", "--corpus", "text.txt"], ["no token would be removed"]),

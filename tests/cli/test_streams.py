@@ -111,7 +111,7 @@ def test_closed_streams_swallow_what_they_get(process, command, closed):
 @POSIX
 @pytest.mark.parametrize("command", ["decode", "count", "train"])
 def test_a_closed_stdin_is_reported(process, command):
-    process(command, "-", through='"$@" <&-').refused(1, "there is no standard input")
+    process(command, "-", through='"$@" <&-').refused(1, "standard input is closed")
 
 
 def test_data_goes_to_stdout_and_messages_to_stderr(run, tmp_path):

@@ -161,7 +161,7 @@ def test_steps_stand_on_the_page_and_in_the_picture(run, trained, tmp_path):
 
 def test_steps_at_random_are_refused(run, trained):
     done = run("viz", "-t", trained, "--steps", "--dropout", "0.5", "the")
-    done.refused(2, "the steps of a text that is cut at random are not known", "leave out")
+    done.refused(2, "a sampled segmentation has no known steps", "leave out")
 
 
 # --- colour -----------------------------------------------------------------------------------

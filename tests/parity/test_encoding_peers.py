@@ -287,7 +287,7 @@ def test_tiktoken_knows_the_same_special_tokens(as_tiktoken: tuple[BpeTokenizer,
 
 
 def test_tiktoken_cannot_normalise() -> None:
-    with pytest.raises(ConversionError, match="tiktoken has no normaliser") as caught:
+    with pytest.raises(ConversionError, match="tiktoken has no normalizer") as caught:
         trained("qwen2").to_tiktoken()
     assert caught.value.hint
 

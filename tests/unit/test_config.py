@@ -96,7 +96,7 @@ def test_what_is_an_option_of_the_library_goes_to_the_library() -> None:
             "SentencePiece has no option 'split_by_numbr'",
             "did you mean 'split_by_number'?",
         ),
-        ("num_threads=2", "the library's num_threads is not set by hand", "it follows threads"),
+        ("num_threads=2", "the library's num_threads cannot be set here", "it follows threads"),
         ("split_by_number=maybe", "the option split_by_number is 'maybe'", "it needs true or false"),
     ],
 )

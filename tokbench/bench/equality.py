@@ -24,12 +24,12 @@ class Expected:
 
     @property
     def num_tokens(self) -> int:
-        """Of the texts."""
+        """How many ids the texts have together."""
         return sum(map(len, self._texts))
 
     @property
     def ids(self) -> list[int]:
-        """Those of the texts, one after another."""
+        """The ids of the texts, one after another."""
         return [id for ids in self._texts for id in ids]
 
     def difference(self, runner: Runner, *, threads: Sequence[int]) -> str | None:

@@ -30,7 +30,7 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much is measured.
+    """The limits of a measurement.
 
     Attributes:
         runs: rounds at most.

@@ -65,7 +65,7 @@ class Figure:
     ratio: Spread | None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """This as plain data for JSON."""
         return {**self.value.to_json(), "ratio": None if self.ratio is None else self.ratio.to_json()}
 
 
@@ -92,7 +92,7 @@ class Entry:
     difference: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """This as plain data for JSON."""
         return {
             "name": self.name,
             "tokenizer": self.tokenizer,
@@ -120,7 +120,7 @@ class LeftOut:
     reason: str
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """This as plain data for JSON."""
         return {"tokenizer": self.tokenizer, "peer": self.peer, "reason": self.reason}
 
 
@@ -136,7 +136,7 @@ class Machine:
     date: str
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """This as plain data for JSON."""
         return {
             "cpu": self.cpu,
             "processors": self.processors,
@@ -194,7 +194,7 @@ class Bench:
         return max(values) if measure.better == "higher" else min(values)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """This as plain data for JSON."""
         return {
             "schema": SCHEMA,
             "machine": self.machine.to_json(),

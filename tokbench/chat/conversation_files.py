@@ -186,7 +186,7 @@ def _check_message(message: object, *, place: str, path: str) -> None:
         raise ModelFormatError(f"{place}, {path}", "an object with a role", _kind(message))
     if not isinstance(message.get("role"), str):
         found = _kind(message["role"]) if "role" in message else f"none, but {_listed(message)}"
-        raise ModelFormatError(f"{place}, {path}.role", "a text", found)
+        raise ModelFormatError(f"{place}, {path}.role", "a string", found)
     content = message.get("content")
     if isinstance(content, list):
         for number, part in enumerate(content):
@@ -196,17 +196,19 @@ def _check_message(message: object, *, place: str, path: str) -> None:
                 )
             if isinstance(part, dict) and not isinstance(part.get("text", ""), str):
                 raise ModelFormatError(
-                    f"{place}, {path}.content[{number}].text", "a text", _kind(part["text"])
+                    f"{place}, {path}.content[{number}].text", "a string", _kind(part["text"])
                 )
     elif not isinstance(content, str | dict | None):
-        raise ModelFormatError(f"{place}, {path}.content", "a text, null or a list of parts", _kind(content))
+        raise ModelFormatError(
+            f"{place}, {path}.content", "a string, null or a list of parts", _kind(content)
+        )
     calls = message.get("tool_calls")
     if calls is not None:
         for number, call in enumerate(_objects(calls, place=place, path=f"{path}.tool_calls")):
             _check_call(call, place=place, path=f"{path}.tool_calls[{number}]")
     for field in ("name", "tool_call_id", "reasoning_content"):
         if not isinstance(message.get(field), str | None):
-            raise ModelFormatError(f"{place}, {path}.{field}", "a text", _kind(message[field]))
+            raise ModelFormatError(f"{place}, {path}.{field}", "a string", _kind(message[field]))
 
 
 def _check_call(call: Mapping[str, Any], *, place: str, path: str) -> None:
@@ -215,7 +217,7 @@ def _check_call(call: Mapping[str, Any], *, place: str, path: str) -> None:
         raise ModelFormatError(f"{place}, {path}.function", "an object", _kind(function))
     inside = f"{path}.function" if "function" in call else path
     if not isinstance(function.get("name"), str):
-        raise ModelFormatError(f"{place}, {inside}.name", "a text", _kind(function.get("name")))
+        raise ModelFormatError(f"{place}, {inside}.name", "a string", _kind(function.get("name")))
 
 
 def _objects(value: object, *, place: str, path: str) -> tuple[Mapping[str, Any], ...]:
@@ -241,7 +243,7 @@ def _from_sharegpt(turn: object, *, place: str, path: str) -> dict[str, Any]:
         known = ", ".join(_SHAREGPT_ROLES)
         raise ModelFormatError(f"{place}, {path}.from", f"one of {known}", f"{speaker!a:.40}")
     if not isinstance(text, str):
-        raise ModelFormatError(f"{place}, {path}.value", "a text", _kind(text))
+        raise ModelFormatError(f"{place}, {path}.value", "a string", _kind(text))
     return {"role": _SHAREGPT_ROLES[speaker], "content": text}
 
 
@@ -303,7 +305,7 @@ def _kind(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    names = ((str, "a text"), (int, "a number"), (float, "a number"), (list, "a list"))
+    names = ((str, "a string"), (int, "a number"), (float, "a number"), (list, "a list"))
     return next((name for kind, name in names if isinstance(value, kind)), "an object")
 
 

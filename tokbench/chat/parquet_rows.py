@@ -77,7 +77,7 @@ def _columns_of(names: Sequence[str], name: str) -> list[str]:
     if _MESSAGES.isdisjoint(names):
         raise CorpusError(
             f"{name}: there is no column messages or conversations",
-            hint=f"its columns are {', '.join(map(repr, names[:12]))}: rename the one of the conversations",
+            hint=f"its columns are {', '.join(map(repr, names[:12]))}: rename the one with the conversations",
         )
     return [column for column in _COLUMNS if column in names]
 
@@ -117,7 +117,7 @@ def _conversation(row: pyarrow.RecordBatch, place: str, most_bytes: int) -> Read
         raise ModelFormatError(place, "text in UTF-8", "other bytes") from None
     except (TypeError, RecursionError) as error:
         found = str(error).removeprefix("Type is not JSON serializable: ")
-        raise ModelFormatError(place, "values that JSON has", found) from None
+        raise ModelFormatError(place, "values that JSON can represent", found) from None
     if len(data) > most_bytes:
         raise _too_long(place, most_bytes)
     return ReadConversation(parse_conversation(orjson.loads(data), place=place), place, len(data))

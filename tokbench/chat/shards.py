@@ -64,9 +64,7 @@ class ConversationShards:
         tools: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         if pack is not None and not 1 <= pack <= _MOST_PACKED:
-            raise ConfigError(
-                f"rows of {pack} ids cannot be", hint=f"--pack must be between 1 and {_MOST_PACKED:,}"
-            )
+            raise ConfigError(f"--pack is {pack}", hint=f"it must be from 1 to {_MOST_PACKED:,}")
         self._tokenizer = tokenizer
         self._template = template
         self.findings = 0
@@ -105,7 +103,7 @@ class ConversationShards:
                 date = datetime.strptime(options.date, "%Y-%m-%d").replace(tzinfo=UTC)
             except ValueError:
                 raise ConfigError(
-                    f"the index has the date {options.date!r}, which is not a day", hint="restore the index"
+                    f"the index has the date {options.date!r}, which is not a date", hint="restore the index"
                 ) from None
         name = template or (options.template if options.source is None else AUTO)
         made = cls(
@@ -122,7 +120,7 @@ class ConversationShards:
         ):
             raise ConfigError(
                 f"the chat template is not the one that made the shards, which was {options.template}",
-                hint="name that with --chat",
+                hint="give it with --chat",
             )
         return made
 

@@ -56,10 +56,10 @@ def shortened(
 
     Raises:
         ConfigError: `max_tokens` is not a number of tokens.
-        TemplateError: even what has to stay does not fit, or the template refuses what is left.
+        TemplateError: even what must stay does not fit, or the template refuses what is left.
     """
     if max_tokens < 1:
-        raise ConfigError(f"{max_tokens} tokens are none", hint="--max-tokens must be at least 1")
+        raise ConfigError(f"max_tokens is {max_tokens}", hint="--max-tokens must be at least 1")
     messages = conversation.messages
     steps = list(_steps(messages))
     tried = 0
@@ -77,7 +77,7 @@ def shortened(
             fewest, low = size, tried + 1
     if fitting is None:
         raise TemplateError(
-            f"the conversation cannot be cut to {counted(max_tokens, 'token')}: what has to stay takes {fewest:,}",
+            f"the conversation cannot be cut to {counted(max_tokens, 'token')}: what must stay takes {fewest:,}",
             hint="system messages and the last turn stay: shorten them, or raise --max-tokens",
         )
     return fitting, len(messages) - len(fitting.messages)

@@ -110,7 +110,7 @@ def chat(
     from tokbench.workbench.chat import encode_conversations
 
     if seam not in ("joint", "segment"):
-        raise ConfigError(f"there is no --seam {seam!r}", hint="choose joint or segment")
+        raise ConfigError(f"unknown --seam {seam!r}", hint="choose joint or segment")
     if completion and continue_final:
         raise ConfigError("--completion and --continue-final contradict each other", hint="give one of them")
     tools, variables, day = inputs.tool_schemas(), inputs.variables(), inputs.day()

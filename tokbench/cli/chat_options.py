@@ -60,7 +60,7 @@ class TemplateInputs:
         try:
             return datetime.strptime(self.date, "%Y-%m-%d").replace(tzinfo=UTC)
         except ValueError:
-            raise ConfigError(f"--date {self.date!r} is not a day", hint="write it as 2024-07-26") from None
+            raise ConfigError(f"--date {self.date!r} is not a date", hint="write it as 2024-07-26") from None
 
     def variables(self) -> dict[str, Any]:
         """The variables of --var: a value that is JSON is taken as that, another one as text.
@@ -77,7 +77,7 @@ class TemplateInputs:
         for one in self.var or []:
             name, equals, value = one.partition("=")
             if not equals or not name.isidentifier():
-                raise ConfigError(f"--var {one!r} sets nothing", hint="write it as enable_thinking=false")
+                raise ConfigError(f"--var {one!r} has no value", hint="write it as enable_thinking=false")
             try:
                 made[name] = orjson.loads(value)
             except orjson.JSONDecodeError:

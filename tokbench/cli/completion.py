@@ -14,7 +14,7 @@ _MOST_ENTRIES = 1_000
 
 
 def tokenizers(incomplete: str) -> list[str]:
-    """Tokenizers below ./tokenizers, the built-in one, prefixes of names to fetch, and paths."""
+    """Tokenizers in ./tokenizers, the built-in one, prefixes of names to fetch, and paths."""
     saved = sorted(path.parent.name for path in Path("tokenizers").glob(f"*/{_SAVED}"))
     return _beginning(incomplete, [*saved, "default", "tiktoken:", "hf:", *_paths(incomplete)])
 

@@ -90,12 +90,12 @@ def convert(
         raise ConfigError("--check compares two tokenizers", hint="tokbench convert --check A B")
     if not check and names:
         raise ConfigError(
-            f"{names[0]!r} is named without an option",
+            f"{names[0]!r} is an unexpected argument",
             hint=f"-t {names[0]} converts it; --check A B compares two tokenizers",
         )
     if not check and (to is None or out is None):
         raise ConfigError(
-            "what to convert to, and where, is needed", hint="tokbench convert -t NAME --to FORMAT --out PATH"
+            "--to and --out are required", hint="tokbench convert -t NAME --to FORMAT --out PATH"
         )
     if to is None or out is None:
         first, second = _opened_both(names, opening, progress=progress)

@@ -98,8 +98,8 @@ def count(
     )
     if works_elsewhere and threads is not None:
         raise ConfigError(
-            "--threads is for this process, but the parts are counted in others",
-            hint="set their number with --workers",
+            "--threads does not apply to the processes that count the parts",
+            hint="set the number of processes with --workers",
         )
     chosen: dict[str, Any] = {"pattern": pattern, "special_tokens": special_token}
     with showing_progress(progress) as report:

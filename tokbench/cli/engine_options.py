@@ -152,7 +152,7 @@ class PartChoices:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationChoices(PartChoices):
-    """The same for evaluations: counts of parts can be kept, and made by several processes."""
+    """The options for evaluations in parts: counts of parts can be kept, and made by several processes."""
 
     parts: Annotated[
         str | None,
@@ -240,8 +240,8 @@ class EvaluationChoices(PartChoices):
             )
         if engine is not None and threads is not None:
             raise ConfigError(
-                "--threads is for this process, but the parts are counted in others",
-                hint="set their number with --workers",
+                "--threads does not apply to the processes that count the parts",
+                hint="set the number of processes with --workers",
             )
         if self.part is not None and (engine is not None or self.resume):
             given = "an engine" if engine is not None else "--resume"

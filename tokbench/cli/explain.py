@@ -109,7 +109,7 @@ def _refuse_contradictions(
 
     asked = [name for name, value in questions.items() if value]
     if len(asked) > 1:
-        raise ConfigError(f"{asked[0]} and {asked[1]} ask for different things", hint="give one of them")
+        raise ConfigError(f"{asked[0]} and {asked[1]} cannot be combined", hint="give one of them")
     for name, value in of_text.items():
         takes_files = name == "TEXT" and asked == ["--find-split"]
         if value and asked and not takes_files:

@@ -127,7 +127,7 @@ def _read_stdin() -> str:
 
 def _stdin() -> BinaryIO:
     if sys.stdin is None:
-        raise CorpusError("<stdin>: there is no standard input", hint="give the ids as arguments")
+        raise CorpusError("<stdin>: standard input is closed", hint="give the ids as arguments")
     return sys.stdin.buffer
 
 

@@ -230,7 +230,7 @@ def _refuse_contradictions(questions: Mapping[str, bool], options: Mapping[str, 
     """Raise `ConfigError` for options that ask for two things, or that have no meaning together."""
     asked = [name for name, is_given in questions.items() if is_given]
     if len(asked) > 1:
-        raise ConfigError(f"{asked[0]} and {asked[1]} ask for different things", hint="give one of them")
+        raise ConfigError(f"{asked[0]} and {asked[1]} cannot be combined", hint="give one of them")
     for name, is_given in options.items():
         if asked and is_given and name not in _MEANT_WITH[asked[0]]:
             raise ConfigError(

@@ -107,7 +107,7 @@ def sweep(
         output.write(forms, lambda console: render_superword_sweep(across, console=console))
         return
     if vocab_size is not None:
-        raise ConfigError("--vocab-size is for --superwords", hint="give the sizes by --sizes")
+        raise ConfigError("--vocab-size is for --superwords", hint="give the sizes with --sizes")
     wanted = parse_sizes(sizes or "1k:64k")
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")

@@ -306,7 +306,8 @@ def _refuse_contradictions(
         )
     if counts is not None and memory is not None:
         raise ConfigError(
-            "--memory limits counting, but --counts are counted already", hint="leave one of them out"
+            "--memory limits counting, but the words of --counts are already counted",
+            hint="leave one of them out",
         )
     if counts is not None and documents != DocumentChoices():
         raise ConfigError(

@@ -156,7 +156,7 @@ def rows_of(
         SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
     """
     if pairs is not None and len(pairs) != len(texts):
-        raise TextError(f"there are {len(texts)} first texts of pairs and {len(pairs)} second ones")
+        raise TextError(f"there are {len(texts)} first texts of pairs, but {len(pairs)} second texts")
     plan = truncation or TruncationPlan()
     processing = post_processing_of(tokenizer) if template else NOTHING
     parts = parts_of(processing.template, pair=pairs is not None)
@@ -298,7 +298,7 @@ def _check_batch(
         raise ConfigError(f"there is no dtype {dtype!r:.40}", hint=f"choose {', '.join(DTYPES)}")
     if tokenizer.info.vocab_size > np.iinfo(dtype).max + 1:
         raise ConfigError(
-            f"{tokenizer.info.vocab_size:,} ids do not fit into {dtype}", hint="take int32 or int64"
+            f"{tokenizer.info.vocab_size:,} ids do not fit into {dtype}", hint="use int32 or int64"
         )
     if shape[0] * shape[1] > _MOST_ELEMENTS:
         raise ConfigError(

@@ -110,7 +110,7 @@ def chunks_of(
         )
     if respect is not None and respect not in RESPECTED:
         raise ConfigError(
-            f"{respect!r} cannot be respected",
+            f"unknown respect {respect!r}",
             hint=meant(str(respect), RESPECTED, otherwise="choose one of {}"),
         )
     starts, _ = token_places(tokenizer, text, special=special)
@@ -250,7 +250,7 @@ class _Cutter:
         return TextError(
             f"the character {character!r} at byte {position:,} has {counted(num_tokens, 'token')}, and a chunk at most "
             f"{self._plan.max_tokens}" + (" besides the template's" if self._plan.added else ""),
-            hint=f"chunks of {num_tokens + self._plan.added} tokens and more hold it",
+            hint=f"it fits into chunks of at least {num_tokens + self._plan.added} tokens",
         )
 
 

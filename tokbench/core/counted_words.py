@@ -116,19 +116,19 @@ class WordCounter(Protocol):
         """Forget the words, but not the totals."""
 
     def finish(self) -> None:
-        """Everything has been added."""
+        """End the counting; nothing is added afterwards."""
 
     @property
     def memory(self) -> int:
-        """Bytes that its tables take, about."""
+        """About how many bytes its tables take."""
 
     @property
     def documents(self) -> int:
-        """Documents that were not empty."""
+        """The number of documents that are not empty."""
 
     @property
     def num_bytes(self) -> int:
-        """Their bytes."""
+        """The number of their bytes."""
 
 
 def part_of(word: bytes, *, seed: int = PART_SEED) -> int:
@@ -202,7 +202,7 @@ class CountedWords(Protocol):
 
     @property
     def identify_text(self) -> Callable[[], TextIdentity] | None:
-        """Tells which text they are from; None where that is not known."""
+        """Identifies the text that they are from; None where that is not known."""
 
     @property
     def memory(self) -> int | None:
@@ -213,7 +213,7 @@ class CountedWords(Protocol):
         """That this process has taken to count them."""
 
     def arrays(self) -> Iterator[WordArrays]:
-        """All of them, in batches."""
+        """The words with their counts, in batches."""
 
 
 class WordCounting(Protocol):

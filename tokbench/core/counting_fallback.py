@@ -35,7 +35,7 @@ class PythonWords(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Everything has been added."""
+        """End the counting; nothing is added afterwards."""
 
     def drain(self) -> None:
         """Count what has arrived."""
@@ -47,7 +47,7 @@ class PythonWords(ABC):
 
     @property
     def memory(self) -> int:
-        """Bytes that the dictionary takes, about."""
+        """About how many bytes the dictionary takes."""
         return len(self.counts) * _WORD_BYTES
 
     def arrays(self, first: int = 0, last: int = PARTS) -> WordArrays:
@@ -113,13 +113,13 @@ class PythonDocumentCounter(PythonWords):
         """Count what is in a document that is not empty."""
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """What was counted elsewhere."""
+        """Add the totals of what was counted elsewhere."""
         del pretokens
         self.documents += documents
         self.num_bytes += num_bytes
 
     def add_texts(self, texts: list[str]) -> None:
-        """Whole documents."""
+        """Add whole documents."""
         for text in texts:
             if text:
                 self.num_bytes += len(text.encode())

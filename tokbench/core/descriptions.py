@@ -183,7 +183,7 @@ class DescribesItself(Protocol):
     """A tokenizer that can say what it is made of."""
 
     def description(self) -> Description:
-        """What it is made of."""
+        """The components of the tokenizer."""
 
 
 @runtime_checkable

@@ -25,7 +25,7 @@ class ByteDocuments(Protocol):
         """Their size, as far as it is known before they are read: for progress."""
 
     def identity(self) -> TextIdentity:
-        """Tells which documents these are. Raises `CorpusError` for what is read only once."""
+        """Identifies the documents. Raises `CorpusError` for what is read only once."""
 
     def byte_sources(self) -> Iterator[ByteSource]:
         """The same documents as files or blocks of bytes, in the same order; each is used before the next."""

@@ -33,5 +33,5 @@ def check_largest_id(largest: int, *, num_entries: int, path: Path | str) -> Non
             path,
             f"ids below {most} for {num_entries:,} tokens",
             f"the id {largest}",
-            hint="the file was damaged, or made to take up memory; a vocabulary leaves few ids out",
+            hint="the file was damaged, or made to exhaust memory; vocabularies have few unused ids",
         )

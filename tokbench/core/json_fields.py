@@ -77,14 +77,14 @@ class Fields:
         """A text, which may be empty."""
         value = self.values.get(name)
         if not isinstance(value, str):
-            raise self.wrong(name, "a text")
+            raise self.wrong(name, "a string")
         return value
 
     def nonempty_text(self, name: str) -> str:
         """A text that is not empty."""
         value = self.text(name)
         if not value:
-            raise self.wrong(name, "a text")
+            raise self.wrong(name, "a string")
         return value
 
     def texts(self, name: str) -> list[str]:

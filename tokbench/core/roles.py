@@ -92,7 +92,7 @@ def check_given_roles(roles: object) -> None:
     for role, text in roles.items():
         check_role(role)
         if not isinstance(text, str):
-            raise ConfigError(f"the role {role} is given the token {text!r:.40}, which is not a text")
+            raise ConfigError(f"the role {role} is given the token {text!r:.40}, which is not a string")
         try:
             text.encode()
         except UnicodeEncodeError:

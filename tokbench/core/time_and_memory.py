@@ -52,7 +52,7 @@ class Spread:
         return cls(statistics.median(values), min(values), max(values), len(values))
 
     def to_json(self) -> dict[str, float]:
-        """As plain data."""
+        """This as plain data for JSON."""
         return {"median": self.median, "low": self.low, "high": self.high, "runs": self.runs}
 
 

@@ -79,7 +79,7 @@ class SourceCounter(Protocol):
         """The source is complete."""
 
     def finish(self) -> None:
-        """Everything has been added."""
+        """End the counting; nothing is added afterwards."""
 
     @property
     def invalid(self) -> tuple[int, int] | None:
@@ -94,11 +94,11 @@ class DocumentCounter(SourceCounter, Protocol):
 
     @property
     def documents(self) -> int:
-        """Documents that were not empty."""
+        """The number of documents that are not empty."""
 
     @property
     def num_bytes(self) -> int:
-        """Their bytes."""
+        """The number of their bytes."""
 
 
 def count_sources(
@@ -180,7 +180,7 @@ def limits_reported() -> Iterator[None]:
     except ValueError as error:
         raise TrainingError(
             f"the text is too large for the kernel: {error}",
-            hint="a word of 2 GiB is hardly text: leave out its file; if there are too many words, "
+            hint="a word of 2 GiB is hardly text: leave its file out; if there are too many words, "
             "`tokbench count-words --min-count 2` leaves out the rarest",
         ) from None
 

@@ -80,7 +80,7 @@ class TruncationPlan:
             )
         if self.overflow and self.stride >= room:
             raise ConfigError(
-                f"a stride of {self.stride} leaves no step: a window has {room} tokens of text",
+                f"a stride of {self.stride} is too large: a window has {room} tokens of text",
                 hint=f"the largest stride is {room - 1}",
             )
 
@@ -185,8 +185,8 @@ def _kept(sizes: Sequence[int], plan: TruncationPlan, *, room: int) -> list[int]
         plan.stride >= length for size, length in zip(sizes, kept, strict=True) if length < size
     ):
         raise TextError(
-            f"a stride of {plan.stride} leaves no step: windows of the two texts have {kept} tokens",
-            hint="truncate to more tokens, or take a smaller stride",
+            f"a stride of {plan.stride} is too large: windows of the two texts have {kept} tokens",
+            hint="truncate to more tokens, or choose a smaller stride",
         )
     return kept
 

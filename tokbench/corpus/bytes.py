@@ -125,7 +125,7 @@ def require_zstd(name: str) -> None:
 
 def _standard_input() -> BinaryIO:
     if sys.stdin is None:
-        raise CorpusError(f"{STDIN}: there is no standard input", hint="name a file")
+        raise CorpusError(f"{STDIN}: standard input is closed", hint="name a file")
     return sys.stdin.buffer
 
 
@@ -139,7 +139,7 @@ def _opened(file: CorpusFile) -> BufferedReader:
     try:
         return open_regular(file.path)
     except ModelFormatError as error:
-        raise CorpusError(f"{file.name}: {error.found} now, and no file any more", hint=_RESTORE) from None
+        raise CorpusError(f"{file.name}: it is {error.found} now, not a file", hint=_RESTORE) from None
 
 
 def _opened_pipe(file: CorpusFile) -> BufferedReader:
@@ -157,9 +157,7 @@ def _opened_pipe(file: CorpusFile) -> BufferedReader:
         waiting.join()
         for descriptor in opened:
             os.close(descriptor)
-        raise CorpusError(
-            f"{file.name}: a pipe into which nobody writes", hint="start what writes into it, or name a file"
-        )
+        raise CorpusError(f"{file.name}: a pipe without a writer", hint="start its writer, or name a file")
     if not opened:  # the system did not let us, and says so again
         return file.path.open("rb")
     return os.fdopen(opened[0], "rb")

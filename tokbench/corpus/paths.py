@@ -132,7 +132,7 @@ def unreadable(name: str, error: OSError) -> CorpusError:
 def missing_path(path: Path) -> CorpusError:
     """The error for a path that is not there, with the nearest names that are."""
     if path.is_symlink():
-        return CorpusError(f"{path}: a link that leads nowhere", hint=f"it points to {path.readlink()}")
+        return CorpusError(f"{path}: a broken symbolic link", hint=f"it points to {path.readlink()}")
     lost = path
     while lost.parent != lost and not lost.parent.is_dir():
         lost = lost.parent

@@ -73,7 +73,7 @@ def join_file(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
                 parts = file.facts.get("parts_of_groups")
                 if not isinstance(parts, list) or len(parts) != file.num_groups:
                     raise ModelFormatError(
-                        str(folder / part_name(part)), "a part of a counting", "another file"
+                        str(folder / part_name(part)), "word counts of a part", "a different file"
                     )
                 yield from file.arrays([i for i, found in enumerate(parts) if first <= found < last])
             done += plan.size_of(part)

@@ -96,7 +96,7 @@ class CorpusPlan:
 
     @property
     def id(self) -> str:
-        """What tells it from others: the sha256 of its file."""
+        """Identifies the plan: the sha256 of its file."""
         return hashlib.sha256(self.dump()).hexdigest()
 
     @property
@@ -105,7 +105,7 @@ class CorpusPlan:
         return sum(file.size for file in self.files)
 
     def size_of(self, part: int) -> int:
-        """The bytes of a part, about."""
+        """About how many bytes a part has."""
         return sum(one.stop - one.start for one in self.parts[part])
 
     def name_of(self, part: int) -> str:

@@ -82,17 +82,17 @@ class Ledger:
         self._report()
 
     def count_workers(self, workers: int) -> None:
-        """There are so many now."""
+        """Note how many workers there are now."""
         self._workers = workers
         self._report()
 
     def tell(self, number: int, done: int) -> None:
-        """A slice is so far; one that runs again, after its worker was lost, begins anew."""
+        """Note how far a slice is; one that runs again, after its worker was lost, begins anew."""
         if number not in self._settled:
             self._count(number, done)
 
     def settle(self, number: int, outcome: Mapping[str, Any]) -> Finished | None:
-        """Put down how a slice ended; what there is to give of it, or None where it failed or was settled before."""
+        """Note how a slice ended; what there is to give of it, or None where it failed or was settled before."""
         if number in self._settled:
             return None
         self._settled.add(number)

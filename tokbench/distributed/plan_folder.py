@@ -44,7 +44,7 @@ def parse_share(text: str) -> Share:
     share = None if found is None else Share(int(found[1]), int(found[2]))
     if share is None or not 1 <= share.number <= share.of:
         raise ConfigError(
-            f"--part {text!r} is not a share of the parts", hint="write the third of eight as 3/8"
+            f"--part {text!r} is not of the form I/N", hint="write the third of eight parts as 3/8"
         )
     return share
 
@@ -52,7 +52,7 @@ def parse_share(text: str) -> Share:
 def begin(
     plan: CorpusPlan, folder: Place, *, option: str, resume: bool, again: str = "--force starts again"
 ) -> None:
-    """Write the plan into an empty folder, or hold the one that is there to it.
+    """Write the plan into an empty folder, or compare it with the one that is there.
 
     Args:
         plan: what is going to be done.

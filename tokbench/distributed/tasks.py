@@ -86,7 +86,7 @@ class Engine(Protocol):
         """
 
     def close(self) -> None:
-        """Stop what runs and let the workers go."""
+        """Stop what runs and release the workers."""
 
     def __enter__(self) -> Self: ...
 
@@ -120,7 +120,7 @@ class ClosedOnExit(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Stop what runs and let the workers go."""
+        """Stop what runs and release the workers."""
 
     def __enter__(self) -> Self:
         return self

@@ -49,12 +49,12 @@ class RegressionPolicy:
         for name in (*sorted(self.only), *of_groups):
             if name not in known:
                 raise ConfigError(
-                    f"the baseline holds no figure {name!r}",
+                    f"the baseline has no figure {name!r}",
                     hint="--only, --except and --tolerance name a METRIC that can become worse, or GROUP:METRIC",
                 )
 
     def of(self, metric: str, group: str | None) -> float:
-        """By what share a figure may be worse."""
+        """The tolerance of a figure, as a share."""
         known = (self.tolerances[name] for name in _names(metric, group) if name in self.tolerances)
         return next(known, self.tolerance)
 
@@ -67,7 +67,7 @@ def _names(metric: str, group: str | None) -> list[str]:
 def parse_policy(
     *, only: Iterable[str] = (), excepted: Iterable[str] = (), tolerances: Iterable[str] = ()
 ) -> RegressionPolicy:
-    """What to hold, as it is written: METRIC, several of them with commas, or GROUP:METRIC; a tolerance is SHARE, or
+    """Parse what is to be checked: METRIC, several of them with commas, or GROUP:METRIC; a tolerance is SHARE, or
     METRIC=SHARE.
 
     Raises:

@@ -98,12 +98,12 @@ class CorpusScan:
 
     @property
     def identity(self) -> TextIdentity:
-        """Tells which documents these are, whatever their order."""
+        """Identifies the documents, whatever their order."""
         return self._noted.fingerprint.identity()
 
     @cached_property
     def lines_read(self) -> LineIdentity:
-        """Tells which lines these are, whatever the documents; reads them once more where they were not noted."""
+        """Identifies the lines, whatever the documents; reads them once more where they were not noted."""
         self.note_lines()
         if self._noted.lines_read is not None:
             return self._noted.lines_read.identity()

@@ -118,7 +118,7 @@ class GroupCounter:
         self.documents = self.empty_documents = 0
 
     def take_prose(self, documents: Sequence[Document], rows: NDArray[np.int64]) -> None:
-        """Take the identifiers out of the rows of documents that are not program code: words look like them."""
+        """Drop the identifiers of documents that are not program code: words look like them."""
         is_prose = np.array([[not document.is_code] for document in documents])
         self.prose += (rows[:, _IDENTIFIERS] * is_prose).sum(axis=0)
         rows[:, _IDENTIFIERS] *= ~is_prose
@@ -134,7 +134,7 @@ class GroupCounter:
         self.empty_documents += other.empty_documents
 
     def state(self) -> GroupState:
-        """What `take` takes."""
+        """The counts in the form that `take` accepts."""
         return GroupState(
             counts=self._counts(),
             others=self.others,

@@ -45,7 +45,7 @@ class Counts:
 
     @property
     def unit(self) -> str:
-        """What was dealt out."""
+        """The unit that was held out: lines or documents."""
         if len(self._kinds) > 1:
             return "documents and blocks of lines"
         return "blocks of lines" if True in self._kinds else "documents"

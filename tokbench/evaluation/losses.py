@@ -49,7 +49,7 @@ class Losses:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The edits of all causes together."""
         return sum(self.by_cause)
 
     def at_most(self, most: int) -> Losses:

@@ -111,7 +111,7 @@ def sweep_sizes(
     """
     wanted = sorted(set(sizes))
     if not wanted:
-        raise ConfigError("there is no size to try", hint="--sizes 1k:64k, or a list such as 1k,8k,32k")
+        raise ConfigError("there are no sizes to sweep", hint="--sizes 1k:64k, or a list such as 1k,8k,32k")
     train = _Trainer(holdout, backend, dict(options or {}), progress)
     for size in wanted:  # what cannot be trained is said before the first training
         train.config(size)

@@ -127,7 +127,9 @@ def _change(share: float) -> str:
 def check_metric(name: str, *, of_group: bool) -> None:
     """Raise `ConfigError` for an unknown metric, with the nearest names."""
     if name == GINI and of_group:
-        raise ConfigError(f"{name} is a figure of all groups together", hint=f"write {name} without a group")
+        raise ConfigError(
+            f"{name} is computed over all groups together", hint=f"write {name} without a group"
+        )
     if name not in (PREMIUM, GINI):
         metric_named(name, others=(PREMIUM, GINI))
 

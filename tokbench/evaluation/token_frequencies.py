@@ -40,16 +40,16 @@ class GroupFrequencies:
         self._all += all_text
 
     def parts(self) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]] | None]:
-        """What `join` takes."""
+        """The counts in the form that `join` accepts."""
         return self._all, self._groups
 
     def of(self, group: str) -> NDArray[np.int64] | None:
-        """Those of a group, where they were kept."""
+        """The frequencies on the text of a group, where they were kept."""
         return None if self._groups is None else self._groups[group]
 
     @property
     def total(self) -> NDArray[np.int64]:
-        """Those on all text."""
+        """The frequencies on all text."""
         return self._all if self._groups is None else np.sum([self._all, *self._groups.values()], axis=0)
 
     def _counts_of(self, group: str) -> NDArray[np.int64]:

@@ -130,7 +130,7 @@ def _asked(document: str, *, name: str, progress: Progress) -> dict[str, Any] | 
     if code < 0:
         raise TrainingError(
             f"the process that trained {name} was killed (signal {-code})",
-            hint="did memory run out? name less text, or --no-times to train in this process",
+            hint="did it run out of memory? use less text, or --no-times to train in this process",
         )
     return found
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def trace_longest_matches(
     word: str, vocab: Mapping[str, int], *, prefix: str, unknown: str, most_characters: int
 ) -> LongestMatchTrace:
-    """How a word falls into pieces.
+    """How WordPiece cuts a word into pieces.
 
     Args:
         word: a word, normalised.

@@ -81,7 +81,7 @@ def read_regular(path: Path, *, limit: int) -> bytes:
 
 
 def read_named(path: Path, *, limit: int) -> bytes:
-    """The bytes of a file that a user named himself, and that may be a pipe, as `<(…)`.
+    """The bytes of a file that a user named, which may be a pipe, as `<(…)`.
 
     Raises:
         ModelFormatError: it has more bytes than `limit`.
@@ -160,7 +160,7 @@ def load_strict_json(data: bytes, *, path: Path | str) -> Any:
             hint="which of its two values counts depends on the reader: remove one of them",
         ) from None
     except ValueError:  # what Python says of whole numbers that take it long to read
-        raise ModelFormatError(path, "numbers that can be held", "one of thousands of digits") from None
+        raise ModelFormatError(path, "numbers of a reasonable size", "one with thousands of digits") from None
     except RecursionError:
         raise _too_deep(path) from None
     check_depth(value, path=path)

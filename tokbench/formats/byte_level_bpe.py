@@ -66,7 +66,7 @@ def _ids_of(tokens: Sequence[bytes | None]) -> dict[bytes, int]:
     for id, token in enumerate(tokens):
         if token is not None and (first := ids.setdefault(token, id)) != id:
             raise ConversionError(
-                f"tokens {first} and {id} are both {token!r}, so ranks do not tell them apart"
+                f"tokens {first} and {id} are both {token!r}, so ranks cannot distinguish them"
             )
     return ids
 
@@ -100,5 +100,5 @@ def _check_implied(
             raise ConversionError(f"with ranks alone, token {id}, {token!r}, would be merged differently")
         if implied is None and not whole_tokens_first:
             raise ConversionError(
-                f"token {id}, {token!r}, is made by no merge, and tiktoken takes it where it is a whole pre-token"
+                f"token {id}, {token!r}, is not made by a merge, but tiktoken uses it for a whole pre-token"
             )

@@ -250,7 +250,7 @@ def check_no_pretoken(specials: Sequence[str]) -> None:
     for text in specials:
         if all(character in _character_bytes() for character in text) and not _WORDS_AND_SIGNS.search(text):
             raise ConversionError(
-                f"tokenizers could take the word {text!r} in a text for the special token: its id leaves a gap"
+                f"tokenizers could take the word {text!r} in a text for the special token: its id follows a gap"
             )
 
 

@@ -116,7 +116,7 @@ class TokenizerContents:
 
     @cached_property
     def bpe(self) -> ByteLevelBpe | None:
-        """It as a byte-level BPE, on whatever engine it runs; None where it is none."""
+        """The tokenizer as a byte-level BPE, whichever engine runs it; None for any other kind."""
         from tokbench.opening.native_bpe import NotNativeError, parse_byte_level_bpe
 
         if isinstance(self.description, ByteLevelBpe):

@@ -112,7 +112,7 @@ def parse_ranks(text: str) -> tuple[float, float]:
     start = int(first or 0)
     stop: float = int(last) if last else float("inf") if colon else start + 1
     if stop <= start:
-        raise ConfigError(f"the range of ranks {text} is empty", hint="the first is below the second")
+        raise ConfigError(f"the range of ranks {text} is empty", hint="the first must be below the second")
     return start, stop
 
 
@@ -162,7 +162,7 @@ def _matching(expression: str, texts: Mapping[int, str]) -> list[int]:
     except TimeoutError:
         raise ConfigError(
             f"the search for {expression!r} took too long",
-            hint="repetitions within repetitions, such as (a+)+, try too many ways: leave out the inner one",
+            hint="nested repetitions such as (a+)+ match in too many ways: leave out the inner one",
         ) from None
     return found
 
@@ -175,7 +175,7 @@ def _compiled(expression: str) -> regex.Pattern[str]:
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
         raise ConfigError(
             f"{expression!r} is not a regular expression: {error}",
-            hint=r"a character that stands for itself may need a backslash, as \( or \.",
+            hint=r"a literal character may need a backslash, as \( or \.",
         ) from None
 
 

@@ -55,7 +55,7 @@ def token_merges(contents: TokenizerContents) -> TokenMerges:
     if contents.document is not None:
         return _of_document(contents)
     backend = contents.tokenizer.info.backend
-    raise NoTokenMerges(f"{backend} has no merges: no token is made of others")
+    raise NoTokenMerges(f"{backend} has no merges")
 
 
 def _by_scores(contents: TokenizerContents) -> TokenMerges:
@@ -66,7 +66,7 @@ def _by_scores(contents: TokenizerContents) -> TokenMerges:
     assert model is not None
     if model.model_type is not ModelType.BPE:
         name = model.model_type.name.capitalize()
-        raise NoTokenMerges(f"{name} has no merges: it chooses among pieces, and makes none of others")
+        raise NoTokenMerges(f"{name} has no merges: it chooses among pieces")
     merged = {
         piece.text: (id, -piece.score)
         for id, piece in enumerate(model.pieces)
@@ -84,7 +84,7 @@ def _of_document(contents: TokenizerContents) -> TokenMerges:
     assert document is not None
     model = document["model"]
     if "merges" not in model:
-        raise NoTokenMerges(f"{contents.opened.composition.model} has no merges: no token is made of others")
+        raise NoTokenMerges(f"{contents.opened.composition.model} has no merges")
     path, vocab = contents.opened.source.path, model["vocab"]
     prefix = model.get("continuing_subword_prefix") or ""
     try:

@@ -147,7 +147,7 @@ class TiktokenTokenizer(SaveableTokenizer):
         return [match.group() for match in regex.finditer(without_set_operations(self._pattern), text)]
 
     def description(self) -> ByteLevelBpe:
-        """What it is made of; see `tokbench.core.descriptions`."""
+        """The components of the tokenizer; see `tokbench.core.descriptions`."""
         tokens = tuple(self._tokens.get(id) for id in range(self.info.vocab_size))
         return ByteLevelBpe(
             tokens=tokens,

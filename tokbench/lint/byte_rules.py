@@ -38,7 +38,7 @@ _PROBES = (
 
 def _missing_bytes(target: LintTarget) -> Iterator[Found]:
     if not _promises_bytes(target):
-        raise DoesNotApplyError("it promises no token for each byte")
+        raise DoesNotApplyError("it does not promise a token for each byte")
     single = {piece for piece in target.vocabulary.pieces if piece is not None and len(piece) == 1}
     lost = [byte for byte in range(256) if bytes([byte]) not in single and byte not in _NEVER]
     if lost:
@@ -89,7 +89,7 @@ def _stands_inside(target: LintTarget, letter: str) -> bool:
 
 def _vanishing_characters(target: LintTarget) -> Iterator[Found]:
     if not target.spells("ab"):
-        raise DoesNotApplyError("the letters that it would try characters between are unknown to it")
+        raise DoesNotApplyError("it has no letters to put the characters between")
     characters = list(dict.fromkeys(_PROBES))
     plain = target.tokenizer.encode("ab")
     found = target.tokenizer.encode_batch(

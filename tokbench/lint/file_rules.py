@@ -264,7 +264,7 @@ def _hash_figures(target: LintTarget) -> Mapping[str, Any]:
 
 def _programs(target: LintTarget) -> Iterator[Found]:
     if not target.opened.source.path.is_dir():
-        raise DoesNotApplyError("it was not named as a folder")
+        raise DoesNotApplyError("it was not opened as a folder")
     names = target.names_beside
     pickles = [name for name in names if name.lower().endswith(_PICKLES) or name == "pytorch_model.bin"]
     for name in pickles[:_SHOWN]:

@@ -26,7 +26,7 @@ _PLURALS = {"is": "are", "has": "have"}
 
 
 class Severity(StrEnum):
-    """How grave a finding is, from the mildest on.
+    """The severity of a finding, from the lowest on.
 
     >>> Severity.ERROR.reaches(Severity.WARNING), Severity.NOTE.reaches(Severity.WARNING)
     (True, False)
@@ -40,7 +40,7 @@ class Severity(StrEnum):
     """Gives wrong ids or loses text."""
 
     def reaches(self, other: Severity) -> bool:
-        """Whether it is as grave as another one."""
+        """Whether it is at least as severe as another one."""
         grades = list(Severity)
         return grades.index(self) >= grades.index(other)
 
@@ -50,7 +50,7 @@ class HasSeverity(Protocol):
 
     @property
     def severity(self) -> Severity:
-        """How grave it is."""
+        """The severity."""
 
 
 def counted_by_severity(findings: Iterable[HasSeverity]) -> dict[Severity, int]:

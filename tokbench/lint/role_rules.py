@@ -33,7 +33,7 @@ _TURN_ENDS = re.compile(
 def _config(target: LintTarget) -> TokenizerConfig:
     config = target.opened.source.config
     if not config.roles and not config.chat_templates and not config.generation_ids:
-        raise DoesNotApplyError("no file says what its tokens are to a model")
+        raise DoesNotApplyError("no file defines the roles of its tokens")
     return config
 
 

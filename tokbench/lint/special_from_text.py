@@ -50,7 +50,7 @@ def special_tokens_from_text(target: LintTarget) -> Iterator[Found]:
     elif target.bpe is not None:
         yield from _of_merges(target, special)
     else:
-        raise DoesNotApplyError("its files do not tell how its model makes tokens")
+        raise DoesNotApplyError("its files do not define how its model makes tokens")
 
 
 def _contexts(text: str) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ _SHORTEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Danger:
-    """Something in a text.
+    """A dangerous character or special token in a text.
 
     Attributes:
         check: its kind, as "invisible-character".

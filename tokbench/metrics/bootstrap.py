@@ -55,7 +55,7 @@ class Resamples:
 
     @property
     def num_units(self) -> int:
-        """What is drawn from."""
+        """The number of units that are drawn from."""
         return len(self.keys)
 
     def sums(self, units: UnitCounts) -> NDArray[np.float64]:

@@ -156,7 +156,7 @@ class Measurer(Protocol):
         """
 
     def worst_words(self, group: int, n: int) -> list[tuple[bytes, int, int]]:
-        """The n words that fell into most tokens: (word, most tokens, occurrences).
+        """The n words with the most tokens: (word, most tokens, occurrences).
 
         By most tokens, then by occurrences, both from the top, then by the bytes of the word.
 

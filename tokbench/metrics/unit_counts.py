@@ -48,7 +48,7 @@ class UnitCounts:
         return self if self.are_lots else _added(_lots(self.keys), self.counts, are_lots=True)
 
     def only(self, keys: NDArray[np.uint64]) -> UnitCounts:
-        """Those of some units."""
+        """The counts of some units."""
         is_wanted = np.isin(self.keys, keys)
         return UnitCounts(self.keys[is_wanted], self.counts[is_wanted], self.are_lots)
 

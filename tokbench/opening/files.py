@@ -158,7 +158,7 @@ def _blocks(path: Path, compression: Compression) -> Generator[bytes, None, None
         yield from read_blocks(file)
     except CorpusError as error:
         found = error.message.removeprefix(f"{path}: ")
-        raise ModelFormatError(path, "a compressed vocabulary", found, hint="get it again") from None
+        raise ModelFormatError(path, "a compressed vocabulary", found, hint="download it again") from None
 
 
 def _refuse_placeholder(path: Path, head: bytes) -> None:

@@ -116,7 +116,7 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, 
     """
     for key in ("continuing_subword_prefix", "end_of_word_suffix", "unk_token"):
         if not isinstance(model.get(key), str | None):
-            raise ModelFormatError(path, f"a text as {key}", f"{model[key]!a:.40}")
+            raise ModelFormatError(path, f"a string as {key}", f"{model[key]!a:.40}")
     vocab = model["vocab"]
     prefix = model.get("continuing_subword_prefix") or ""
     pairs = merge_pairs(model, path=path)

@@ -112,11 +112,11 @@ def rank_splitting(pattern: str) -> SplitSteps:
     try:
         program = program_of(pattern, made.sets)
         if ends_lines(pattern):
-            raise NotNativeError("its split pattern asks for the end of a line")
+            raise NotNativeError("its split pattern matches ends of lines")
         if not matches_everywhere(pattern):
             raise NotNativeError("its split pattern may leave out parts of a text")
     except UnknownPatternError as error:
-        raise NotNativeError(f"its split pattern is none that the native kernel runs: {error}") from None
+        raise NotNativeError(f"the native kernel does not run its split pattern: {error}") from None
     made.steps.append(ProgramStep(program, of_bytes=False, behavior="Isolated"))
     if wrong := disputed_by_sets(made, {chr(code) for code in range(128)}, found=tiktoken_members):
         raise NotNativeError(f"its split pattern means something else to tiktoken for {min(wrong)!a}")

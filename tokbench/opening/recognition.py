@@ -83,7 +83,7 @@ def recognise(path: Path) -> Source:
         return _recognise_folder(cached_folder(path))
     if _is_broken_link(path):
         raise StoreError(
-            f"{path} is a link to {path.readlink()}, which does not exist", hint="get the file again"
+            f"{path} is a link to {path.readlink()}, which does not exist", hint="download the file again"
         )
     if not path.exists():
         raise StoreError(f"there is no file or folder {path}", hint="`tokbench list` shows the tokenizers")
@@ -122,7 +122,7 @@ def _recognise_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
         raise next(iter(known.values()))
     wrong = "; ".join(error.message for error in known.values())
     raise ModelFormatError(
-        folder, "a whole file of a tokenizer", f"none: {wrong}", hint="get the files again"
+        folder, "a whole file of a tokenizer", f"none: {wrong}", hint="download the files again"
     )
 
 

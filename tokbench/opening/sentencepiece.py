@@ -140,5 +140,5 @@ def _check_whole(proto: bytes, path: Path) -> None:
             path,
             "a SentencePiece model with its trainer's and normaliser's options",
             "pieces alone",
-            hint="the file was cut short: get it again",
+            hint="the file was cut short: download it again",
         )

@@ -145,7 +145,7 @@ def open_rank_table(
     if native is None:
         request.refuses("native", reason)
     elif normalization is not None:
-        request.refuses("library", "tiktoken has no normaliser, and qwen2 brings text to NFC first")
+        request.refuses("library", "tiktoken has no normalizer, and qwen2 normalizes text to NFC first")
     elif request.engine == "library":
         native, reason = None, "asked for"
     engine = "library" if native is None else "native"

@@ -150,7 +150,7 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
         return decoded(self.decode_bytes(ids), errors=errors)
 
     def description(self) -> Description:
-        """What it is made of; see `tokbench.core.descriptions`."""
+        """The components of the tokenizer; see `tokbench.core.descriptions`."""
         file = self.file
         match file.model:
             case Model.SENTENCEPIECE:
@@ -232,7 +232,7 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
         except (TokbenchError, ValueError) as error:
             raise ModelFormatError(
                 self.file.path,
-                "a tokenizer that fits together",
+                "a consistent tokenizer",
                 str(error),
                 hint="the file is damaged: convert again, or restore it",
             ) from error
@@ -274,7 +274,7 @@ def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokeni
             )
             if named.regex != description.pattern:
                 raise ValueError(
-                    f"the pattern {description.pattern_name!r} had another text when it was written"
+                    f"the pattern {description.pattern_name!r} was different when the file was written"
                 )
             return BpeTokenizer.from_description(description, name=name, kernel=current_kernel())
         case SentencePieceModel():

@@ -78,7 +78,7 @@ def unigram_description(
     """
     model = document["model"]
     if any(model.get(name) is not None for name in ("alpha", "nbest_size")):
-        raise LeftToLibraryError("it draws tokens at random")
+        raise LeftToLibraryError("it samples tokens at random")
     if model.get("unk_id") is None:
         raise LeftToLibraryError("it has no unknown token")
     only_spaces = _words_between_spaces(document)

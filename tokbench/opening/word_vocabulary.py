@@ -174,7 +174,7 @@ def word_vocabulary(
         case "Unigram":
             return _scored(model, specials=specials, scores=scores)
         case kind:
-            raise NotNativeError(f"the native kernel runs {kind} of no words that are cut so")
+            raise NotNativeError(f"the native kernel runs {kind} on no words that are split this way")
 
 
 def _bpe(model: Mapping[str, Any], *, specials: Collection[str]) -> WordBpe:
@@ -239,7 +239,7 @@ def _scored(
     model: Mapping[str, Any], *, specials: Collection[str], scores: Callable[[], Sequence[float]]
 ) -> ScoredPieces:
     if any(model.get(name) is not None for name in ("alpha", "nbest_size")):
-        raise NotNativeError("it draws tokens at random")
+        raise NotNativeError("it samples tokens at random")
     if model.get("unk_id") is None:
         raise NotNativeError("it has no unknown token")
     vocab = {piece: id for id, (piece, _) in enumerate(model["vocab"])}

@@ -135,7 +135,7 @@ class PlayApp(App[None], inherit_bindings=False):
 
     @property
     def details(self) -> DetailPane:
-        """What there is to know of the selected token."""
+        """The details of the selected token."""
         return self._base.query_one(DetailPane)
 
     @property

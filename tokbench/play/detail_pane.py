@@ -1,4 +1,4 @@
-"""What there is to know of the selected token, or the steps that made its pre-token."""
+"""The details of the selected token, or the steps that made its pre-token."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class DetailPane(VerticalScroll, inherit_bindings=False):
         yield Static(id="answer")
 
     def show(self, answer: TokenAnswer | None, *, of: str = "") -> None:
-        """Show what there is to know of a token.
+        """Show the details of a token.
 
         Args:
             answer: it; None where there is no token.

@@ -55,7 +55,7 @@ class TokenAnswer:
 
 
 def ask_about(column: Column, index: int, *, special: SpecialPolicy) -> TokenAnswer:
-    """Find out about a token; takes a moment, and longer at the first token of a tokenizer."""
+    """Look up what is known of a token; the first one of a tokenizer takes longer."""
     token = column.token(index)
     vocabulary = column.source.vocabulary
     details = None

@@ -41,7 +41,7 @@ class Cell(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Its columns."""
+        """How many columns it takes."""
         return sum(glyph.width for glyph in self.glyphs) + len(self.separator)
 
 

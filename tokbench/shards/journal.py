@@ -133,7 +133,7 @@ class Journal:
         self.finished.documents = documents
 
     def close(self) -> None:
-        """Let others go on."""
+        """Release the journal."""
         self._stream.close()
 
     def _append(self, document: dict[str, Any]) -> None:

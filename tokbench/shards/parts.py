@@ -125,7 +125,7 @@ def joined_index(data: bytes, *, path: Path, read: Callable[[str], bytes]) -> Sh
                 raise ModelFormatError(
                     path.parent / part.folder / INDEX_NAME,
                     f"the {name} of {path}",
-                    "another one",
+                    "a different one",
                     hint=_RESTORE,
                 )
     total = fields.inner("total")

@@ -83,7 +83,7 @@ class Plan:
     files: tuple[PlannedFile, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """This as plain data for JSON."""
         document = dataclasses.asdict(self)
         document["files"] = [dataclasses.asdict(file) for file in self.files]
         if self.options.chat is not None:

@@ -213,7 +213,7 @@ class Shards:
         """uint8, 1 for each id of a shard that is learned. Raises `ConfigError` for shards of texts."""
         if not self.has_masks:
             raise ConfigError(
-                f"{self.name} holds texts, all of which are learned",
+                f"{self.name} holds texts, which have no loss mask",
                 hint="--chat writes masks of conversations",
             )
         if shard not in self._masks:

@@ -103,7 +103,7 @@ class ShardFile:
         return sha256
 
     def discard(self) -> None:
-        """Leave nothing of it behind."""
+        """Delete all that was written of it."""
         with suppress(OSError):
             self._stream.close()
         for path in self._folder.glob(f"{self._name.partition('.')[0]}.*.tmp"):

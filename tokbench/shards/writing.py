@@ -201,7 +201,10 @@ def finished_before(folder: Path, plan: Plan, *, progress: Progress) -> Shards:
         for name, recorded in shard.sums.items():
             if sha256_of(folder / name) != recorded:
                 raise ModelFormatError(
-                    folder / name, f"the sha256 {recorded[:8]}…", "another one", hint="--force encodes again"
+                    folder / name,
+                    f"the sha256 {recorded[:8]}…",
+                    "a different one",
+                    hint="--force encodes again",
                 )
         done += shard.tokens
     (folder / JOURNAL_NAME).unlink(missing_ok=True)

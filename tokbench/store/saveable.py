@@ -179,7 +179,7 @@ def self_test_texts(*, seed: int) -> tuple[str, ...]:
 
 
 def self_test(tokenizer: Tokenizer, manifest: Manifest, *, path: Path) -> None:
-    """Hold a loaded tokenizer to the ids that its manifest recorded.
+    """Check that a loaded tokenizer gives the ids that its manifest recorded.
 
     Args:
         tokenizer: as loaded.

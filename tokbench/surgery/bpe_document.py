@@ -93,7 +93,7 @@ def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
     """
     model = document["model"]
     if "merges" not in model or model.get("type", "BPE") != "BPE":
-        raise SurgeryError(f"only BPE makes tokens of others, and this is {model.get('type')}")
+        raise SurgeryError(f"only BPE merges tokens, and this is {model.get('type')}")
     if any(model.get(affix) for affix in _AFFIXES):
         raise SurgeryError("its pieces have a prefix or a suffix, as CLIP's have, and are not plain bytes")
     added = {token["content"]: token["id"] for token in document.get("added_tokens") or []}

@@ -87,7 +87,7 @@ def _new(id_map: IdMap, old: int) -> int:
     """The new id of a token that something else names. Raises `SurgeryError` where it is gone."""
     new = id_map.new(old)
     if new is None:
-        raise SurgeryError(f"the id {old} is used by the file's settings, and has no token that stays")
+        raise SurgeryError(f"the id {old} is used by the file's settings, and its token would be removed")
     return new
 
 

@@ -35,7 +35,7 @@ _HALF_UNIT = 2.0**-24
 def check_texts(
     texts: Sequence[str], *, tokenizers: tuple[Tokenizer, Tokenizer], judge: Judge, threads: int | None
 ) -> SegmentationProof:
-    """Hold what texts become, and each distinct word of theirs, against what they were before.
+    """Compare the tokens of texts, and of each distinct word of theirs, with those before.
 
     Args:
         texts: some of a corpus.

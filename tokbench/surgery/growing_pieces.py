@@ -83,7 +83,7 @@ class MergedPieces:
         self._made[text] = len(self._made)
 
     def drop(self, text: str) -> None:
-        """Nothing is refused here."""
+        """Do nothing, as every piece is accepted."""
         raise NotImplementedError
 
     def accepts(self, text: str, changes: Sequence[Change]) -> bool:
@@ -110,7 +110,7 @@ class MergedPieces:
 
 
 def parts_of(texts: Iterable[str]) -> set[str]:
-    """All texts within texts.
+    """All substrings of some texts.
 
     >>> sorted(parts_of(["abc"]))
     ['a', 'ab', 'abc', 'b', 'bc', 'c']
@@ -293,7 +293,7 @@ class MatchedGrowing:
             yield left + right[size:]
 
     def value(self, text: str, votes: int) -> float:
-        """The votes."""
+        """The number of votes."""
         return 0 if text in self._known else votes
 
     def add(self, text: str, votes: int) -> None:

@@ -42,7 +42,7 @@ class Cut(NamedTuple):
     offsets: NDArray[np.int64]
 
     def with_parts(self, parts: Mapping[int, Sequence[int]]) -> Cut:
-        """It with the ids of some words that were empty.
+        """The same words, with the ids of some that were empty.
 
         Args:
             parts: number of a word → its ids; numbers ascend.
@@ -84,7 +84,7 @@ class Vocabulary:
         return cls(tuple(tokens), merges, bpe.whole_tokens_first)
 
     def grown(self, new: Sequence[NewToken]) -> Vocabulary:
-        """It with tokens after its own.
+        """The vocabulary with more tokens after its own.
 
         >>> letters = tuple(bytes([value]) for value in range(256))
         >>> grown = Vocabulary(letters, ()).grown([NewToken(97, 98, 2), NewToken(256, 99, 1)])

@@ -122,7 +122,7 @@ class PieceExtension:
 
     @cached_property
     def model(self) -> SentencePieceFile | None:
-        """It as a SentencePiece model; None where it is a document."""
+        """The tokenizer as a SentencePiece model; None where it is a `tokenizer.json`."""
         return parse_model(self.content) if isinstance(self.content, bytes) else None
 
     @property
@@ -223,7 +223,7 @@ class PieceExtension:
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """It as a `tokenizer.json`, where it is one."""
+        """The tokenizer as a `tokenizer.json`, where it is one."""
         assert not isinstance(self.content, bytes)
         return self.content
 

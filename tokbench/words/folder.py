@@ -156,11 +156,11 @@ class WordsFolder:
             yield from self.arrays_of(entry)
 
     def arrays_of(self, entry: WordsFileEntry) -> Iterator[WordArrays]:
-        """Those of one file."""
+        """The words of one file, in batches."""
         place = self.place / entry.file
         if sha256_of(place) != entry.sha256:
             raise ModelFormatError(
-                str(place), f"the sha256 {entry.sha256[:8]}…", "another one", hint=_RESTORE
+                str(place), f"the sha256 {entry.sha256[:8]}…", "a different one", hint=_RESTORE
             )
         with open_words_file(place) as file:
             yield from file.arrays()
@@ -206,7 +206,7 @@ class Fingerprints:
         self._digests = [hashlib.sha256() for _ in range(3)]
 
     def update(self, words: WordArrays) -> None:
-        """The next ones."""
+        """Add the next words."""
         import numpy as np
 
         columns = (

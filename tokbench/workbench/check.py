@@ -63,7 +63,7 @@ def check_thresholds(
     older = [] if saved is None else list(saved.thresholds(names, policy or RegressionPolicy()))
     if not thresholds and not older:
         raise ConfigError(
-            "there is nothing to check: the baseline has no figure that is checked and can become worse",
+            "there is nothing to check: the baseline has no checked figure that can become worse",
             hint="write it with `tokbench compare --json`, and --metrics all or those to check",
         )
     comparison = compare(

@@ -99,11 +99,13 @@ def compare(
     )
     if tokenizers and (backends or vocab_size is not None):
         raise ConfigError(
-            "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
+            "tokenizers are given, so none is trained", hint="leave out --backend and --vocab-size"
         )
     if work is not None:
         if not tokenizers:
-            raise ConfigError("nothing is trained in parts", hint="name the tokenizers to compare with -t")
+            raise ConfigError(
+                "training in parts is not supported", hint="name the tokenizers to compare with -t"
+            )
         given = opened(tokenizers)
         means = aggregation == "per_document"
         with evaluating(

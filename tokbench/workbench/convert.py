@@ -227,7 +227,7 @@ def _source(
         )
     if (roles or chat_template is not None) and not target.takes_roles:
         raise ConfigError(
-            f"{target.name} knows neither roles nor chat templates", hint="--to transformers writes them"
+            f"{target.name} has neither roles nor chat templates", hint="--to transformers writes them"
         )
     if special_as_text and not target.takes_roles:
         raise ConfigError(

@@ -304,7 +304,7 @@ class PartedCorpus:
         if (facts.get("plan"), facts.get("part")) != (self._plan.id, part):
             raise ModelFormatError(str(place), "the notes of this plan", "those of another one")
         if len(notes.file_lines) != len(self._plan.parts[part]):
-            raise ModelFormatError(str(place), "the lines of each file", "others")
+            raise ModelFormatError(str(place), "the lines of each file", "different ones")
         return notes
 
     def _has_notes(self, part: int) -> bool:

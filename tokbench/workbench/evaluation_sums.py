@@ -131,7 +131,7 @@ def add_up(
 
 
 def size_of(plan: CorpusPlan, parts: Range) -> int:
-    """The bytes of some parts, about."""
+    """About how many bytes some parts have."""
     return sum(map(plan.size_of, range(*parts)))
 
 

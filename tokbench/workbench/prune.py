@@ -61,7 +61,7 @@ class Choice:
     def __post_init__(self) -> None:
         if not (self.by_frequency or self.drop_scripts or self.keep_scripts is not None or self.ids):
             raise ConfigError(
-                "no tokens to remove are chosen",
+                "nothing selects tokens to remove",
                 hint="--size or --min-count with --corpus, --script, --keep-script or --list",
             )
 

@@ -217,9 +217,7 @@ def _rule_fields(rule: MergeRule) -> Mapping[str, Any]:
 def check_name(path: Path) -> None:
     """Raise `ConfigError`, before any work, where the name of a file does not say its form."""
     if path.suffix not in _SUFFIXES or path.is_dir():
-        raise ConfigError(
-            f"{path} does not say which form is meant", hint="--vocab-out takes a file .tsv or .json"
-        )
+        raise ConfigError(f"{path} ends in neither .tsv nor .json", hint="--vocab-out FILE.tsv or FILE.json")
 
 
 def write_vocabulary(path: Path, vocabulary: VocabularyTokens, *, counts: CorpusCounts | None = None) -> None:

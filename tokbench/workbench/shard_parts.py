@@ -308,7 +308,7 @@ def _difference(before: bytes, now: bytes) -> str:
         return f"{PLAN_NAME} is {described(one)}"
     changed = [name for name, value in other.items() if one.get(name) != value]
     if changed == ["parts"]:
-        return "the files of the corpus, or --part-bytes, are others"
+        return "the files of the corpus, or --part-bytes, have changed"
     return f"{' and '.join(changed)} differ"
 
 

@@ -143,9 +143,7 @@ def visualise(
     ['the', ' end']
     """
     if steps and sampling is not None:
-        raise ConfigError(
-            "the steps of a text that is cut at random are not known", hint="leave out dropout or the steps"
-        )
+        raise ConfigError("a sampled segmentation has no known steps", hint="leave out dropout or the steps")
     opened = list(tokenizers)
     views = (
         VizTokenizer(

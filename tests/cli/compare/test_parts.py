@@ -64,8 +64,11 @@ def test_processes_of_this_machine(run, trained, texts):
         (["--engine", "local", "--resume"], "--resume needs a folder of parts"),
         (["--engine", "dask", "--scheduler", "tcp://nowhere:1"], "a folder that all of them can write to"),
         (["--parts", "p", "--workers", "2"], "--scheduler and --workers are for an engine"),
-        (["--parts", "p", "--engine", "local", "--threads", "2"], "--threads is for this process"),
-        (["--parts", "p", "--part", "3/2"], "is not a share of the parts"),
+        (
+            ["--parts", "p", "--engine", "local", "--threads", "2"],
+            "--threads does not apply to the processes",
+        ),
+        (["--parts", "p", "--part", "3/2"], "is not of the form I/N"),
         (["--parts", "p", "--part", "1/2", "--resume"], "and --resume is for all of them"),
         (["--parts", "p", "--part", "1/2", "--engine", "local"], "and an engine is for all of them"),
         (["--engine", "local", "--engine", "dask"], "are both for the work"),

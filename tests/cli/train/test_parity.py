@@ -136,7 +136,7 @@ def test_records_tell_their_language(train, parallel):
     ("arguments", "said"),
     [
         (["text", "--parity", "nowhere"], "nowhere does not exist"),
-        (["text", "--parity", "dev/am.txt"], "has the text of one language only: am"),
+        (["text", "--parity", "dev/am.txt"], "has text of one language only: am"),
         (["text/am.txt", "--parity", "dev"], "fewer than two languages are in both"),
         (["text", "--parity", "uneven"], "no two languages of uneven have the same number of lines"),
         (["text", "--parity", "dev", "--parity-alpha", "0.5"], "parity_alpha is 0.5"),
@@ -164,7 +164,7 @@ def test_what_cannot_be_is_refused(run, parallel, arguments, said):
 
 
 def test_texts_without_groups_are_refused(parallel):
-    with pytest.raises(ConfigError, match="these documents have no groups"):
+    with pytest.raises(ConfigError, match="these have no groups"):
         tokbench.train(["a text"], parity=str(parallel / "dev"))
 
 

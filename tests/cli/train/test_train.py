@@ -306,7 +306,7 @@ def test_superwords_begin_at_a_number_of_tokens(run, tmp_path):
     [
         (["--superwords", "300"], ["--vocab-size"]),
         (["--superwords", "1k", "--vocab-size", "500"], ["superwords is 1000", "256 to 500"]),
-        (["--superwords", "300", "--vocab-size", "500", "--trace"], ["traced"]),
+        (["--superwords", "300", "--vocab-size", "500", "--trace"], ["superwords and trace"]),
         (["--superwords", "300", "--vocab-size", "500", "--backend", "unigram"], ["superwords"]),
     ],
 )

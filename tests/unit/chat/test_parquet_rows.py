@@ -78,7 +78,7 @@ def test_the_place_the_size_and_how_far_the_file_was_read(tmp_path: Path) -> Non
         ([{"messages": [{"role": "user"}]}, {"messages": None}], "row 2, messages: .* found null"),
         ([{"messages": [{"content": "Hi"}]}], r"row 1, messages\[0\].role: .* none"),
         ([{"messages": [{"role": "user", "content": b"Hi"}]}], "row 1: .* found bytes"),
-        ([{"messages": "Hi"}], "row 1, messages: .* found a text"),
+        ([{"messages": "Hi"}], "row 1, messages: .* found a string"),
         ([{"messages": [{"role": "user"}], "tools": "[{"}], "row 1, tools.*: expected JSON"),
     ],
 )

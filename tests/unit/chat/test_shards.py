@@ -142,7 +142,7 @@ def test_a_changed_mask_is_reported(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"talks.jsonl, line 2, messages\[0\].role"):
         written(tmp_path, [talk(1), [{"content": "x"}]])
-    with pytest.raises(ConfigError, match="rows of 0 ids cannot be"):
+    with pytest.raises(ConfigError, match="--pack is 0"):
         written(tmp_path, [talk(1)], pack=0)
     plain = _plain()
     with pytest.raises(ConfigError, match="no token to pad rows with"):

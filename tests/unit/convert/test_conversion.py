@@ -58,7 +58,7 @@ REFUSED = [
     ("bpe", "sentencepiece", "knows no split pattern"),
     ("bpe", "vocab.txt", "the pieces of a WordPiece tokenizer, and this is a byte-level BPE"),
     ("bpe", "llama2c", "the scores of a SentencePiece BPE model, and this is a byte-level BPE"),
-    ("bpe with nfc", "tiktoken", "normalised to NFC first, and tiktoken has no normaliser"),
+    ("bpe with nfc", "tiktoken", "normalized to NFC first, and tiktoken has no normalizer"),
     ("bpe as llama", "tiktoken", "byte-level BPE only"),
     (
         "bpe as llama",
@@ -76,8 +76,12 @@ REFUSED = [
     ("unigram", "llama2c", "which has scores and no merges"),
     ("unigram", "sentencepiece", "does not know: NFKC"),
     ("wordpiece", "tiktoken", "byte-level BPE only"),
-    ("wordpiece", "sentencepiece", "only a BPE or a Unigram can become a .model, and this is WordPiece"),
-    ("wordpiece", "llama2c", "only a BPE or a Unigram can become a .model"),
+    (
+        "wordpiece",
+        "sentencepiece",
+        "only a BPE or Unigram tokenizer.json can become a .model, and this is WordPiece",
+    ),
+    ("wordpiece", "llama2c", "only a BPE or Unigram tokenizer.json can become a .model"),
     ("unigram", "vocab.txt", "the pieces of a WordPiece tokenizer"),
     ("word-level", "vocab.txt", "this is WordLevel"),
     ("byte-level", "sentencepiece", "prepares or splits them in another way"),
@@ -132,8 +136,8 @@ def test_unknown_formats_are_named_with_the_nearest_one() -> None:
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        ({"to": "tokenizers", "roles": {"eos": "<|end|>"}}, "knows neither roles nor chat templates"),
-        ({"to": "tiktoken", "chat_template": "{{ messages }}"}, "knows neither roles nor chat templates"),
+        ({"to": "tokenizers", "roles": {"eos": "<|end|>"}}, "has neither roles nor chat templates"),
+        ({"to": "tiktoken", "chat_template": "{{ messages }}"}, "has neither roles nor chat templates"),
         ({"to": "transformers", "roles": {"end": "<|end|>"}}, "there is no role 'end'"),
         ({"to": "transformers", "roles": {"eos": "</s>"}}, "is not a special token"),
     ],

@@ -126,7 +126,7 @@ def test_what_is_no_batch_is_refused(tokenizer: Any) -> None:
         tokenizer.pad(["text"])
     with pytest.raises(TextError, match="a list of texts"):
         tokenizer.batch("text")
-    with pytest.raises(TextError, match="1 first texts of pairs and 2 second"):
+    with pytest.raises(TextError, match="1 first texts of pairs, but 2 second"):
         tokenizer.batch(["a"], ["b", "c"])
     with pytest.raises(TextError, match="surrogate"):
         tokenizer.batch(["a\ud800"])

@@ -53,9 +53,9 @@ def test_a_field_may_be_missing_or_null_where_that_is_allowed(fields: Fields) ->
 @pytest.mark.parametrize(
     ("read", "expected", "found"),
     [
-        (lambda fields: fields.text("count"), "a text as count", "7"),
-        (lambda fields: fields.text("missing"), "a text as missing", "nothing"),
-        (lambda fields: fields.nonempty_text("empty"), "a text as empty", "''"),
+        (lambda fields: fields.text("count"), "a string as count", "7"),
+        (lambda fields: fields.text("missing"), "a string as missing", "nothing"),
+        (lambda fields: fields.nonempty_text("empty"), "a string as empty", "''"),
         (lambda fields: fields.texts("name"), "a list of texts as name", "'mine'"),
         (lambda fields: fields.count("flag"), f"a whole number from 0 to {MAX_COUNT} as flag", "true"),
         (lambda fields: fields.count("count", high=6), "a whole number from 0 to 6 as count", "7"),
@@ -64,7 +64,7 @@ def test_a_field_may_be_missing_or_null_where_that_is_allowed(fields: Fields) ->
         (lambda fields: fields.inner("texts"), "an object as texts", "a list of 2 items"),
         (lambda fields: fields.items("inner"), "a list as inner", "an object"),
         (lambda fields: fields.inner("inner").items("list"), "an object as inner.list[1]", "4"),
-        (lambda fields: fields.inner("inner").text("x" * 50), f"a text as inner.{'x' * 39}…", "nothing"),
+        (lambda fields: fields.inner("inner").text("x" * 50), f"a string as inner.{'x' * 39}…", "nothing"),
     ],
 )
 def test_an_error_names_the_path_of_the_field(

@@ -122,8 +122,8 @@ def test_of_two_names_the_first_ends_a_turn() -> None:
 @pytest.mark.parametrize(
     ("roles", "words"),
     [
-        ({"pad": 5}, "which is not a text"),
-        ({"pad": None}, "which is not a text"),
+        ({"pad": 5}, "which is not a string"),
+        ({"pad": None}, "which is not a string"),
         ({5: "x"}, "there is no role 5"),
         ({"pad": "\ud800"}, "has no UTF-8 form"),
         ({"pad": ""}, "not a special token"),

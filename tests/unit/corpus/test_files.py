@@ -142,8 +142,8 @@ class TestFinding:
     def test_links_that_lead_nowhere(self):
         Path("broken").symlink_to("nowhere")
         Path("circle").symlink_to("circle")
-        assert "nowhere" in fails("a link that leads nowhere", "broken").hint
-        fails("a link that leads nowhere", "circle")
+        assert "nowhere" in fails("a broken symbolic link", "broken").hint
+        fails("a broken symbolic link", "circle")
 
     def test_nothing_found(self):
         Path("empty").mkdir()

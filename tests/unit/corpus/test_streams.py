@@ -61,7 +61,7 @@ class TestStreams:
         stdin(b"")
         fails("there is no text in <stdin>", "-")
         monkeypatch.setattr(sys, "stdin", None)
-        fails("<stdin>: there is no standard input", "-")
+        fails("<stdin>: standard input is closed", "-")
 
     def test_a_file_of_that_name(self):
         write("-", "a dash")

@@ -183,7 +183,7 @@ def test_what_the_library_trained_is_replayed_too(made: Callable[[], bytes], tmp
 
 def test_pieces_without_known_pretokens_are_not_replayed(tmp_path: Path) -> None:
     outcome = outcome_of("merge-not-best", target_of(huggingface.byte_fallback(), tmp_path, corpus=["ab"]))
-    assert outcome.skipped == "its file does not tell the pre-tokens that it was trained on"
+    assert outcome.skipped == "its file does not define the pre-tokens that it was trained on"
 
 
 def test_sentencepiece_says_why_it_is_not_replayed(tmp_path: Path) -> None:

@@ -77,10 +77,10 @@ def test_the_document_of_these_tests_opens(tmp_path: Path) -> None:
         (lambda d: d["model"].update(vocab=None), "a vocabulary of pieces with ids, found none"),
         (lambda d: d["model"].update(type="Magic"), "a model of the type .* found 'Magic'"),
         (lambda d: d["model"].update(type=["BPE"]), r"a model of the type .* found \['BPE'\]"),
-        (lambda d: d["model"].update(continuing_subword_prefix=7), "a text as continuing_subword_prefix"),
+        (lambda d: d["model"].update(continuing_subword_prefix=7), "a string as continuing_subword_prefix"),
         (lambda d: d.update(normalizer={"type": [1], "lowercase": True}), "with a type as normalizer"),
         (lambda d: d.update(decoder={"type": "Sequence", "decoders": [7]}), "with a type as decoder"),
-        (lambda d: d.update(pre_tokenizer={"type": "Nothing"}), "takes"),
+        (lambda d: d.update(pre_tokenizer={"type": "Nothing"}), "accepts"),
         (lambda d: d.update(normalizer="NFC"), "normalizer"),
         (lambda d: d.update(added_tokens=[{"id": 1}]), "added_tokens"),
         (

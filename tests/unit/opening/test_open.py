@@ -161,7 +161,10 @@ BERT = {"type": "BertProcessing", "cls": ["<|end|>", 259], "sep": ["<|end|>", 25
     ("changes", "reason"),
     [
         ({"normalizer": {"type": "ByteLevel"}}, r"normalises the text \(ByteLevel\)"),
-        ({"pre_tokenizer": {"type": "UnicodeScripts"}}, "UnicodeScripts is none that the native kernel runs"),
+        (
+            {"pre_tokenizer": {"type": "UnicodeScripts"}},
+            "UnicodeScripts is not one that the native kernel runs",
+        ),
         (
             {"added_tokens": [added("<a>", 259, lstrip=True), added(" <b>", 260)]},
             "strips white space that another begins",

@@ -88,7 +88,7 @@ def test_bytes_without_a_piece_are_left_out_or_unknown(unknown: str | None, join
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        ({"type": "WordPiece", "vocab": {}}, "only BPE makes tokens of others, and this is WordPiece"),
+        ({"type": "WordPiece", "vocab": {}}, "only BPE merges tokens, and this is WordPiece"),
         ({"type": "BPE", "vocab": {"▁a": 0}, "merges": []}, "it is not a byte-level BPE"),
         ({"type": "BPE", "vocab": {}, "merges": [], "end_of_word_suffix": "</w>"}, "a prefix or a suffix"),
     ],

@@ -260,7 +260,7 @@ def test_nothing_to_read_is_reported(case: Case) -> None:
 
 
 def test_training_is_not_done_in_parts(case: Case) -> None:
-    with pytest.raises(ConfigError, match="nothing is trained in parts"):
+    with pytest.raises(ConfigError, match="training in parts is not supported"):
         compare(case.corpus(), work=case.work())
 
 

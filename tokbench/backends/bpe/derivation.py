@@ -35,7 +35,7 @@ class ExplainsMerges:
     read_trace: Callable[[], Sequence[DisplacedPairs]] | None = None
 
     def description(self) -> ByteLevelBpe:
-        """What it is made of."""
+        """The components of the tokenizer."""
         raise NotImplementedError
 
     def derivation(self, text: str) -> Derivation:

@@ -83,14 +83,14 @@ def check_fits_tiktoken(description: ByteLevelBpe | None, pattern: SplitPattern)
     """
     if description is not None and description.merges is not None:
         raise ConversionError(
-            "it merges by a list, and tiktoken merges whatever makes a token",
-            hint="`tokbench convert` finds out whether that comes to the same",
+            "it has a list of merges, and tiktoken merges any pair that makes a token",
+            hint="`tokbench convert` checks whether the ids are the same",
         )
     if pattern.normalization is not None:
         raise ConversionError(
-            f"the pattern {pattern.name!r} brings text to {pattern.normalization.upper()} first, "
-            "and tiktoken has no normaliser",
-            hint="the saved ranks.tiktoken can be used on text that is normalised first",
+            f"the pattern {pattern.name!r} normalizes text to {pattern.normalization.upper()} first, "
+            "and tiktoken has no normalizer",
+            hint="the saved ranks.tiktoken can be used on text that you normalize first",
         )
 
 

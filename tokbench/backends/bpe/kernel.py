@@ -33,26 +33,26 @@ class CountedPretokens(Protocol):
     """Distinct pre-tokens and their counts, as merges are learned from them."""
 
     def finish(self) -> None:
-        """Everything has been added."""
+        """End the counting; nothing is added afterwards."""
 
     def items(self) -> list[tuple[bytes, int]]:
         """Each distinct pre-token and its count, in no order."""
 
     @property
     def pretokens(self) -> int:
-        """Pre-tokens seen."""
+        """The number of pre-tokens counted."""
 
     @property
     def distinct_pretokens(self) -> int:
-        """Different ones among them."""
+        """How many of them are distinct."""
 
     @property
     def documents(self) -> int:
-        """Documents that were not empty."""
+        """The number of documents that are not empty."""
 
     @property
     def num_bytes(self) -> int:
-        """Their bytes."""
+        """The number of their bytes."""
 
 
 class PretokenCounter(CountedPretokens, DocumentCounter, WordCounter, Protocol):

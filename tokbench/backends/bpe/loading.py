@@ -69,9 +69,9 @@ def _pattern(manifest: Manifest, directory: Path) -> SplitPattern:
     if pattern.regex != text:
         raise ModelFormatError(
             path,
-            f"the pattern {name!r} as this tokbench knows it",
-            f"another text: {text!r}",
-            hint="it was saved by a version that split differently: use that one, or train again",
+            f"the pattern {name!r} as this version of tokbench defines it",
+            f"a different one: {text!r}",
+            hint="it was saved by a version that splits differently: use that version, or train again",
         )
     return pattern
 

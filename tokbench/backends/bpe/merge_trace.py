@@ -127,7 +127,7 @@ def parse_trace(data: bytes | memoryview, merges: Sequence[Merge], *, path: Path
     rows = document.get("merges") if isinstance(document, dict) and document.get("schema") == SCHEMA else None
     if not isinstance(rows, list) or len(rows) != len(merges) or not all(map(_is_row, rows, merges)):
         raise ModelFormatError(
-            path, f"a trace of the {len(merges):,} merges beside it", "another one", hint=_RETRAIN
+            path, f"a trace of the {len(merges):,} merges beside it", "a different one", hint=_RETRAIN
         )
     return [tuple((left, right, count) for left, right, count in pairs) for _, pairs in rows]
 

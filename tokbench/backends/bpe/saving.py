@@ -67,7 +67,7 @@ def saved_files(
     """
     if merges is None:
         raise ConversionError(
-            "a tokenizer made from ranks, or opened, does not know how its merges were learned",
+            "a tokenizer made from ranks or opened from a file has no record of its training",
             hint="`tokbench convert` writes it in other formats",
         )
     from tokbench.formats import tiktoken, tokenizer_json
@@ -105,11 +105,11 @@ def _check_same_ids(encode: Callable[[str], list[int]], document: bytes) -> None
     try:
         exported = tokenizers.Tokenizer.from_buffer(document)
     except Exception as error:  # the library raises nothing finer
-        raise ConversionError(f"tokenizers does not take the split pattern: {error}") from None
+        raise ConversionError(f"tokenizers does not accept the split pattern: {error}") from None
     hard_cases = (file.path.read_bytes().decode() for file in bundled_files() if file.kind == "edge")
     for text in (*self_test_texts(seed=0), *hard_cases):
         if exported.encode(text, add_special_tokens=False).ids != encode(text):
-            raise ConversionError("tokenizers splits by this pattern differently")
+            raise ConversionError("tokenizers splits text differently by this pattern")
 
 
 def dump_merges(merges: Sequence[Merge]) -> bytes:
@@ -151,12 +151,12 @@ def _check(merges: Sequence[Merge], *, path: Path) -> None:
     total = 0
     for made, (left, right, count) in enumerate(merges, NUM_BYTES):
         if not (0 <= left < made and 0 <= right < made and count > 0):
-            raise ModelFormatError(path, "merges of ids made before, with counts", "others", hint=RETRAIN)
+            raise ModelFormatError(path, "merges of earlier ids, with counts", "different ones", hint=RETRAIN)
         size = sizes[left] + sizes[right]
         sizes.append(size)
         total += size
         if total > _MAX_TOKEN_BYTES:
-            raise ModelFormatError(path, f"tokens of {_MAX_TOKEN_BYTES} bytes at most", "more", hint=RETRAIN)
+            raise ModelFormatError(path, f"tokens of at most {_MAX_TOKEN_BYTES} bytes", "more", hint=RETRAIN)
 
 
 def _header(rows: int) -> bytes:

@@ -117,7 +117,7 @@ class _Both:
         self._second.end_source()
 
     def finish(self) -> None:
-        """Everything has been added."""
+        """End the counting; nothing is added afterwards."""
         self._first.finish()
         self._second.finish()
 

@@ -376,7 +376,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         )
 
     def description(self) -> ByteLevelBpe:
-        """What it is made of; see `tokbench.core.descriptions`."""
+        """The components of the tokenizer; see `tokbench.core.descriptions`."""
         if self._description is not None:
             return self._description
         return described(

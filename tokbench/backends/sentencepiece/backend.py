@@ -24,7 +24,7 @@ class LineTrainedBackend:
 
     name: ClassVar[str]
     bounds_memory: ClassVar[bool] = False
-    """Learning does not keep to the memory that words allow."""
+    """False: learning may take more memory than the words allow."""
 
     @property
     def advised_bytes(self) -> int:

@@ -50,23 +50,23 @@ class WordCounter(PythonWords):
         self.counts[word] += count
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """What was counted elsewhere."""
+        """Add the totals of what was counted elsewhere."""
         del pretokens  # the counts tell it
         self.documents += documents
         self.num_bytes += num_bytes
 
     @property
     def words(self) -> int:
-        """Words seen."""
+        """The number of words counted."""
         return self.counts.total()
 
     @property
     def distinct(self) -> int:
-        """Different ones among them."""
+        """How many of them are distinct."""
         return len(self.counts)
 
     def add_texts(self, texts: Iterable[str]) -> None:
-        """Whole documents."""
+        """Add whole documents."""
         for text in texts:
             self.num_bytes += len(utf8(text))
             self.documents += bool(text)
@@ -75,7 +75,7 @@ class WordCounter(PythonWords):
                     self._add_part(part.text)
 
     def finish(self) -> None:
-        """Everything has been added."""
+        """End the counting; nothing is added afterwards."""
 
     def _add_part(self, text: str) -> None:
         spaced = text if self._collapse else text.replace(SPACE, " ")
@@ -107,7 +107,7 @@ class TrainingText:
 
     @property
     def distinct(self) -> int:
-        """Different segments."""
+        """The number of distinct segments."""
         return len(self.segments)
 
     @property

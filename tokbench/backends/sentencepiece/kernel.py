@@ -25,26 +25,26 @@ class WordCounter(SourceCounter, BulkCounter, Protocol):
     """
 
     def add_texts(self, texts: list[str]) -> None:
-        """Whole documents."""
+        """Add whole documents."""
 
     def finish(self) -> None:
-        """Everything has been added."""
+        """End the counting; nothing is added afterwards."""
 
     @property
     def documents(self) -> int:
-        """Documents that were not empty."""
+        """The number of documents that are not empty."""
 
     @property
     def num_bytes(self) -> int:
-        """Their bytes."""
+        """The number of their bytes."""
 
     @property
     def words(self) -> int:
-        """Words seen."""
+        """The number of words counted."""
 
     @property
     def distinct(self) -> int:
-        """Different ones among them."""
+        """How many of them are distinct."""
 
 
 class TrainingText(Protocol):
@@ -52,11 +52,11 @@ class TrainingText(Protocol):
 
     @property
     def num_characters(self) -> int:
-        """Characters seen."""
+        """The number of characters counted."""
 
     @property
     def distinct(self) -> int:
-        """Different segments."""
+        """The number of distinct segments."""
 
     @property
     def is_blank(self) -> bool:

@@ -47,7 +47,7 @@ class WordPieceBackend:
 
     @property
     def bounds_memory(self) -> bool:
-        """Learning does not keep to the memory that words allow."""
+        """False: learning may take more memory than the words allow."""
         return False
 
     def word_counting(self, config: WordPieceConfig) -> NormalWordCounting:

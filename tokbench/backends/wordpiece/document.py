@@ -78,7 +78,7 @@ def wordpiece_description(document: Mapping[str, Any]) -> WordPieceDescription:
         model.get(name) for name in ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")
     )
     if not isinstance(unknown, str) or not isinstance(prefix, str) or type(most) is not int:
-        raise LeftToLibraryError("it does not say what unknown words are, or how pieces inside words begin")
+        raise LeftToLibraryError("it lacks an unknown token or a prefix for pieces inside words")
     vocabulary: Mapping[str, int] = model["vocab"]
     if unknown not in vocabulary:
         raise LeftToLibraryError(f"its unknown token {unknown!r} is not in its vocabulary")
@@ -107,7 +107,7 @@ def _rules(document: Mapping[str, Any]) -> BertRules:
     strip = fields.get("strip_accents")
     strip = lower if strip is None else strip
     if not all(isinstance(value, bool) for value in (clean, ideographs, lower, strip)):
-        raise LeftToLibraryError("its BertNormalizer leaves an option out")
+        raise LeftToLibraryError("its BertNormalizer lacks an option")
     return BertRules(
         clean_text=bool(clean),
         handle_chinese_chars=bool(ideographs),

@@ -55,7 +55,7 @@ def normal_words(
 
 
 def settled_marks(strip_accents: bool) -> bytes:  # noqa: FBT001 - as in the compiled module
-    """None is known beforehand."""
+    """An empty table, as nothing is known beforehand."""
     del strip_accents
     return bytes(0x110000)
 

@@ -52,7 +52,7 @@ class WordCounter(DocumentCounter, BulkCounter, Protocol):
 
     @property
     def distinct_words(self) -> int:
-        """Different ones among them."""
+        """How many of them are distinct."""
 
     @property
     def too_long(self) -> int:

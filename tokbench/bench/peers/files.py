@@ -37,7 +37,7 @@ def write_ranks(source: Source, folder: Path) -> ByteLevelBpe:
     if not isinstance(description, ByteLevelBpe):
         raise ConversionError("it runs byte-level BPE only, and this is another kind of tokenizer")
     if description.normalization is not None:
-        raise ConversionError(f"it does not bring text to {description.normalization.upper()} first")
+        raise ConversionError(f"it does not normalize text to {description.normalization.upper()} first")
     (folder / RANKS_NAME).write_bytes(dump_ranked(ranks_of(description)))
     return description
 

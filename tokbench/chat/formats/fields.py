@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tokbench.chat.conversation import Conversation
 
 _KINDS = {
-    type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text",
+    type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a string",
     list: "a list", tuple: "a list", dict: "an object",
 }  # fmt: skip
 
@@ -65,7 +65,7 @@ def role_of(message: Mapping[str, Any], index: int, known: Collection[str] | Non
         )
     role = message.get("role")
     if not isinstance(role, str):
-        raise refuse(f"messages[{index}].role", f"expected a text, found {kind_of(role)}")
+        raise refuse(f"messages[{index}].role", f"expected a string, found {kind_of(role)}")
     if known is not None and role not in known:
         raise refuse(
             f"messages[{index}].role", f"this format has no role {role!r}", hint=f"it has {', '.join(known)}"
@@ -85,11 +85,11 @@ def text_of(message: Mapping[str, Any], index: int, field: str = "content") -> s
     where = f"messages[{index}].{field}"
     if isinstance(value, list | tuple):
         raise refuse(
-            where, "this format takes a text, not a list of parts", hint="join the parts into one text"
+            where, "this format takes a string, not a list of parts", hint="join the parts into one string"
         )
     if value is None:
-        raise refuse(where, "expected a text, found none", hint='give "" for an empty message')
-    raise refuse(where, f"expected a text, found {kind_of(value)}")
+        raise refuse(where, "expected a string, found none", hint='give "" for an empty message')
+    raise refuse(where, f"expected a string, found {kind_of(value)}")
 
 
 def optional_text(message: Mapping[str, Any], index: int) -> str:
@@ -173,11 +173,11 @@ def _call(call: object, where: str, place: int) -> Call:
         raise refuse(where, f"expected an object, found {kind_of(function)}")
     name, arguments, id = function.get("name"), function.get("arguments"), call.get("id")
     if not isinstance(name, str):
-        raise refuse(f"{where}.name", f"expected a text, found {kind_of(name)}")
+        raise refuse(f"{where}.name", f"expected a string, found {kind_of(name)}")
     if not isinstance(arguments, str | Mapping):
         raise refuse(f"{where}.arguments", f"expected an object, found {kind_of(arguments)}")
     if not isinstance(id, str | None):
-        raise refuse(f"{where}.id", f"expected a text, found {kind_of(id)}")
+        raise refuse(f"{where}.id", f"expected a string, found {kind_of(id)}")
     return Call(name, arguments, id, path)
 
 

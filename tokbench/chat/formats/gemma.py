@@ -48,7 +48,7 @@ def _write_system(writer: Writer, message: Mapping[str, Any]) -> None:
     if isinstance(content, list | tuple) and len(content) == 1 and isinstance(content[0], Mapping):
         content, field = content[0].get("text"), "content[0].text"
     if not isinstance(content, str):
-        raise refuse(f"messages[0].{field}", f"expected a text, found {kind_of(content)}")
+        raise refuse(f"messages[0].{field}", f"expected a string, found {kind_of(content)}")
     writer.begin_turn(0)
     writer.content(content, 0, field)
     writer.template("\n\n", 0)
@@ -62,7 +62,7 @@ def _write_content(writer: Writer, message: Mapping[str, Any], index: int) -> No
         return
     if not isinstance(content, list | tuple):
         raise refuse(
-            f"messages[{index}].content", f"expected a text or a list of parts, found {kind_of(content)}"
+            f"messages[{index}].content", f"expected a string or a list of parts, found {kind_of(content)}"
         )
     for place, part in enumerate(content):
         field = f"content[{place}]"

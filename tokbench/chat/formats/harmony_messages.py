@@ -149,7 +149,7 @@ def _result(
 ) -> Said:
     id, name, field = message.get("tool_call_id"), message.get("name"), "name"
     if not isinstance(id, str | None):
-        raise refuse(f"messages[{index}].tool_call_id", f"expected a text, found {kind_of(id)}")
+        raise refuse(f"messages[{index}].tool_call_id", f"expected a string, found {kind_of(id)}")
     if name is None and called.get(id):
         name, field = called[id], "tool_call_id"
     elif name is None and called.get(None):
@@ -177,7 +177,7 @@ def _texts(message: Mapping[str, Any], index: int) -> tuple[Text, ...]:
     if isinstance(content, str):
         return (Text(content, "content"),)
     if not isinstance(content, list | tuple):
-        raise refuse(where, f"expected a text or a list of parts, found {kind_of(content)}")
+        raise refuse(where, f"expected a string or a list of parts, found {kind_of(content)}")
     texts = []
     for place, part in enumerate(content):
         text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
@@ -190,7 +190,7 @@ def _texts(message: Mapping[str, Any], index: int) -> tuple[Text, ...]:
 def _field(message: Mapping[str, Any], index: int, field: str) -> tuple[Text, ...]:
     value = message.get(field)
     if not isinstance(value, str | None):
-        raise refuse(f"messages[{index}].{field}", f"expected a text, found {kind_of(value)}")
+        raise refuse(f"messages[{index}].{field}", f"expected a string, found {kind_of(value)}")
     return () if value is None else (Text(value, field),)
 
 

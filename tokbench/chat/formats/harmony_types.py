@@ -63,7 +63,7 @@ def functions_of(tools: Sequence[Mapping[str, Any]]) -> list[Function]:
             raise refuse(path, "expected an object with a name")
         description, parameters = function.get("description"), function.get("parameters")
         if not isinstance(description, str | None):
-            raise refuse(f"{path}.description", f"expected a text, found {kind_of(description)}")
+            raise refuse(f"{path}.description", f"expected a string, found {kind_of(description)}")
         if not isinstance(parameters, Mapping | None):
             raise refuse(f"{path}.parameters", f"expected an object, found {kind_of(parameters)}")
         functions.append(Function(function["name"], description or "", parameters, path))

@@ -91,9 +91,11 @@ class _Settings:
         builtin = variable(conversation, "builtin_tools", (list, tuple))
         for place, tool in enumerate(builtin or ()):
             if not isinstance(tool, str):
-                raise refuse(f"builtin_tools[{place}]", f"expected a text, found {kind_of(tool)}")
+                raise refuse(f"builtin_tools[{place}]", f"expected a string, found {kind_of(tool)}")
         if "custom_tools" in conversation.variables:
-            raise refuse("custom_tools", "this variable is not read", hint="give the functions as `tools`")
+            raise refuse(
+                "custom_tools", "this format does not use this variable", hint="pass the functions as `tools`"
+            )
         return cls(
             date=date if given is None else given,
             date_field=date_field if given is None else "date_string",
@@ -169,8 +171,8 @@ def _write_first_user(conversation: Conversation, writer: Writer, index: int) ->
     if len(conversation.messages) <= index or role_of(conversation.messages[index], index) != "user":
         raise refuse(
             f"messages[{index}]",
-            "tools are written into the first user message, which has to be here",
-            hint='set the variable "tools_in_user_message" to false to have them in the system message',
+            "tools are written into the first user message, which must come here",
+            hint='set the variable "tools_in_user_message" to false to write them into the system message',
         )
     _open_turn(writer, "user", index)
     writer.template(_TOOLS_IN_USER, index)
@@ -186,8 +188,8 @@ def _write_message(writer: Writer, message: Mapping[str, Any], index: int, setti
         if len(calls) != 1 or not calls[0].path.endswith(".function"):
             raise refuse(
                 f"messages[{index}].tool_calls",
-                f"Llama calls one function a message, found {len(calls)} calls with a `function`",
-                hint="leave tool_calls out of messages without calls; make a message of each call",
+                f"Llama calls one function per message, found {len(calls)} calls with a `function`",
+                hint="leave tool_calls out of messages without calls; make each call a message",
             )
         if role != "assistant":
             raise refuse(f"messages[{index}]", f"a {role} message calls no functions")
@@ -196,7 +198,9 @@ def _write_message(writer: Writer, message: Mapping[str, Any], index: int, setti
         _open_turn(writer, "ipython", index)
         content = message.get("content")
         if not isinstance(content, str | list | tuple | Mapping):
-            raise refuse(f"messages[{index}].content", f"expected a text or object, found {kind_of(content)}")
+            raise refuse(
+                f"messages[{index}].content", f"expected a string or an object, found {kind_of(content)}"
+            )
         write_json(writer, content, index, "content")
         writer.end_turn(TURN_END)
     else:
@@ -226,7 +230,7 @@ def _write_builtin_call(writer: Writer, call: Call, index: int) -> None:
     between = ""
     for name, value in call.arguments.items():
         if not isinstance(name, str) or not isinstance(value, str):
-            raise refuse(f"messages[{index}].{path}.{name}", f"expected a text, found {kind_of(value)}")
+            raise refuse(f"messages[{index}].{path}.{name}", f"expected a string, found {kind_of(value)}")
         writer.template(between, index)
         writer.content(name, index, path)
         writer.template('="', index)

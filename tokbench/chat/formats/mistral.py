@@ -204,8 +204,8 @@ def _check_results(speeches: Sequence[Speech]) -> None:
         if results > 1:
             raise refuse(
                 f"messages[{speech.message}]",
-                "this format does not support a second result",
-                hint="mistral-v3 has",
+                "this format supports one tool result per call",
+                hint="mistral-v3 supports several",
             )
 
 

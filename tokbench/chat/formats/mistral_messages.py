@@ -111,10 +111,10 @@ def _check_said(speech: Speech, rules: Rules) -> None:
 
 def _check_order(messages: Sequence[Mapping[str, Any]], roles: Sequence[str]) -> None:
     if roles[0] == "tool" or (len(roles) == 1 and roles[0] == "assistant"):
-        raise refuse("messages[0].role", "a conversation begins with a user or system message")
+        raise refuse("messages[0].role", "a conversation must begin with a user or system message")
     for index, (before, role) in enumerate(pairwise(roles), start=1):
         if role not in _FOLLOWERS[before]:
-            raise refuse(f"messages[{index}].role", f"{role!r} does not follow {before!r}")
+            raise refuse(f"messages[{index}].role", f"{role!r} cannot follow {before!r}")
     unanswered = 0
     for index, role in enumerate(roles[1:], start=1):
         if role == "tool":
@@ -122,7 +122,7 @@ def _check_order(messages: Sequence[Mapping[str, Any]], roles: Sequence[str]) ->
         elif role == "assistant":
             if unanswered:
                 raise refuse(
-                    f"messages[{index}]", "before it, there are not as many tool results as tool calls"
+                    f"messages[{index}]", "before it, the numbers of tool calls and tool results differ"
                 )
             unanswered = len(messages[index].get("tool_calls") or ())
 
@@ -192,7 +192,7 @@ def _pieces(message: Mapping[str, Any], index: int) -> tuple[Piece, ...]:
     if isinstance(content, str):
         return (Piece(content, index, "content"),) if content else ()
     if not isinstance(content, list | tuple):
-        raise refuse(where, f"expected a text or a list of parts, found {kind_of(content)}")
+        raise refuse(where, f"expected a string or a list of parts, found {kind_of(content)}")
     pieces: list[Piece] = []
     for place, part in enumerate(content):
         text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
@@ -258,7 +258,7 @@ def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
     _check_name(function.get("name"), f"{where}.function.name")
     description, parameters = function.get("description"), function.get("parameters")
     if not isinstance(description, str | None):
-        raise refuse(f"{where}.function.description", f"expected a text, found {kind_of(description)}")
+        raise refuse(f"{where}.function.description", f"expected a string, found {kind_of(description)}")
     if not isinstance(parameters, Mapping | None):
         raise refuse(f"{where}.function.parameters", f"expected an object, found {kind_of(parameters)}")
     shown = {"name": function["name"], "description": description or "", "parameters": parameters or {}}

@@ -68,7 +68,7 @@ def _write_assistant(writer: Writer, message: Mapping[str, Any], index: int) -> 
             _write_part(writer, part, index, f"content[{place}]")
     else:
         raise refuse(
-            f"messages[{index}].content", f"expected a text or a list of parts, found {kind_of(content)}"
+            f"messages[{index}].content", f"expected a string or a list of parts, found {kind_of(content)}"
         )
     writer.end_turn(ASSISTANT_END)
 
@@ -79,7 +79,7 @@ def _write_part(writer: Writer, part: object, index: int, field: str) -> None:
         raise refuse(where, f"expected an object with type and text, found {kind_of(part)}")
     kind, text = part.get("type"), part.get("text")
     if not isinstance(text, str):
-        raise refuse(f"{where}.text", f"expected a text, found {kind_of(text)}")
+        raise refuse(f"{where}.text", f"expected a string, found {kind_of(text)}")
     match kind:
         case "text":
             writer.content(text, index, f"{field}.text")

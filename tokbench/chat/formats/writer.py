@@ -50,7 +50,7 @@ class Writer:
         self._add(text, TEMPLATE if message is None else _origin(message))
 
     def content(self, text: str, message: int | None, field: str) -> None:
-        """Add text of somebody: of this field of a message, or of a tool or variable."""
+        """Add text of a speaker: of this field of a message, or of a tool or variable."""
         self._add(text, _origin(message, field))
 
     def begin_turn(self, message: int, header: str = "") -> None:

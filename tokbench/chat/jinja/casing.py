@@ -9,7 +9,7 @@ from itertools import pairwise
 
 
 def upper_sizes(text: str) -> list[int]:
-    """Of `str.upper`.
+    """The sizes that `str.upper` gives.
 
     >>> upper_sizes("aß")
     [1, 2]
@@ -23,12 +23,12 @@ def lower_sizes(text: str) -> list[int]:
 
 
 def casefold_sizes(text: str) -> list[int]:
-    """Of `str.casefold`."""
+    """The sizes that `str.casefold` gives."""
     return [len(character.casefold()) for character in text]
 
 
 def swapcase_sizes(text: str) -> list[int]:
-    """Of `str.swapcase`."""
+    """The sizes that `str.swapcase` gives."""
     return [len(character.swapcase()) for character in text]
 
 
@@ -46,7 +46,7 @@ def title_sizes(text: str) -> list[int]:
 
 
 def tab_sizes(text: str, width: int) -> list[int]:
-    r"""Of `str.expandtabs`.
+    r"""The sizes that `str.expandtabs` gives.
 
     >>> tab_sizes("a\tb", 4)
     [1, 3, 1]

@@ -82,7 +82,7 @@ def proto_of(source: Source) -> bytes:
         case ByteLevelBpe():
             raise ConversionError(
                 "SentencePiece merges characters and knows no split pattern; a byte-level BPE merges bytes, "
-                "also parts of characters, inside pre-tokens"
+                "even parts of characters, inside pre-tokens"
             )
         case None:
             raise undescribed(source)
@@ -97,7 +97,5 @@ def _of_document(data: bytes, *, name: str) -> bytes:
     if (kind := model_type(document)) == "Unigram":
         raise ConversionError("it is a Unigram model, which has scores and no merges")
     if kind != "BPE":
-        raise ConversionError(
-            f"of a tokenizer.json only a BPE or a Unigram can become a .model, and this is {kind}"
-        )
+        raise ConversionError(f"only a BPE or Unigram tokenizer.json can become a .model, and this is {kind}")
     return model_of_bpe(document, merges=merge_pairs(document["model"], path=name))

@@ -39,7 +39,7 @@ def make(source: Source) -> Product:
     description, everywhere = ranked.bpe, set(ranked.added.everywhere)
     if description.normalization is not None:
         raise ConversionError(
-            f"text is normalised to {description.normalization.upper()} first, and tiktoken has no normaliser"
+            f"text is normalized to {description.normalization.upper()} first, and tiktoken has no normalizer"
         )
     ranks = ranks_of(description)
     special, pattern = dict(description.special_tokens), description.pattern

@@ -65,7 +65,7 @@ def _opened(path: Path, config: TokenizerConfig) -> Peer:
     tokenizer = open_tokbin(path)
     tokenizer.file.verify()
     if tokenizer.tokenizer_config != config:
-        raise ConversionError("roles, added tokens or chat templates do not come back from the file")
+        raise ConversionError("roles, added tokens or chat templates differ when the file is read back")
     calls = (
         InputCall(
             name="model_input(text)",

@@ -151,7 +151,7 @@ def _added(document: Mapping[str, Any], *, configured: bool) -> dict[str, dict[s
         text = token["content"]
         sayable = text in _SPECIAL or (configured and token["special"])
         if not sayable or vocabulary.get(text) != token["id"]:
-            raise ConversionError(f"a vocab.txt cannot say that {text!r} is an added token")
+            raise ConversionError(f"a vocab.txt cannot mark {text!r} as an added token")
         if text not in _SPECIAL:
             named[text] = {flag: token[flag] for flag in ("single_word", "lstrip", "rstrip", "normalized")}
     return named
@@ -161,7 +161,7 @@ def _pieces(vocabulary: Mapping[str, int]) -> list[str]:
     """The pieces in the order of their ids, which are their lines."""
     by_id = {id: piece for piece, id in vocabulary.items()}
     if sorted(by_id) != list(range(len(vocabulary))):
-        raise ConversionError("the ids leave a gap, and a vocab.txt has a line for each")
+        raise ConversionError("the ids have a gap, and a vocab.txt has a line for each")
     for piece in vocabulary:
         _check_line(piece)
     return [by_id[id] for id in range(len(by_id))]

@@ -129,7 +129,7 @@ class DaskEngine(ClosedOnExit):
         ledger.raise_failures()
 
     def close(self) -> None:
-        """Let the workers go; those that were started here end."""
+        """Release the workers; those that were started here end."""
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
@@ -161,7 +161,7 @@ class DaskEngine(ClosedOnExit):
 
 
 def run_slice(task: str, arguments: dict[str, Any], run: str, number: int, version: str) -> dict[str, Any]:
-    """What a worker does; it tells on a topic of the scheduler how far it is."""
+    """Run a slice on a worker, which reports its progress on a topic of the scheduler."""
     from distributed import get_worker
 
     reported_at = time.monotonic()

@@ -42,4 +42,4 @@ class InProcessEngine(ClosedOnExit):
         ledger.raise_failures()
 
     def close(self) -> None:
-        """Nothing runs."""
+        """Do nothing, as there are no workers."""

@@ -115,7 +115,7 @@ class RayEngine(ClosedOnExit):
         ledger.raise_failures()
 
     def close(self) -> None:
-        """Let the workers go; those that were started here end."""
+        """Release the workers; those that were started here end."""
         import ray
 
         ray.shutdown()
@@ -140,7 +140,7 @@ class Board:
         self._done: dict[int, int] = {}
 
     def tell(self, number: int, done: int) -> None:
-        """A slice is so far."""
+        """Note how far a slice is."""
         self._done[number] = done
 
     def take(self) -> dict[int, int]:
@@ -150,7 +150,7 @@ class Board:
 
 
 def run_slice(task: str, arguments: dict[str, Any], board: Any, number: int, version: str) -> dict[str, Any]:
-    """What a worker does; it tells the board how far it is."""
+    """Run a slice on a worker, which reports its progress to the board."""
     reported_at = time.monotonic()
 
     def tell(done: int) -> None:

@@ -103,4 +103,4 @@ def _check_same(data: bytes, proto: bytes, *, path: Path | str) -> None:
     except ConversionError as error:
         raise ModelFormatError(path, expected, error.reason, hint=_AGAIN) from None
     if written[4:] != data[4:]:
-        raise ModelFormatError(path, expected, "others", hint=_AGAIN)
+        raise ModelFormatError(path, expected, "different ones", hint=_AGAIN)

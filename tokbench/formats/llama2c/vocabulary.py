@@ -150,7 +150,7 @@ def _check_options(model: SentencePieceFile) -> None:
     if model.denormalizer["precompiled_charsmap"]:
         raise ConversionError("the model changes text when it decodes, and llama2.c does not")
     if options["remove_extra_whitespaces"]:
-        raise ConversionError("the model normalises text (it takes out extra spaces), and llama2.c does not")
+        raise ConversionError("the model normalises text (it removes extra spaces), and llama2.c does not")
     if not options["add_dummy_prefix"]:
         raise ConversionError("llama2.c puts a space before every text, and this model does not")
     if not options["escape_whitespaces"]:
@@ -189,12 +189,10 @@ def _check_entries(entries: Sequence[bytes], model: SentencePieceFile) -> None:
         if (first := known.setdefault(entry, id)) != id:
             raise ConversionError(f"the tokens {first} and {id} are both {entry!r} to llama2.c")
         if b"\0" in entry:
-            raise ConversionError(f"token {id} holds a NUL, where a string of C ends")
+            raise ConversionError(f"token {id} holds a NUL, which ends a string in C")
     if b" " not in known:
         raise ConversionError("llama2.c begins with the piece of a space, and the model has none")
     for id in range(_FIRST_BYTE + 256):
         entry = entries[id]
         if any(entry[:cut] in known and entry[cut:] in known for cut in range(1, len(entry))):
-            raise ConversionError(
-                f"llama2.c would make {model.pieces[id].text!r} from the text that spells it"
-            )
+            raise ConversionError(f"llama2.c would make {model.pieces[id].text!r} from its text")

@@ -89,7 +89,7 @@ def _has_prefix(document: Mapping[str, Any]) -> bool:
 def _texts(vocab: Mapping[str, int], added: Sequence[Mapping[str, Any]]) -> list[str]:
     by_id = {id: text for text, id in vocab.items()} | {token["id"]: token["content"] for token in added}
     if sorted(by_id) != list(range(len(by_id))):
-        raise ConversionError("the ids leave a gap, and a SentencePiece model has a piece for each")
+        raise ConversionError("the ids have a gap, and a SentencePiece model has a piece for each")
     return [by_id[id] for id in range(len(by_id))]
 
 

@@ -237,7 +237,7 @@ def _value(value: int | bytes, kind: str, *, before: Any) -> Any:
             return (*before, value.decode())
         case "bytes", bytes():
             return value
-    raise ValueError(f"another kind of value than {kind}")
+    raise ValueError(f"a value that is not {kind}")
 
 
 def _check_pieces(model: SentencePieceFile) -> None:

@@ -102,7 +102,7 @@ def _pieces(document: Mapping[str, Any]) -> tuple[ModelPiece, ...]:
         if entries.setdefault(token["id"], (token["content"], 0.0))[0] != token["content"]:
             raise ConversionError(f"{token['content']!r} has the id of another piece")
     if sorted(entries) != list(range(len(entries))):
-        raise ConversionError("the ids leave a gap, and a SentencePiece model has a piece for each")
+        raise ConversionError("the ids have a gap, and a SentencePiece model has a piece for each")
     spellings = {f"<0x{byte:02X}>" for byte in range(256)} if model.get("byte_fallback") else set()
     if not spellings <= {text for text, _ in entries.values()}:
         raise ConversionError("SentencePiece falls back to all 256 bytes or to none")
@@ -184,7 +184,9 @@ def _excluded(document: Mapping[str, Any], pieces: Sequence[ModelPiece], charsma
     special = {token["id"] for token in document["added_tokens"]}
     for id, piece in enumerate(pieces):
         if piece.type is not PieceType.NORMAL and id not in special:
-            raise ConversionError(f"texts that spell {piece.text!r} become it, which they never do there")
+            raise ConversionError(
+                f"text that spells {piece.text!r} would become that piece, as it never does in the source"
+            )
     if any(SPACE in piece.text[1:] for piece in pieces if piece.type is PieceType.NORMAL):
         raise ConversionError("it splits at spaces, and a piece has one inside")
     if not any(piece.text == SPACE and piece.type is PieceType.NORMAL for piece in pieces):

@@ -224,7 +224,7 @@ class TokbinFile:
             raise self._wrong(f"at most {len(Section)} sections", f"{num_sections}")
         table = data[HEADER.size : HEADER.size + num_sections * ENTRY.size]
         if zlib.crc32(table, zlib.crc32(data[: HEADER.size - LENGTH.size])) != checksum:
-            raise self._wrong("the checksum of its header", "another one")
+            raise self._wrong("the checksum of its header", "a different one")
         if model not in list(Model) or flags & ~_ALL_FLAGS or any(zeros):
             raise self._wrong("a model and flags that are known", f"model {model}, flags {flags:#x}")
         if self._payload_size > MAX_PAYLOAD:
@@ -278,7 +278,7 @@ class TokbinFile:
                 right = zlib.crc32(part) == place.checksum and not any(part[place.length :])
             if not right:
                 name = section.name.lower()
-                raise self._wrong(f"the checksum of section {section.value} ({name})", "another one")
+                raise self._wrong(f"the checksum of section {section.value} ({name})", "a different one")
             self._checked.add(section)
         return place
 
@@ -305,7 +305,7 @@ class TokbinFile:
                 offsets = view.tolist()
                 stop = self._places[Section.BYTES].length
                 if offsets[0] != 0 or offsets[-1] != stop or sorted(offsets) != offsets:
-                    raise self._wrong("ascending offsets up to the end of the bytes", "others")
+                    raise self._wrong("ascending offsets up to the end of the bytes", "different ones")
             case Section.KINDS:
                 kinds, special = view.tobytes(), self.special_tokens.values()
                 if unknown := kinds.translate(None, bytes(Kind)):
@@ -313,7 +313,7 @@ class TokbinFile:
                 if kinds.count(Kind.SPECIAL) != len(special) or any(
                     kinds[id] != Kind.SPECIAL for id in special
                 ):
-                    raise self._wrong("the special tokens among the kinds", "others")
+                    raise self._wrong("the special tokens among the kinds", "different ones")
             case Section.MERGES:
                 largest = max(view.tolist(), default=-1)
                 if largest >= self.num_ids:

@@ -80,7 +80,7 @@ class TokbinContents:
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """Those of the file."""
+        """The sections that the file has."""
         return sections_of(self.model, config=bool(self.config), model_input=self.has_input)
 
 

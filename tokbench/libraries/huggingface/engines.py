@@ -131,8 +131,8 @@ def library_errors(source: Path | str) -> Iterator[None]:
             raise
         raise ModelFormatError(
             source,
-            "a tokenizer.json that the library `tokenizers` takes",
-            f"one that it refuses: {error}",
+            "a tokenizer.json that the library `tokenizers` accepts",
+            f"one that it rejects: {error}",
             hint="was it written for a newer version of tokenizers, or edited?",
         ) from None
 

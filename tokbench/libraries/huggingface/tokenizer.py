@@ -375,7 +375,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
     # --- what it is made of -------------------------------------------------------------------
 
     def description(self) -> HuggingFaceModel:
-        """What it is made of; see `tokbench.core.descriptions`."""
+        """The components of the tokenizer; see `tokbench.core.descriptions`."""
         return HuggingFaceModel(document=self.document, special_tokens=self.info.special_tokens)
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:

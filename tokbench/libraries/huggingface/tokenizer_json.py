@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MAX_DOCUMENT_BYTES = 1 << 30
 _OF_BERT = {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"}
-_REWRITE = "the file was edited or cut: get it again"
+_REWRITE = "the file was edited or cut: download it again"
 
 _UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 """The bytes that a text can have: some vocabularies have no piece for the others."""
@@ -66,7 +66,7 @@ def checked_document(document: Any, *, source: Path | str) -> dict[str, Any]:
         raise ModelFormatError(source, "an object with a model", "none", hint="is this a tokenizer.json?")
     added = document.setdefault("added_tokens", [])
     if not isinstance(added, list) or not all(_is_added_token(token) for token in added):
-        raise ModelFormatError(source, "added_tokens with ids and contents", "others", hint=_REWRITE)
+        raise ModelFormatError(source, "added_tokens with ids and contents", "different ones", hint=_REWRITE)
     for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         if not isinstance(document.get(part), dict | None):
             raise ModelFormatError(source, f"an object as {part}", "something else", hint=_REWRITE)

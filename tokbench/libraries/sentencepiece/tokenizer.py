@@ -361,7 +361,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         )
 
     def description(self) -> SentencePieceModel:
-        """What it is made of; see `tokbench.core.descriptions`."""
+        """The components of the tokenizer; see `tokbench.core.descriptions`."""
         from tokbench.core.descriptions import SentencePieceModel
 
         return SentencePieceModel(
@@ -378,4 +378,4 @@ def _processor(proto: bytes, *, path: Path | str) -> SentencePieceProcessor:
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=proto)
     except (RuntimeError, ValueError, IndexError) as error:
-        raise ModelFormatError(path, "a model that sentencepiece takes", str(error)) from None
+        raise ModelFormatError(path, "a model that sentencepiece accepts", str(error)) from None

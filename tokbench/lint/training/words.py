@@ -88,7 +88,7 @@ def trained_bpe(target: LintTarget) -> TrainedBpe:
     assert target.document is not None
     steps = DocumentSteps(target.document)
     if not steps.pre_tokenizers:
-        raise DoesNotApplyError("its file does not tell the pre-tokens that it was trained on")
+        raise DoesNotApplyError("its file does not define the pre-tokens that it was trained on")
     return _of_document(target.document["model"], steps)
 
 
@@ -195,7 +195,7 @@ def merges_of(target: LintTarget) -> list[tuple[int, int, int]]:
         ]
     model = {} if target.document is None else target.document["model"]
     if "merges" not in model or model.get("continuing_subword_prefix"):
-        raise DoesNotApplyError("only BPE has tokens on the way to others")
+        raise DoesNotApplyError("only BPE has intermediate tokens")
     vocab = model["vocab"]
     listed = merge_pairs(model, path=target.opened.source.path)
     return [(vocab[left], vocab[right], vocab[left + right]) for left, right in listed]

@@ -24,7 +24,7 @@ _WORDS_BETWEEN_SIGNS = r" ?[^(\s|.,!?…。，、।۔،)]+"
 
 @dataclass(frozen=True, slots=True)
 class PreTokenizer:
-    """How a text falls into pre-tokens.
+    """How a text is split into pre-tokens.
 
     Attributes:
         expressions: applied one after another.

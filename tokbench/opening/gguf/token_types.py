@@ -44,7 +44,7 @@ def token_types(fields: Mapping[str, Any], tokens: Sequence[bytes], path: Path) 
     types = fields.get("token_type", [int(PieceType.NORMAL)] * len(tokens))
     known = {int(kind) for kind in PieceType}
     if not isinstance(types, list) or len(types) != len(tokens) or not known.issuperset(types):
-        raise ModelFormatError(path, f"{len(tokens):,} token types from 1 to 6", "others")
+        raise ModelFormatError(path, f"{len(tokens):,} token types from 1 to 6", "different ones")
     special = dict.fromkeys(_CONTROLS, int(PieceType.CONTROL))
     if not _BESIDE_AN_ORDINARY_END.isdisjoint(tokens):
         special[_END] = int(PieceType.NORMAL)

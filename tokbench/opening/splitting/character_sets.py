@@ -141,7 +141,7 @@ def _escaped(element: str) -> NDArray[np.bool_]:
     if single is not None:
         members = np.zeros(NUM_CODE_POINTS, np.bool_)
         if single >= NUM_CODE_POINTS:
-            raise UnknownPatternError("it names a character that there is not")
+            raise UnknownPatternError("it names a character that does not exist")
         members[single] = True
         return members
     if element[1] in "SDW":

@@ -187,7 +187,7 @@ def split_steps(pre_tokenizers: Sequence[Mapping[str, Any]], *, maps_to_bytes: b
             else:
                 made.steps.extend(_steps(each, made, of_bytes=of_bytes))
     except UnknownPatternError as error:
-        raise NotNativeError(f"its split pattern is none that the native kernel runs: {error}") from None
+        raise NotNativeError(f"the native kernel does not run its split pattern: {error}") from None
     if of_bytes is not maps_to_bytes:
         raise NotNativeError(f"its pre-tokenizer {'maps' if of_bytes else 'does not map'} text to bytes")
     if sum(map(_adds_spaces, made.steps)) > 1:
@@ -239,7 +239,7 @@ def _steps(
         case "CharDelimiterSplit" if isinstance(sign := each.get("delimiter"), str):
             yield ProgramStep(program_of_text(sign, sets), of_bytes, "Removed")
         case _:
-            raise NotNativeError(f"its pre-tokenizer {kind} is none that the native kernel runs")
+            raise NotNativeError(f"its pre-tokenizer {kind} is not one that the native kernel runs")
 
 
 def _metaspace(each: Mapping[str, Any]) -> MarkStep:
@@ -256,7 +256,7 @@ def _split(each: Mapping[str, Any], sets: CharacterSets, *, of_bytes: bool) -> P
     behavior, is_inverted = _behavior(each.get("behavior")), bool(each.get("invert"))
     pattern = each.get("pattern")
     if not isinstance(pattern, dict) or len(pattern) != 1:
-        raise NotNativeError("it splits by a pattern that is none")
+        raise NotNativeError("its split pattern is not valid")
     if "" in pattern.values() and not is_inverted:
         return ProgramStep(
             program_of(_ANY, sets), of_bytes, "Isolated"
@@ -265,7 +265,7 @@ def _split(each: Mapping[str, Any], sets: CharacterSets, *, of_bytes: bool) -> P
         return ProgramStep(program_of_text(text, sets), of_bytes, behavior, is_inverted)
     expression = pattern.get("Regex")
     if not isinstance(expression, str):
-        raise NotNativeError("it splits by a pattern that is none")
+        raise NotNativeError("its split pattern is not valid")
     name = known_pattern(expression)[0]
     keeps_matches = (behavior, is_inverted) in _KEEPING
     if name not in {"custom", expression} and keeps_matches and not of_bytes:
@@ -275,7 +275,7 @@ def _split(each: Mapping[str, Any], sets: CharacterSets, *, of_bytes: bool) -> P
 
 def _behavior(behavior: object) -> str:
     if behavior not in _BEHAVIORS:
-        raise NotNativeError(f"what becomes of the matches of its pre-tokenizer is {behavior!a:.40}")
+        raise NotNativeError(f"the split behavior of its pre-tokenizer is {behavior!a:.40}")
     return str(behavior)
 
 

@@ -74,7 +74,7 @@ class _Parser:
     def parsed(self) -> Choices:
         choices = self._choices(ignore_case=False)
         if self._at != len(self._text):
-            raise UnknownPatternError("a parenthesis is closed that is not open")
+            raise UnknownPatternError("a closing parenthesis has no opening one")
         return choices
 
     def _choices(self, *, ignore_case: bool) -> Choices:
@@ -143,7 +143,7 @@ class _Parser:
 
     def _not_repeated(self) -> None:
         if self._at < len(self._text) and self._text[self._at] in "?*+{":
-            raise UnknownPatternError(f"it repeats in a way that is not understood: {self._text[self._at]!r}")
+            raise UnknownPatternError(f"its repetition is not understood: {self._text[self._at]!r}")
 
     def _takes(self, text: str) -> bool:
         is_there = self._text.startswith(text, self._at)

@@ -180,7 +180,7 @@ def test_smaller_sizes_are_inside_down_to_where_superwords_begin(kernel: Kernel)
         ({"superwords": 255, "vocab_size": 300}, "superwords is 255"),
         ({"superwords": 301, "vocab_size": 300}, "superwords is 301"),
         ({"superwords": 300, "vocab_size": 300, "special_tokens": ("<e>",)}, "superwords is 300"),
-        ({"superwords": 300, "vocab_size": 300, "trace": True}, "traced"),
+        ({"superwords": 300, "vocab_size": 300, "trace": True}, "trace cannot be combined"),
         ({"superwords": 300, "vocab_size": 300, "pattern": "qwen2"}, "normalizes"),
     ],
 )

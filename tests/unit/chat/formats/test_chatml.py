@@ -42,12 +42,12 @@ def test_a_role_of_no_format_is_content():
 @pytest.mark.parametrize(
     ("message", "problem"),
     [
-        ({"role": "user"}, r"messages\[0\].content: expected a text, found none"),
-        ({"role": "user", "content": None}, r"messages\[0\].content: expected a text, found none"),
-        ({"role": "user", "content": 7}, r"messages\[0\].content: expected a text, found a number"),
+        ({"role": "user"}, r"messages\[0\].content: expected a string, found none"),
+        ({"role": "user", "content": None}, r"messages\[0\].content: expected a string, found none"),
+        ({"role": "user", "content": 7}, r"messages\[0\].content: expected a string, found a number"),
         ({"role": "user", "content": [{"type": "text", "text": "Hi"}]}, "not a list of parts"),
-        ({"content": "Hi"}, r"messages\[0\].role: expected a text, found null"),
-        ("Hi", r"messages\[0\]: expected an object with role and content, found a text"),
+        ({"content": "Hi"}, r"messages\[0\].role: expected a string, found null"),
+        ("Hi", r"messages\[0\]: expected an object with role and content, found a string"),
     ],
 )
 def test_wrong_messages_are_refused(message, problem):

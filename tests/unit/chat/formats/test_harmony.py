@@ -178,7 +178,7 @@ def test_types(schema, text):
         (
             [{"role": "tool", "tool_call_id": [], "content": "2"}],
             {},
-            "tool_call_id: expected a text, found a list",
+            "tool_call_id: expected a string, found a list",
         ),
         (said(("user", None)), {}, "found null"),
         (said(("ipython", "2")), {}, "no role 'ipython'"),
@@ -186,7 +186,7 @@ def test_types(schema, text):
         (said(("user", "Hi"), ("assistant", None)), {}, "neither reasoning, content nor"),
         (said(("user", "Hi")), {"reasoning_effort": "most"}, "expected low, medium or high, found 'most'"),
         (said(("user", "Hi")), {"builtin_tools": ["shell"]}, "expected browser or python, found 'shell'"),
-        (said(("user", "Hi")), {"model_identity": 7}, "model_identity: expected a text, found a number"),
+        (said(("user", "Hi")), {"model_identity": 7}, "model_identity: expected a string, found a number"),
     ],
 )
 def test_wrong_conversations_are_refused(messages, variables, problem):

@@ -94,8 +94,8 @@ def test_builtin_tools_are_called_in_python():
 @pytest.mark.parametrize(
     ("message", "problem"),
     [
-        ({"role": "assistant", "tool_calls": [CALL, CALL]}, "calls one function a message, found 2"),
-        ({"role": "assistant", "content": "Hi", "tool_calls": []}, "calls one function a message, found 0"),
+        ({"role": "assistant", "tool_calls": [CALL, CALL]}, "calls one function per message, found 2"),
+        ({"role": "assistant", "content": "Hi", "tool_calls": []}, "calls one function per message, found 0"),
         ({"role": "tool", "content": None}, "found null"),
         ({"role": "user", "tool_calls": [CALL]}, "calls no functions"),
     ],

@@ -66,7 +66,7 @@ def test_the_prompt_begins_the_assistants_turn():
         (said(("user", "Hi"), ("assistant", ["Hi"])), r"content\[0\]: expected an object"),
         (
             said(("user", "Hi"), ("assistant", [{"type": "text"}])),
-            r"content\[0\].text: expected a text, found null",
+            r"content\[0\].text: expected a string, found null",
         ),
     ],
 )

@@ -111,7 +111,7 @@ def test_without_a_question_nothing_is_thought():
 def test_thinking_can_be_switched_off():
     rendered = write("qwen3", said(("user", "Hi")), prompt=True, enable_thinking=False)
     assert rendered.text.endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
-    with pytest.raises(TemplateError, match="enable_thinking: expected true or false, found a text"):
+    with pytest.raises(TemplateError, match="enable_thinking: expected true or false, found a string"):
         write("qwen3", said(("user", "Hi")), prompt=True, enable_thinking="no")
 
 
@@ -121,13 +121,13 @@ def test_thinking_can_be_switched_off():
         ("qwen2.5", {"role": "developer", "content": "Hi"}, "has no role 'developer'"),
         ("qwen2.5", {"role": "assistant", "content": None}, "found none"),
         ("qwen3", {"role": "user", "content": [{"type": "text", "text": "Hi"}]}, "not a list of parts"),
-        ("qwen3", {"role": "assistant", "tool_calls": "add"}, "tool_calls: expected a list, found a text"),
+        ("qwen3", {"role": "assistant", "tool_calls": "add"}, "tool_calls: expected a list, found a string"),
         (
             "qwen3",
             {"role": "assistant", "tool_calls": [{"function": None}]},
             "expected an object, found null",
         ),
-        ("qwen3", {"role": "assistant", "reasoning_content": 7}, "reasoning_content: expected a text"),
+        ("qwen3", {"role": "assistant", "reasoning_content": 7}, "reasoning_content: expected a string"),
     ],
 )
 def test_wrong_messages_are_refused(format, message, problem):

@@ -142,7 +142,7 @@ def merges(*pairs: str) -> dict[str, Any]:
         ({"model": {"unk_token": None}}, "needs an unknown piece"),
         ({"model": {"byte_fallback": False, "fuse_unk": False}}, "neighbouring unknown characters"),
         ({"added_tokens": [huggingface.added("ab", 262, special=False)]}, "is not special"),
-        ({"added_tokens": [huggingface.added("<x>", 999)]}, "leave a gap"),
+        ({"added_tokens": [huggingface.added("<x>", 999)]}, "have a gap"),
         ({"model": merges("a b")}, "'▁ab' would be merged differently"),
         ({"model": merges("a b", "▁a b")}, "'▁ab' would be merged differently"),
         ({"model": merges("a b", "▁ ab", "a b")}, "the merges that make 'ab' have different ranks"),

@@ -138,7 +138,7 @@ REFUSED = [
         {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}},
         "it prepends a space to the text",
     ),
-    ([], {"normalizer": {"type": "NFC"}}, "normalised to NFC first"),
+    ([], {"normalizer": {"type": "NFC"}}, "normalized to NFC first"),
 ]
 
 

@@ -121,9 +121,9 @@ def changed(*more_pieces: list[Any], **parts: Any) -> bytes:
         ({"pre_tokenizer": None}, "prepares or splits texts"),
         ({"model": {"unk_id": None}}, "needs an unknown piece"),
         ({"added_tokens": [huggingface.added("new", 500, special=False)]}, "is not special"),
-        ({"added_tokens": [huggingface.added("<x>", 999)]}, "leave a gap"),
+        ({"added_tokens": [huggingface.added("<x>", 999)]}, "have a gap"),
         ({"added_tokens": [huggingface.added("<x>", 3)]}, "has the id of another piece"),
-        ({"added_tokens": []}, "texts that spell '<unk>' become it"),
+        ({"added_tokens": []}, "text that spells '<unk>' would become that piece"),
         ({"model": {"byte_fallback": True}}, "all 256 bytes or to none"),
     ],
 )

@@ -48,7 +48,7 @@ def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTok
         ({"options": ("split_by_number=yes",)}, "'yes'", "true or false"),
         ({"options": ("num_sub_iterations=x",)}, "'x'", "whole number"),
         ({"options": ("split_digits=true",)}, "option of its own", "split_digits"),
-        ({"options": ("model_type=word",)}, "not set by hand", "the backend"),
+        ({"options": ("model_type=word",)}, "cannot be set here", "the backend"),
         ({"options": ("seed_sentencepieces_file=x",)}, "no option", ""),
     ],
 )

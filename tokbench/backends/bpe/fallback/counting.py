@@ -45,7 +45,7 @@ class PretokenCounter(PythonDocumentCounter):
         self.pretokens += pretokens
 
     def finish(self) -> None:
-        """Nothing is pending here."""
+        """Do nothing, as nothing is pending here."""
 
     def items(self) -> list[tuple[bytes, int]]:
         return [(pretoken.encode(), count) for pretoken, count in self.counts.items()]
@@ -82,7 +82,7 @@ class WordList:
         self.pretokens += pretokens
 
     def finish(self) -> None:
-        """Nothing is pending here."""
+        """Do nothing, as nothing is pending here."""
 
     def items(self) -> list[tuple[bytes, int]]:
         return self._items

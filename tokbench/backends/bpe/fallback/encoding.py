@@ -141,7 +141,7 @@ class Encoder(EncodesOneByOne):
         return np.array(ids, dtype=np.uint32)
 
     def complete(self) -> None:
-        """There are no tables to be made later."""
+        """Do nothing, as the fallback makes no tables."""
 
     def tokens(self) -> list[bytes]:
         return list(self._tokens)

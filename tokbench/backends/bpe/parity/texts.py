@@ -87,8 +87,8 @@ def open_development(config: BpeConfig, *, progress: Progress) -> Development:
     kept = _aligned(lines) if config.parity_rule == PARITY_RULES[0] else sorted(found)
     if len(found) < 2:
         raise ConfigError(
-            f"{config.parity} has the text of one language only: {', '.join(found)}",
-            hint="a file or a folder for each language belongs there",
+            f"{config.parity} has text of one language only: {', '.join(found)}",
+            hint="put a file or a folder for each language there",
         )
     if len(kept) < 2:
         raise ConfigError(
@@ -109,7 +109,7 @@ def count_languages(
     """
     if not isinstance(documents, GroupedDocuments):
         raise ConfigError(
-            "parity needs text whose languages are known, and these documents have no groups",
+            "parity needs the language of each document, and these have no groups",
             hint='train on open_corpus(folder, group_by="path")',
         )
     texts = _Texts(config)
