@@ -15,7 +15,10 @@ import pytest
 import tokbench
 from tokbench.backends.bpe.kernel import current_kernel
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
+pytestmark = [
+    pytest.mark.timed,
+    pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals"),
+]
 
 PHASES = ["reading", "counting", "merging", "saving"]
 MESSAGE = "error: interrupted\nhint:  nothing half-written was left behind\n"
@@ -53,8 +56,8 @@ def wait_for(running, phase, *, done=0):
     for line in running.stderr:
         if line.startswith(b"{"):
             report = json.loads(line)
-            behind = PHASES.index(report["phase"]) - PHASES.index(phase)
-            if behind > 0 or (behind == 0 and report["done"] >= done):
+            after = PHASES.index(report["phase"]) - PHASES.index(phase)
+            if after > 0 or (after == 0 and report["done"] >= done):
                 return
     raise AssertionError(f"it ended before {phase}")
 

@@ -113,6 +113,7 @@ def test_an_interrupt_ends_counting(module: Any) -> None:
         new_counter(module).add_file(fd, "file", None)
 
 
+@pytest.mark.timed
 @needs_posix_signals
 def test_an_interrupt_ends_waiting_for_a_pipe(module: Any) -> None:
     started = time.monotonic()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import regex
 import tiktoken
-from hypothesis import example, given
+from hypothesis import assume, example, given, reject
 from hypothesis import strategies as st
 from support.texts import texts
 from tokenizers import Regex
@@ -115,7 +115,7 @@ def test_a_class_is_the_same_set_of_characters(pattern: str) -> None:
     try:
         expected = [tiktoken_takes(pattern, character) for character in SMALL]
     except ValueError:
-        return  # no class to tiktoken
+        reject()  # no class to tiktoken
     found = regex.compile(without_set_operations(pattern))
     assert [found.fullmatch(character) is not None for character in SMALL] == expected, pattern
 
@@ -143,8 +143,7 @@ def test_every_character_is_in_the_same_classes(inside: str, negation: str) -> N
 @pytest.mark.parametrize("pattern", [KIMI, OTHERS])
 @given(text=texts)
 def test_a_pattern_splits_as_in_oniguruma(pattern: str, text: str) -> None:
-    if any(unicodedata.ucd_3_2_0.category(character) == "Cn" for character in text):
-        return
+    assume(all(unicodedata.ucd_3_2_0.category(character) != "Cn" for character in text))
     resolved = resolve_pattern(pattern)
     assert resolved.oniguruma is not None
     pieces = Split(Regex(resolved.oniguruma), "isolated").pre_tokenize_str(text)

@@ -76,7 +76,7 @@ def test_texts_are_measured_like_their_utf8(name: str, documents: list[Document]
 
 
 @pytest.mark.parametrize(
-    "behind",
+    "after",
     [
         *(b"", b"\x99s"),
         *(
@@ -86,9 +86,9 @@ def test_texts_are_measured_like_their_utf8(name: str, documents: list[Document]
     ],
     ids=repr,
 )
-def test_every_two_tokens_are_measured_as_the_text_that_they_are(behind: bytes) -> None:
-    documents = [tokens_of(one, other, behind) for one in WORD_TOKENS for other in WORD_TOKENS]
-    documents += [tokens_of(one, b"", other, behind) for one in WORD_TOKENS for other in WORD_TOKENS]
+def test_every_two_tokens_are_measured_as_the_text_that_they_are(after: bytes) -> None:
+    documents = [tokens_of(one, other, after) for one in WORD_TOKENS for other in WORD_TOKENS]
+    documents += [tokens_of(one, b"", other, after) for one in WORD_TOKENS for other in WORD_TOKENS]
     pieces = pieces_of(documents)
     tiled = new_measurer("native", pieces=pieces)
     rows = add_tiled(tiled, documents, pieces).tolist()
@@ -266,6 +266,7 @@ UNITS = {
 }
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "size",
     [*(pytest.param(size, marks=pytest.mark.slow) for size in (1, LONG)), 3],
@@ -284,6 +285,7 @@ def test_a_long_text_of_one_kind_is_measured(unit: str, size: int) -> None:
     assert perf_counter() - started < SECONDS
 
 
+@pytest.mark.timed
 def test_tokens_that_all_cover_everything_are_measured() -> None:
     text = b"a 1 == " * 150_000
     document = Document(text, ((0, len(text)),) * len(text), (1,) * len(text))

@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from support.conversations import conversations, plain_texts
 from support.rendering import said
@@ -95,7 +95,7 @@ def test_what_stands_between_messages_belongs_to_one_of_them(conversation: Conve
     """As the built-in templates tell it, also of the header of the first message."""
     [told] = named(format).render([conversation])
     if not isinstance(told, Rendered):
-        return
+        reject()
     without = Rendered.of(
         (told.text[a:b], origin if origin.field is not None else TEMPLATE) for a, b, origin in told.runs
     )
@@ -152,7 +152,7 @@ def _joined(rendered: Rendered) -> list[_Part]:
 QUESTION = ("Q", Origin(0, "content"))
 
 
-def test_the_first_header_begins_behind_what_the_template_says_by_itself() -> None:
+def test_the_first_header_begins_after_what_the_template_says_by_itself() -> None:
     end = ("<|im_end|>\n", TEMPLATE)
     turn = [(0, "Q<|im_end|>")]
     header = ("<|im_start|>user\n", TEMPLATE)

@@ -91,6 +91,7 @@ def test_cuts_are_the_clusters_with_a_boundary_inside(segmentation: Segmentation
     assert all(b"".join(cut.parts).decode() == cut.text for cut in found)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("unit", ["🇩🇪", "e\u0301", "\u0301", "\u200d👩", "\r\n", "क\u094d"])
 def test_time_is_linear_in_the_text(unit: str) -> None:
     started = time.perf_counter()

@@ -65,9 +65,9 @@ def test_long_texts_have_few_more(seed: int) -> None:
 
 
 def test_texts_that_part_for_long_come_together_again() -> None:
-    before, between, behind = TEXT * 9, "0123456789" * 70, "The end of it all, which is long enough. " * 20
-    found = losses_of(before + between + behind, before.lower() + behind)
-    assert found.total == distance(before + between + behind, before.lower() + behind)
+    before, between, after = TEXT * 9, "0123456789" * 70, "The end of it all, which is long enough. " * 20
+    found = losses_of(before + between + after, before.lower() + after)
+    assert found.total == distance(before + between + after, before.lower() + after)
     assert dict(zip(CAUSES, found.by_cause, strict=True))["other"] == len(between)
 
 
@@ -75,6 +75,7 @@ def test_nothing_in_common_is_all_lost() -> None:
     assert losses_of("a" * 5000, "b" * 3000).total == 5000
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "decoded", [TEXT.lower() * 2000, "b" * 90_000, TEXT[1:] * 900], ids=["case", "b", "lines"]
 )

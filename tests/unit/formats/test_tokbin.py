@@ -160,6 +160,7 @@ def large() -> Any:
     return running(replace(ranked(), tokens=tuple(tokens), special_tokens={"<|end|>": len(tokens)}))
 
 
+@pytest.mark.timed
 @pytest.mark.slow
 def test_a_large_vocabulary_is_opened_at_once_and_takes_half_the_room(tmp_path: Path) -> None:
     source = large()

@@ -129,6 +129,7 @@ def test_the_hard_cases_come_back(name: str) -> None:
             )
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "character", ["e\u0301", "\u0301", "\u0f73", "\u1161", "\u09be", "\u1100\u1161", "x"]
 )

@@ -293,6 +293,7 @@ def test_a_folder_with_another_model_in_it_is_refused(tmp_path: Path) -> None:
 # --- the process ------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 @pytest.mark.usefixtures("ctrl_c_works")
