@@ -176,7 +176,7 @@ def test_it_is_written_to_a_file(run, trained, text, tmp_path):
     [(b'"checking"', "1"), (b'"encode"', "1"), (b'"memory"', "0.1")],
     ids=["check", "encode", "memory"],
 )
-def test_ctrl_c_leaves_nothing_behind(start, trained, tmp_path, phase, seconds):
+def test_ctrl_c_leaves_nothing_after(start, trained, tmp_path, phase, seconds):
     (tmp_path / "long.txt").write_text(TEXT * 200, encoding="utf-8")
     (tmp_path / "temporary").mkdir()
     arguments = ["long.txt", "-t", trained, "--runs", "999", "--seconds", seconds, "--progress", "json"]

@@ -169,7 +169,7 @@ def test_special_tokens_in_the_text(run, trained, special_ids):
 @pytest.mark.parametrize("command", ["encode", "count"])
 def test_a_refused_special_token_is_named_with_its_file_and_line(run, trained, tmp_path, command):
     text, records = tmp_path / "notes.txt", tmp_path / "notes.jsonl"
-    text.write_text("first\n\u00e9 <|endoftext|> behind\n")
+    text.write_text("first\n\u00e9 <|endoftext|> after\n")
     records.write_text('\n{"text": "a <|endoftext|>"}\n')
     command = (command, "-t", trained, "--special-policy", "raise")
     run(*command, text).refused(1, f"{text}, line 2: the text holds", "bytes 9-22")

@@ -41,7 +41,7 @@ def test_nothing_is_wider_than_the_terminal(run, trained, columns):
     assert max(map(len, done.lines)) <= columns
 
 
-def test_what_made_a_pretoken_is_folded_behind_its_number(run, trained, monkeypatch):
+def test_what_made_a_pretoken_is_folded_after_its_number(run, trained, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     lines = run("explain", "-t", trained, "--text", "word").good().lines
     title = next(number for number, line in enumerate(lines) if line.startswith("  1  word"))

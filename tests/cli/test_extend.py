@@ -39,7 +39,7 @@ def written(folder: Path, name: str) -> Any:
     return json.loads((folder / name).read_bytes())
 
 
-def test_tokens_are_learned_behind_the_old_ones(
+def test_tokens_are_learned_after_the_old_ones(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
     """ " th" + e occurs 80 times, th + e 80 times; the lower ids come first."""

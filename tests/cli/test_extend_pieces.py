@@ -46,7 +46,7 @@ def ends(tokenizer: Any, text: str) -> set[int]:
     return {sum(sizes[: number + 1]) for number in range(len(sizes))}
 
 
-@pytest.mark.parametrize("name", ["bpe", "bpe as llama", "bpe with symbols", "bpe, spaces behind"])
+@pytest.mark.parametrize("name", ["bpe", "bpe as llama", "bpe with symbols", "bpe, spaces after"])
 def test_a_model_of_bpe_only_becomes_coarser(
     run: Callable[..., Done], text: Path, tmp_path: Path, name: str
 ) -> None:
@@ -148,7 +148,7 @@ def test_a_unigram_document(run: Callable[..., Done], text: Path, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_added_tokens_behind_a_unigram_keep_their_ids(
+def test_added_tokens_after_a_unigram_keep_their_ids(
     run: Callable[..., Done], text: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "it.model").write_bytes(variant("unigram as t5").proto)
@@ -268,8 +268,8 @@ def test_what_else_a_model_holds_stays(run: Callable[..., Done], text: Path, tmp
     from tokbench.formats.protobuf import fields, length_field
 
     test = length_field(1, length_field(1, b"the") + length_field(2, "▁the".encode()))
-    behind = length_field(4, test) + length_field(200, b"newer")
-    (tmp_path / "it.model").write_bytes(variant("bpe").proto + behind)
+    following = length_field(4, test) + length_field(200, b"newer")
+    (tmp_path / "it.model").write_bytes(variant("bpe").proto + following)
     run("extend", "it.model", text, "--tokens", "5", "--out", "new").good()
     found = list(fields((tmp_path / "new" / "it.model").read_bytes()))
     assert (200, b"newer") in found

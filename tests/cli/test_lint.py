@@ -54,7 +54,7 @@ def test_rules_that_ask_for_words_of_others_are_skipped_without_an_unknown_token
     assert "slow-input: it has no unknown token, and fails at texts with what is not in it" in text
 
 
-def test_what_is_folded_stays_behind_its_mark(
+def test_what_is_folded_stays_after_its_mark(
     run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")

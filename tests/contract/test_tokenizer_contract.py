@@ -148,9 +148,9 @@ def test_special_tokens_become_their_ids_when_asked_for(tokenizer: Tokenizer, pa
 
 def test_what_stands_around_a_special_token_is_encoded_by_itself(tokenizer: Tokenizer) -> None:
     pad = tokenizer.info.special_tokens["<pad>"]
-    for before, behind in ("the", " hat"), ("", ""), ("e", "\u0301"), ("a ", "\n\n b"):
-        found = tokenizer.encode(f"{before}<pad>{behind}", special=SpecialPolicy.ENCODE)
-        assert found == [*tokenizer.encode(before), pad, *tokenizer.encode(behind)]
+    for before, after in ("the", " hat"), ("", ""), ("e", "\u0301"), ("a ", "\n\n b"):
+        found = tokenizer.encode(f"{before}<pad>{after}", special=SpecialPolicy.ENCODE)
+        assert found == [*tokenizer.encode(before), pad, *tokenizer.encode(after)]
 
 
 @pytest.mark.parametrize("call", ["encode", "segment", "encode_batch"])
@@ -229,7 +229,7 @@ def test_an_unknown_id_is_named(tokenizer: Tokenizer, unknown: int) -> None:
     assert (caught.value.id, caught.value.vocab_size) == (unknown, size)
 
 
-def test_the_first_id_behind_the_vocabulary_is_unknown(tokenizer: Tokenizer) -> None:
+def test_the_first_id_after_the_vocabulary_is_unknown(tokenizer: Tokenizer) -> None:
     size = tokenizer.info.vocab_size
     assert tokenizer.decode_bytes([size - 1]).endswith(tokenizer.token_bytes(size - 1))  # "##x" of WordPiece
     with pytest.raises(UnknownIdError) as caught:

@@ -218,7 +218,7 @@ def test_nfc_is_the_librarys_on_any_text(qwen: tuple[Tokenizer, Tokenizer], text
 
 
 @pytest.mark.slow
-def test_nfc_is_the_librarys_for_characters_of_all_kinds_before_and_behind_marks(
+def test_nfc_is_the_librarys_for_characters_of_all_kinds_before_and_after_marks(
     qwen: tuple[Tokenizer, Tokenizer],
 ) -> None:
     native, library = qwen

@@ -244,8 +244,8 @@ def assert_covers(kernel: Kernel, name: str, data: bytes) -> None:
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 def test_bytes_that_are_no_utf8_are_covered_too(native: Kernel, name: str) -> None:
     for noise in INVALID:
-        for before, behind in product([b"", b"a", b" ", b"\n", b"1", b"'"], repeat=2):
-            assert_covers(native, name, before + noise + behind)
+        for before, after in product([b"", b"a", b" ", b"\n", b"1", b"'"], repeat=2):
+            assert_covers(native, name, before + noise + after)
 
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
@@ -297,9 +297,9 @@ def test_oniguruma_splits_short_strings_by_the_spelling_made_for_it(name: str) -
     assert pattern.oniguruma is not None
     splitter = Split(Regex(pattern.oniguruma), "removed", invert=True)
     for text in strings(REPRESENTATIVES, 2):
-        for behind in ["", "a", "\n", " 1"]:
-            found = [piece for piece, _ in splitter.pre_tokenize_str(text + behind)]
-            assert found == split(pattern, text + behind)
+        for after in ["", "a", "\n", " 1"]:
+            found = [piece for piece, _ in splitter.pre_tokenize_str(text + after)]
+            assert found == split(pattern, text + after)
 
 
 def test_oniguruma_repeats_a_possessive_interval() -> None:

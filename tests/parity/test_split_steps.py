@@ -110,7 +110,7 @@ few_letters = st.text("abB .1\n", max_size=8)
 def test_steps_that_split_at_spaces_are_known() -> None:
     found = {name for name in SPLITTING if splitters(name)[0]._encoder.cuts_at_spaces}
     assert found >= CUT_AT_SPACES
-    assert not found & {"line ends", "optional group", "joined before", "joined behind", "spaces put before"}
+    assert not found & {"line ends", "optional group", "joined before", "joined after", "spaces put before"}
 
 
 @settings(max_examples=100)
@@ -131,8 +131,8 @@ def test_what_stands_beside_a_space_is_split_alone(
     if not encoder.cuts_at_spaces:
         return
     for left, right in parts:
-        for before, behind in (("a", "a"), ("b", "b"), ("b", "a"), ("B", "B")):
-            first, second = (left + before).encode(), (" " + behind + right).encode()
+        for before, after in (("a", "a"), ("b", "b"), ("b", "a"), ("B", "B")):
+            first, second = (left + before).encode(), (" " + after + right).encode()
             alone = encoder.pretokens(first) + encoder.pretokens(second)
             assert encoder.pretokens(first + second) == alone
 

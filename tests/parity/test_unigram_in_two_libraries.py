@@ -230,7 +230,7 @@ def test_any_text_is_normalised_as_sentencepiece_does(name: str) -> None:
         assert made.encode(text, add_special_tokens=False).ids == processor.encode(text)
 
 
-def test_a_grapheme_cluster_keeps_what_is_behind_its_first_character() -> None:
+def test_a_grapheme_cluster_keeps_what_is_after_its_first_character() -> None:
     _, _, processor, made = normalized("nmt_nfkc")
     for text in ("ﬁ\u0301", "²\u20e3", "a\r\nb", "\1", "e\u0302\u0301", "ﾊﾞ", "\u1100\u1161\u11a8"):
         assert made.normalizer.normalize_str(text) == processor.normalize(text)

@@ -153,7 +153,7 @@ def test_a_model_does_with_words_what_its_library_does(tmp_path: Path, case: str
 @pytest.mark.parametrize(
     ("model", "text", "spans"),
     [
-        # Characters that are left out do not count: what is behind them in a word counts as standing where they do.
+        # Characters that are left out do not count: what is after them in a word counts as standing where they do.
         (bpe("a", "b", "ab", merges="a b", unk_token=None), "é ab字a", [(3, 5), (5, 8)]),
         (bpe("a", fuse_unk=True), "a字éa 字", [(0, 1), (1, 6), (6, 7), (8, 11)]),
         (bpe(*BYTES, "a", byte_fallback=True), "aé", [(0, 1), (1, 2), (2, 3)]),
@@ -237,7 +237,7 @@ def with_added(*tokens: dict[str, Any], normalizer: dict[str, Any] | None) -> by
 @pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}, LOWERCASE, {"type": "NFKD"}], ids=str)
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("normalized", [True, False])
-def test_added_tokens_are_found_before_texts_are_normalised_or_behind(
+def test_added_tokens_are_found_before_texts_are_normalised_or_after(
     tmp_path: Path, normalizer: dict[str, Any] | None, special: bool, normalized: bool
 ) -> None:
     flags = {"special": special, "normalized": normalized}

@@ -136,8 +136,8 @@ def test_steps_that_look_further_are_not_local() -> None:
     assert not model_is_local(parse_model(written(PIECES, normalizer=widened)))
     across = [ModelPiece("a▁b", 0.0, PieceType.USER_DEFINED)]
     assert not model_is_local(parse_model(written(PIECES + across)))
-    behind = {"treat_whitespace_as_suffix": True}
-    assert not model_is_local(parse_model(written(PIECES, trainer=behind)))
+    after = {"treat_whitespace_as_suffix": True}
+    assert not model_is_local(parse_model(written(PIECES, trainer=after)))
 
 
 def _segments(words: Any, expected: Counter[str]) -> Counter[str]:

@@ -45,7 +45,7 @@ def test_it_is_pythons(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "behind"),
+    ("before", "after"),
     [
         ("", ""),
         ("a", "\u0301"),
@@ -55,10 +55,10 @@ def test_it_is_pythons(text: str) -> None:
         ("\u1100", "字"),
     ],
 )
-def test_it_is_pythons_of_every_character_in_use(before: str, behind: str) -> None:
+def test_it_is_pythons_of_every_character_in_use(before: str, after: str) -> None:
     characters = characters_in_use()
     for start in range(0, len(characters), 4096):
-        assert_normal("\n".join(before + each + behind for each in characters[start : start + 4096]))
+        assert_normal("\n".join(before + each + after for each in characters[start : start + 4096]))
 
 
 def test_it_is_pythons_of_every_pair_that_may_compose() -> None:

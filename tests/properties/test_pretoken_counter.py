@@ -242,11 +242,11 @@ def test_a_cut_inside_any_text_changes_nothing(
 ) -> None:
     # A batch's worth of one letter leaves the border as the only place to cut; in what is expected
     # the long pre-token is a short one.
-    behind = "." * 20
+    after = "." * 20
     counter = new_counter(native, pattern=name, special_tokens=special_tokens)
-    feed(counter, [("b" * MIB + border + behind).encode()])
+    feed(counter, [("b" * MIB + border + after).encode()])
     counter.finish()
-    expected = counted_by_definition(["bbb" + border + behind], pattern=name, special_tokens=special_tokens)
+    expected = counted_by_definition(["bbb" + border + after], pattern=name, special_tokens=special_tokens)
     long, short = b"b" * MIB, b"bbb"
     assert Counter({key.replace(long, short): count for key, count in counts_of(counter).items()}) == expected
 

@@ -71,7 +71,7 @@ def test_every_flipped_bit_is_refused() -> None:
             read(bytes(flipped))
 
 
-def test_what_stands_behind_the_end_is_refused() -> None:
+def test_what_stands_after_the_end_is_refused() -> None:
     for rest in (b"\0", bytes(8), b"rest"):
         with pytest.raises(ModelFormatError):
             read(small() + rest)
@@ -97,7 +97,7 @@ def test_forged_files_with_right_checksums_are_read_within_bounds(data: st.DataO
 
 
 @given(st.binary(max_size=400))
-def test_any_bytes_behind_the_magic_are_refused(data: bytes) -> None:
+def test_any_bytes_after_the_magic_are_refused(data: bytes) -> None:
     with pytest.raises(ModelFormatError):
         read(b"\x93TOKBIN\n" + data)
 

@@ -266,7 +266,7 @@ def test_a_text_with_marks_that_move_is_left_to_the_library() -> None:
     assert not opened(data, "python")._agreement.covers(text)
 
 
-def test_a_mark_behind_a_note_comes_to_stand_within_it() -> None:
+def test_a_mark_after_a_note_comes_to_stand_within_it() -> None:
     data = wordpiece(BERT | {"strip_accents": True})
     ours, library = opened(data), on_library(data)
     for text in ("\U0001d15e\u05b0", "a \U0001d1c0\u0301b", "\U0001d15e"):

@@ -88,7 +88,7 @@ SPLITTING = {
     ),
     "line ends": sequence(split(r"\s+$|[ \n]+\p{L}$|\p{L}+(?=$)"), ONLY_BYTES),
     "joined before": sequence(split(r"\s", "MergedWithPrevious"), ONLY_BYTES),
-    "joined behind": sequence(split(r"[\s.]", "MergedWithNext"), BYTE_LEVEL),
+    "joined after": sequence(split(r"[\s.]", "MergedWithNext"), BYTE_LEVEL),
     "joined together": sequence(split("[a-c]", "Contiguous"), ONLY_BYTES),
     "inverted": sequence(split(r"\p{L}+", "MergedWithNext", invert=True), ONLY_BYTES),
     "fixed text": sequence(

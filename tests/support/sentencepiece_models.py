@@ -53,7 +53,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         "unigram",
         {"vocab_size": 600, "user_defined_symbols": ("<sep>", "ab"), "normalization": "nfkc"},
     ),
-    "bpe, spaces behind": (
+    "bpe, spaces after": (
         "sentencepiece",
         {"vocab_size": 600, "options": ("treat_whitespace_as_suffix=true",)},
     ),

@@ -177,7 +177,7 @@ class ChatTemplate:
         """What it takes for today; None is the time of the call."""
         return self._date
 
-    def behind(self, text: str) -> ChatTemplate:
+    def after(self, text: str) -> ChatTemplate:
         """The same template in Jinja after other text; a built-in one has none to stand after, and is itself."""
         if self._format is not None:
             return self

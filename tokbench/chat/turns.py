@@ -94,19 +94,19 @@ def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | Non
         first, last = extents.get(message, (start, stop))
         extents[message] = min(first, start), max(last, stop)
     edges: list[tuple[int, int | None]] = [(0, None)]
-    behind: int | None = None
+    end: int | None = None
     for message, (first, stop) in sorted(extents.items(), key=lambda item: item[1]):
-        start = _header_start(rendered, first, specials, bos=bos) if behind is None else behind
+        start = _header_start(rendered, first, specials, bos=bos) if end is None else end
         if first < start:
             return rendered  # messages are not written one after another
-        if behind is None:
+        if end is None:
             edges.append((start, message))
         else:
             edges[-1] = start, message
-        behind = stop
-        while behind < len(rendered.text) and rendered.text[behind].isspace():
-            behind += 1
-        edges.append((behind, None))
+        end = stop
+        while end < len(rendered.text) and rendered.text[end].isspace():
+            end += 1
+        edges.append((end, None))
     return replace(rendered, runs=Runs.of(_owned(rendered, edges)))
 
 
@@ -124,14 +124,14 @@ def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, b
     if start == 0 and bos and text.startswith(bos) and _times_written(rendered, bos) == 1:
         start = len(bos)
     ends = {end for turn in rendered.turns if (end := specials.at_end(text[turn.start : turn.stop]))}
-    behind = max(
+    begin = max(
         (place + len(end) for end in ends if (place := text.rfind(end, start, first)) >= 0), default=0
     )
-    if not behind and _stretch_before(
+    if not begin and _stretch_before(
         rendered, first
     ):  # a token closes what stands before, as a list of tools
-        behind = start + (specials.first_end(text[start:first]) or 0)
-    start = max(start, behind)
+        begin = start + (specials.first_end(text[start:first]) or 0)
+    start = max(start, begin)
     while start < first and text[start].isspace():
         start += 1
     return start

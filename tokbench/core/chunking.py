@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 RESPECTED = ("paragraphs", "lines", "sentences")
-_BEHIND = 256
+_AFTER = 256
 """Bytes after a place that are looked at for the end of the character there, however many code points it has."""
 
 UNITS = ("paragraphs", "lines", "sentences", "words")
@@ -207,7 +207,7 @@ class _Cutter:
     def _last_cluster(self, position: int, limit: int) -> int | None:
         """The last end of a grapheme cluster up to a limit, or else of a code point; None where there is none."""
         end, best = position, None
-        for cluster in clusters(self._data[position : limit + _BEHIND].decode(errors="ignore")):
+        for cluster in clusters(self._data[position : limit + _AFTER].decode(errors="ignore")):
             end += len(cluster.encode())
             if end > limit:
                 break

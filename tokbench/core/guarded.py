@@ -123,7 +123,7 @@ class ControlTokenGuard:
         self._pattern = re.compile("|".join(map(re.escape, self.tokens))) if self.tokens else None
         self._recognise = recognise or self._matches
         self._takes_before = {text for text, each in (flags or {}).items() if each.lstrip}
-        self._takes_behind = {text for text, each in (flags or {}).items() if each.rstrip}
+        self._takes_after = {text for text, each in (flags or {}).items() if each.rstrip}
         self._needles = tuple({_needle(token) for token in self.tokens})
         self._beginnings = tuple({token[:size] for token in self.tokens for size in range(1, len(token))})
         self._stretches: dict[str, _Stretch] = {}
@@ -152,7 +152,7 @@ class ControlTokenGuard:
         # No token begins outside, and none that begins inside can go on outside: there is nothing to refuse.
         is_clean = is_closed and sum(map(text.count, self._needles)) == needles
         refused = [] if is_clean else self._outside(text, trusted)
-        if self._takes_before or self._takes_behind:
+        if self._takes_before or self._takes_after:
             found = self._with_white_space(found, text)
         return found, refused
 
@@ -195,17 +195,17 @@ class ControlTokenGuard:
     ) -> list[tuple[int, int, str]]:
         """The same tokens with the white space that they take, whoever wrote it; of two, the first takes it."""
         taken: list[tuple[int, int, str]] = []
-        behind = 0
+        end = 0
         for number, (start, stop, token) in enumerate(found):
             following = found[number + 1][0] if number + 1 < len(found) else len(text)
             if token in self._takes_before:
-                while start > behind and text[start - 1] in WHITE_SPACE:
+                while start > end and text[start - 1] in WHITE_SPACE:
                     start -= 1  # noqa: PLW2901 -- the token grows
-            if token in self._takes_behind:
+            if token in self._takes_after:
                 while stop < following and text[stop] in WHITE_SPACE:
                     stop += 1  # noqa: PLW2901
             taken.append((start, stop, token))
-            behind = stop
+            end = stop
         return taken
 
 

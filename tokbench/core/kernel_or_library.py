@@ -190,7 +190,7 @@ class KernelOrLibrary(BaseTokenizer):
 
     @abstractmethod
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
-        """What the kernel runs under a policy; None where the class behind this one sees to it."""
+        """What the kernel runs under a policy; None where the other base class decides."""
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:

@@ -52,15 +52,15 @@ def merge_symbols(
     while heap:
         candidate = heappop(heap)
         _, position, left, right, made = candidate
-        behind = following[position]
-        if merged[position] != left or behind < 0 or merged[behind] != right:
+        right_position = following[position]
+        if merged[position] != left or right_position < 0 or merged[right_position] != right:
             continue  # one of the two has become part of another symbol
         if is_dropped is not None and is_dropped():
             if retries:
                 dropped.append(candidate)
             continue
-        merged[position], merged[behind] = made, None
-        following[position] = after = following[behind]
+        merged[position], merged[right_position] = made, None
+        following[position] = after = following[right_position]
         if after >= 0:
             previous[after] = position
         for start in (previous[position], position):

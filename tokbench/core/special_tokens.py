@@ -128,7 +128,7 @@ class SpecialTokenFinder:
         self._pattern = re.compile("|".join(map(re.escape, alternatives))) if alternatives else None
         self.flags = dict(flags or {})
         self._takes_before = {text for text, each in (flags or {}).items() if each.lstrip}
-        self._takes_behind = {text for text, each in (flags or {}).items() if each.rstrip}
+        self._takes_after = {text for text, each in (flags or {}).items() if each.rstrip}
 
     def cut(self, text: str, *, special: SpecialPolicy) -> Iterator[Piece]:
         """The pieces of a text; under `SpecialPolicy.TEXT` one ordinary piece.
@@ -157,7 +157,7 @@ class SpecialTokenFinder:
         if match.group() in self._takes_before:
             while start > position and text[start - 1] in WHITE_SPACE:
                 start -= 1
-        if match.group() in self._takes_behind:
+        if match.group() in self._takes_after:
             while stop < len(text) and text[stop] in WHITE_SPACE:
                 stop += 1
         return start, stop

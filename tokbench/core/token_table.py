@@ -65,10 +65,10 @@ class TokenTable(Sequence["bytes | None"]):
         """
         edges = self.starts.tolist()
         found: dict[bytes, int] = {}
-        for before, behind in pairwise([-1, *sorted(self.gaps), len(self)]):
+        for before, gap in pairwise([-1, *sorted(self.gaps), len(self)]):
             first = before + 1
-            places = map(slice, edges[first:behind], edges[first + 1 : behind + 1])
-            found.update(zip(map(self.block.__getitem__, places), range(first, behind), strict=False))
+            places = map(slice, edges[first:gap], edges[first + 1 : gap + 1])
+            found.update(zip(map(self.block.__getitem__, places), range(first, gap), strict=False))
         return found
 
     def ranks(self) -> list[tuple[bytes, int]]:

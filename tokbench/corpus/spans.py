@@ -17,7 +17,7 @@ Cut = Literal["lines", "paragraphs", "words"]
 """Where a file is cut: after a line; after a blank line; or after a line end that no word reaches across."""
 
 _WINDOW_BYTES = 1 << 20
-_BEFORE, _BEHIND = 8, 4
+_BEFORE, _AFTER = 8, 4
 """Bytes around a place that are looked at."""
 
 
@@ -61,7 +61,7 @@ def _place_from(stream: BinaryIO, offset: int, span: FileSpan) -> int:
         if not window:
             break
         is_last = base + len(window) >= span.size
-        limit = len(window) if is_last else len(window) - _BEHIND
+        limit = len(window) if is_last else len(window) - _AFTER
         found = window.find(b"\n", position - base, limit)
         while found >= 0:
             if is_good(window, found + 1):
@@ -71,7 +71,7 @@ def _place_from(stream: BinaryIO, offset: int, span: FileSpan) -> int:
     return span.size
 
 
-def _is_behind_blank_line(window: bytes, place: int) -> bool:
+def _is_after_blank_line(window: bytes, place: int) -> bool:
     return window[:place].endswith((b"\n\n", b"\n\r\n"))
 
 
@@ -81,17 +81,17 @@ def _is_between_words(window: bytes, place: int) -> bool:
     >>> _is_between_words(b"one\ntwo", 4), _is_between_words(b"one \ntwo", 5), _is_between_words(b"one\n two", 4)
     (True, False, False)
     """
-    before = window[max(place - 1 - _BEHIND, 0) : place - 1].decode(errors="replace")[-1:]
-    behind = window[place : place + _BEHIND].decode(errors="replace")[:1]
+    before = window[max(place - 1 - _AFTER, 0) : place - 1].decode(errors="replace")[-1:]
+    after = window[place : place + _AFTER].decode(errors="replace")[:1]
     return (
         before not in ("", "\ufffd")
         and not before.isspace()
-        and unicodedata.category(behind or "\n")[0] == "L"
+        and unicodedata.category(after or "\n")[0] == "L"
     )
 
 
 _IS_GOOD: dict[Cut, Callable[[bytes, int], bool]] = {
     "lines": lambda _window, _place: True,
-    "paragraphs": _is_behind_blank_line,
+    "paragraphs": _is_after_blank_line,
     "words": _is_between_words,
 }

@@ -75,8 +75,8 @@ def losses_of(text: str, decoded: str) -> Losses:
     {'case': 0, 'accents': 1, 'white space': 1, 'unknown': 0, 'other': 0}
     """
     start = _agreeing(text, 0, decoded, 0)
-    behind = _agreeing_ends(text, decoded, most=min(len(text), len(decoded)) - start)
-    text, decoded = text[start : len(text) - behind], decoded[start : len(decoded) - behind]
+    suffix = _agreeing_ends(text, decoded, most=min(len(text), len(decoded)) - start)
+    text, decoded = text[start : len(text) - suffix], decoded[start : len(decoded) - suffix]
     counts = dict.fromkeys(CAUSES, 0)
     if len(text) * len(decoded) <= _CELLS:
         _count(counts, text, decoded)

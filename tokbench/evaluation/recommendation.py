@@ -64,8 +64,8 @@ def knee_of(points: Sequence[SweepPoint]) -> int | None:
     (2048, None, None)
     """
     filled = [point for point in points if point.is_filled]
-    for before, point, behind in zip(filled, filled[1:], filled[2:], strict=False):
-        if gain_of_doubling(before, point) >= KNEE > gain_of_doubling(point, behind):
+    for before, point, after in zip(filled, filled[1:], filled[2:], strict=False):
+        if gain_of_doubling(before, point) >= KNEE > gain_of_doubling(point, after):
             return point.vocab_size
     return None
 

@@ -145,18 +145,16 @@ def _boundaries(derivation: Derivation, tokens: Sequence[Token]) -> Iterator[Bou
         position += 1
 
 
-def _between(
-    before: Step, behind: Step, splitter: str, begun: dict[Alternative | None, NewPreToken]
-) -> Cause:
+def _between(before: Step, after: Step, splitter: str, begun: dict[Alternative | None, NewPreToken]) -> Cause:
     """The cause of a boundary between two pre-tokens; one that there was before is the same object again."""
-    for step in (before, behind):
+    for step in (before, after):
         if step.pretoken.added:
             return BesideAddedToken(step.pretoken.text)
-    if isinstance(before.trace, LookupTrace) and isinstance(behind.trace, LookupTrace):
-        return ByDefinition(behind.trace.rule)
-    if behind.pretoken.continues:
+    if isinstance(before.trace, LookupTrace) and isinstance(after.trace, LookupTrace):
+        return ByDefinition(after.trace.rule)
+    if after.pretoken.continues:
         return LowerScore(margin=None, piece=None, probability=1.0)
-    alternative = behind.pretoken.alternative
+    alternative = after.pretoken.alternative
     if alternative not in begun:
         begun[alternative] = NewPreToken(alternative, splitter)
     return begun[alternative]

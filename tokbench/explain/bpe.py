@@ -105,7 +105,7 @@ class RankedTokens(Generic[Key]):
             return None
         rank = self.rank(made)
         if rank is None and made in self.added:
-            rank = _BEHIND_ALL + self.added.index(made)
+            rank = _AFTER_ALL + self.added.index(made)
         return None if rank is None else Found(rank, made)
 
     def without(self, left: Key, right: Key) -> RankedTokens[Key]:
@@ -118,7 +118,7 @@ class RankedTokens(Generic[Key]):
         return RankedTokens(self.rank, self.removed, (*self.added, made))
 
 
-_BEHIND_ALL = 1e12
+_AFTER_ALL = 1e12
 
 
 class Lost(NamedTuple, Generic[Key]):

@@ -69,11 +69,11 @@ class NewPreToken:
     """A pre-token begins: nothing is merged across.
 
     Attributes:
-        behind: the alternative of the pattern that made the pre-token after the boundary, if it is known.
+        after: the alternative of the pattern that made the pre-token after the boundary, if it is known.
         splitter: what made the pre-tokens, in words.
     """
 
-    behind: Alternative | None = None
+    after: Alternative | None = None
     splitter: str = ""
 
 

@@ -89,9 +89,9 @@ def _lower(cause: LowerScore) -> str:
 
 
 def _new_pretoken(cause: NewPreToken) -> str:
-    if cause.behind is None:
+    if cause.after is None:
         return f"a pre-token begins ({cause.splitter}), and nothing reaches across"
-    return f"the pattern begins a pre-token, and merges do not cross it: {alternative_in_words(cause.behind)}"
+    return f"the pattern begins a pre-token, and merges do not cross it: {alternative_in_words(cause.after)}"
 
 
 def alternative_in_words(alternative: Alternative) -> str:

@@ -66,11 +66,11 @@ class SplitQuery:
     def takes(self, explanation: Explanation, boundary: Boundary) -> bool:
         """Whether a boundary is one that is looked for."""
         data = explanation.text.encode()
-        before, behind = data[: boundary.offset], data[boundary.offset :]
-        if not (before.endswith(self.left) and behind.startswith(self.right)):
+        before, after = data[: boundary.offset], data[boundary.offset :]
+        if not (before.endswith(self.left) and after.startswith(self.right)):
             return False
         if self.cause == INSIDE_CHARACTER:
-            return bool(behind) and behind[0] & 0xC0 == 0x80
+            return bool(after) and after[0] & 0xC0 == 0x80
         if self.cause is not None and cause_name(boundary.cause) != self.cause:
             return False
         if self.rank is None:

@@ -35,8 +35,8 @@ def _overlapping(target: LintTarget) -> Iterator[Found]:
     alike: dict[tuple[str, str], list[Overlap]] = {}
     for overlap in overlaps(_tokens(target)):
         # That one character is shared, as in <a> and >>b<<, is no more than a note.
-        behind = overlap.second.text if len(overlap.shared) > 1 or overlap.is_contained else ""
-        alike.setdefault((overlap.shared, behind), []).append(overlap)
+        after = overlap.second.text if len(overlap.shared) > 1 or overlap.is_contained else ""
+        alike.setdefault((overlap.shared, after), []).append(overlap)
     for (shared, _), group in alike.items():
         overlap = group[0]
         contained = overlap.is_contained

@@ -108,20 +108,20 @@ def changes_around(target: LintTarget, token: Added) -> list[tuple[str, str]]:
         The text, and what is wrong: "is not found", "takes the space before it" …; empty where all is well.
     """
     found = []
-    for before, behind in CONTEXTS:
-        text = before + token.text + behind
-        wrong = _wrong_with(target, token, before=before, behind=behind)
+    for before, after in CONTEXTS:
+        text = before + token.text + after
+        wrong = _wrong_with(target, token, before=before, after=after)
         if wrong is not None:
             found.append((text, wrong))
     return found
 
 
-def _wrong_with(target: LintTarget, token: Added, *, before: str, behind: str) -> str | None:
-    ids = target.tokenizer.encode(before + token.text + behind, special=SpecialPolicy.ENCODE)
+def _wrong_with(target: LintTarget, token: Added, *, before: str, after: str) -> str | None:
+    ids = target.tokenizer.encode(before + token.text + after, special=SpecialPolicy.ENCODE)
     if token.id not in ids:
         return "is not found"
     place = ids.index(token.id)
-    for name, text, part in (("before", before, ids[:place]), ("behind", behind, ids[place + 1 :])):
+    for name, text, part in (("before", before, ids[:place]), ("after", after, ids[place + 1 :])):
         alone = _decoded(target, target.tokenizer.encode(text))
         kept = _decoded(target, part)
         if text.strip() != text and alone != kept and alone.split() == kept.split():

@@ -84,7 +84,7 @@ def _missing_continuations(target: LintTarget) -> Iterator[Found]:
 
 def _stands_inside(target: LintTarget, letter: str) -> bool:
     """Whether a character can stand inside a word: Chinese ones are words of their own."""
-    return target.document is None or not DocumentSteps(target.document).cut_behind(letter)
+    return target.document is None or not DocumentSteps(target.document).cut_after(letter)
 
 
 def _vanishing_characters(target: LintTarget) -> Iterator[Found]:

@@ -231,7 +231,7 @@ def _turn_end(target: LintTarget) -> Iterator[Found]:
                 severity=None if config.generation_ids.get("eos") else Severity.NOTE,
                 token_ids=(ending[0],),
             )
-        for text in sorted(set(_TURN_ENDS.findall(probe.behind_answer))):
+        for text in sorted(set(_TURN_ENDS.findall(probe.after_answer))):
             if token_id(target.tokenizer, text) is not None:
                 continue
             yield Found(

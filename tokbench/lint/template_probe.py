@@ -106,16 +106,16 @@ class TemplateProbe:
             place for place, kind in enumerate(chat.kinds.tolist()) if _KINDS[kind] is TokenKind.SPECIAL
         ]
         learned = [place for place in special if chat.loss_mask[place]]
-        last = len(data) - len(self.behind_answer.encode())
-        behind = [place for place in special if chat.starts[place] >= last and not chat.loss_mask.any()]
-        place = learned[-1] if learned else next(iter(behind), None)
+        last = len(data) - len(self.after_answer.encode())
+        following = [place for place in special if chat.starts[place] >= last and not chat.loss_mask.any()]
+        place = learned[-1] if learned else next(iter(following), None)
         if place is None:
             return None
         text = data[chat.starts[place] : chat.stops[place]].decode().strip()
         return int(chat.ids[place]), text
 
     @property
-    def behind_answer(self) -> str:
+    def after_answer(self) -> str:
         """What the template writes after the last answer, where one exchange is not refused."""
         if self.plain is None:
             return ""
@@ -127,7 +127,7 @@ def _with_null(template: ChatTemplate, tokenizer: Tokenizer) -> Rendered | Templ
     """A call whose content stays null: transformers 5 leaves such fields out, and others hand them to the template."""
     conversation = SHAPES[_NULL]
     given = replace(conversation, variables={"messages_with_null": list(conversation.messages)})
-    handing_on = template.behind("{%- set messages = messages_with_null -%}")
+    handing_on = template.after("{%- set messages = messages_with_null -%}")
     return handing_on.render_many([given], tokenizer=tokenizer)[0]
 
 

@@ -162,7 +162,7 @@ def _mask_to_end(target: LintTarget) -> Iterator[Found]:
         chat = probe.chat
         if chat is None or not chat.loss_mask.any() or not chat.loss_mask[-1] or probe.ending is not None:
             continue
-        written = probe.behind_answer
+        written = probe.after_answer
         yield Found(
             _subject(probe),
             "the last token of the text is learned, and no special token ends the answer"

@@ -28,7 +28,7 @@ def rewritings(*, seed: int = 0) -> Mapping[str, Callable[[str], str]]:
         "NFD for NFC": lambda text: unicodedata.normalize("NFD", text),
         "typos": lambda text: with_typos(text, seed=seed),
         "space before": lambda text: f" {text}",
-        "space behind": lambda text: f"{text} ",
+        "space after": lambda text: f"{text} ",
         "full-width": lambda text: text.translate(_FULL_WIDTH),
         "homoglyphs": lambda text: text.translate(_HOMOGLYPHS),
     }

@@ -84,14 +84,14 @@ def is_white_space(document: bytes) -> bool:
 # --- runs -------------------------------------------------------------------------------------
 
 
-def joins(before: CharacterClass, joiner: str, behind: CharacterClass) -> bool:
+def joins(before: CharacterClass, joiner: str, after: CharacterClass) -> bool:
     """Whether a character holds a word together: an apostrophe between letters, a point between digits.
 
     >>> joins(CharacterClass.LOWER, "'", CharacterClass.LOWER), joins(CharacterClass.LOWER, ".", CharacterClass.LOWER)
     (True, False)
     """
-    between_letters = before in _LETTERS and behind in _LETTERS
-    between_digits = before == behind == CharacterClass.DIGIT
+    between_letters = before in _LETTERS and after in _LETTERS
+    between_digits = before == after == CharacterClass.DIGIT
     return (joiner in "'\u2019\u00b7" and between_letters) or (joiner in ".," and between_digits)
 
 
@@ -204,9 +204,9 @@ def white_space_around(text: Sequence[Character], run: Span) -> Span:
     Span(start=1, stop=6)
     """
     before = bisect_left(text, run.start, key=lambda character: character.start)
-    behind = bisect_left(text, run.stop, key=lambda character: character.start)
+    after = bisect_left(text, run.stop, key=lambda character: character.start)
     while before > 0 and text[before - 1].kind in _WHITE_SPACE:
         before -= 1
-    while behind < len(text) and text[behind].kind in _WHITE_SPACE:
-        behind += 1
-    return Span(text[before].start, text[behind - 1].stop)
+    while after < len(text) and text[after].kind in _WHITE_SPACE:
+        after += 1
+    return Span(text[before].start, text[after - 1].stop)

@@ -53,13 +53,13 @@ class ChangesByNeed:
 
     Args:
         ordered: the steps up to the one that brings marks into their order.
-        behind: those that follow.
+        after: those that follow.
         orders: whether there is such a one, the last of `ordered`.
     """
 
-    def __init__(self, ordered: Sequence[Step], behind: Sequence[Step], *, orders: bool) -> None:
+    def __init__(self, ordered: Sequence[Step], after: Sequence[Step], *, orders: bool) -> None:
         self._ordered = ordered
-        self._behind = behind
+        self._after = after
         self._orders = orders
         self._known = bytearray(NUM_CODE_POINTS)
         """1 for each code point that the table knows of."""
@@ -88,7 +88,7 @@ class ChangesByNeed:
     def _changes_of(self, characters: Sequence[str]) -> _Changes:
         parts = each_by_itself(characters, self._ordered) if characters else []
         distinct = sorted({*chain.from_iterable(parts)} - {_APART})
-        spelled = dict(zip(distinct, each_by_itself(distinct, self._behind), strict=True)) if distinct else {}
+        spelled = dict(zip(distinct, each_by_itself(distinct, self._after), strict=True)) if distinct else {}
         spelled[_APART] = _APART
         order = {part: unicodedata.combining(part) if self._orders else 0 for part in spelled}
         changed = {
@@ -110,7 +110,7 @@ class ChangesByNeed:
         )
 
     def _inserted(self, characters: Sequence[str]) -> bytes:
-        """Of each part that characters are taken apart into 1 if it was put in behind another one, else 0."""
+        """Of each part that characters are taken apart into 1 if it was put in after another one, else 0."""
         *before, takes_apart = self._ordered
         whole = each_by_itself(characters, before)
         distinct = sorted(set().union(*whole))
@@ -128,7 +128,7 @@ class _Changes:
         characters: their code points.
         num_parts: of each, the parts that it becomes.
         orders: of each part, the order of a combining mark.
-        inserted: of each part, whether it was put in behind another one.
+        inserted: of each part, whether it was put in after another one.
         sizes: of each part, its bytes.
         text: these.
     """

@@ -25,7 +25,7 @@ class Made(NamedTuple):
 
     Attributes:
         character: itself.
-        change: how many characters there are more for it than before: 1 if it was put in behind another one, 0 if it
+        change: how many characters there are more for it than before: 1 if it was put in after another one, 0 if it
             stands for one, less if it stands for several.
     """
 
@@ -60,13 +60,13 @@ def of_normal_form(form: str) -> FindsOrigins:
         if text.isascii():
             return range(len(text))
         found: list[int] = []
-        behind = 0
+        end = 0
         for run in _MOVING.finditer(text):
-            found += range(behind, run.start())
+            found += range(end, run.start())
             made = _ordered(decomposition, run.group())
             found += _followed(_composed(made) if composes else made, first=run.start())
-            behind = run.end()
-        return [*found, *range(behind, len(text))]
+            end = run.end()
+        return [*found, *range(end, len(text))]
 
     return origins
 
@@ -82,12 +82,12 @@ def of_replaced(pattern: re.Pattern[str], content: str) -> FindsOrigins:
         if pattern.search(text) is None:
             return range(len(text))
         found: list[int] = []
-        behind = 0
+        end = 0
         for match in pattern.finditer(text):
-            found += range(behind, match.start())
+            found += range(end, match.start())
             found += [match.end() - 1] * len(content)
-            behind = match.end()
-        return [*found, *range(behind, len(text))]
+            end = match.end()
+        return [*found, *range(end, len(text))]
 
     return origins
 
@@ -111,7 +111,7 @@ def of_stripped(step: Callable[[str], str], *, left: bool) -> FindsOrigins:
 # --- normal forms -----------------------------------------------------------------------------
 
 _MOVING = re.compile("[\0-\x7f]?[^\0-\x7f]+")
-"""Runs outside of which nothing happens: ASCII composes with nothing but what stands behind it."""
+"""Runs outside of which nothing happens: ASCII composes with nothing but what stands after it."""
 
 
 @lru_cache(maxsize=1 << 14)

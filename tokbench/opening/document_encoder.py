@@ -140,13 +140,13 @@ class DocumentEncoder:
         """The ids of a text in which added tokens are found before the parts between them are normalised."""
         data = text.encode()
         ids: list[int] = []
-        behind = 0
+        end = 0
         places = self._encoder.added_places(data, specials=self._specials)
         for start, stop, id in [*places, (len(data), len(data), None)]:
-            part = data[behind:start].decode()
-            part = self._normalization(part) if behind else self._changed(part)
+            part = data[end:start].decode()
+            part = self._normalization(part) if end else self._changed(part)
             ids += self._encoder.encode(part, specials=self._specials, normalized=True)
             if id is not None:
                 ids.append(id)
-            behind = stop
+            end = stop
         return ids

@@ -1,4 +1,4 @@
-"""A byte-level BPE from elsewhere on our kernel, with the library it came from behind it."""
+"""A byte-level BPE from elsewhere on our kernel, with the library it came from after it."""
 
 from __future__ import annotations
 

@@ -57,6 +57,6 @@ def table_of(step: Mapping[str, Any]) -> bytes:
 
 
 def texts_written(charsmap: bytes) -> str:
-    """All that a table may write, one after another: what stands behind its tree, whose size it begins with."""
+    """All that a table may write, one after another: what stands after its tree, whose size it begins with."""
     size = int.from_bytes(charsmap[:4], "little")
     return charsmap[4 + size :].decode(errors="ignore")

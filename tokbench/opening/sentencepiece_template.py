@@ -40,10 +40,10 @@ def template_beside(
     if name in _ENDS:
         begins, ends = False, True
     before = _part(config.roles.get("bos", usual.get("bos")), ids) if begins else ()
-    behind = _part(config.roles.get("eos", usual.get("eos")), ids) if ends else ()
-    if not before and not behind:
+    after = _part(config.roles.get("eos", usual.get("eos")), ids) if ends else ()
+    if not before and not after:
         return NOTHING
-    single = (*before, TemplatePart(0), *behind)
+    single = (*before, TemplatePart(0), *after)
     kind = 0 if name in _ENDS else 1
     return PostProcessing(
         template=Template(
@@ -52,7 +52,7 @@ def template_beside(
                 *single,
                 *(TemplatePart(None, part.tokens, part.ids, kind) for part in before),
                 TemplatePart(1, type_id=kind),
-                *(TemplatePart(None, part.tokens, part.ids, kind) for part in behind),
+                *(TemplatePart(None, part.tokens, part.ids, kind) for part in after),
             ),
         )
     )

@@ -127,8 +127,8 @@ class TextNormalization:
         ordering = [place for place, step in enumerate(self._steps) if step in (_NFD, _NFKD)]
         if not self._steps or not self.is_by_character or len(ordering) > 1:
             return None
-        behind = ordering[0] + 1 if ordering else len(self._steps)
-        return ChangesByNeed(self._steps[:behind], self._steps[behind:], orders=bool(ordering))
+        split_at = ordering[0] + 1 if ordering else len(self._steps)
+        return ChangesByNeed(self._steps[:split_at], self._steps[split_at:], orders=bool(ordering))
 
     def keeps_first(self, text: str) -> bool:
         """Whether a text certainly begins with the same character after it, not with one that came later.

@@ -82,10 +82,10 @@ def unigram_description(
     if model.get("unk_id") is None:
         raise LeftToLibraryError("it has no unknown token")
     only_spaces = _words_between_spaces(document)
-    before, charsmap, behind = _normalizers(document)
+    before, charsmap, after = _normalizers(document)
     if only_spaces:
         _check_white_space(charsmap)
-    trims_ends = _trims_ends(behind, only_spaces=only_spaces)
+    trims_ends = _trims_ends(after, only_spaces=only_spaces)
     scored = {piece: (id, float(score)) for id, (piece, score) in enumerate(model["vocab"])}
     ids_alone = {piece: id for piece, (id, _) in scored.items()}
     try:
@@ -107,7 +107,7 @@ def unigram_description(
         trims_ends=trims_ends,
         added=added,
         finds_specials=finds_specials,
-        knows_places=not (only_spaces and any(step.get("strip_left") for step in behind))
+        knows_places=not (only_spaces and any(step.get("strip_left") for step in after))
         and not any(token.in_normalized and (token.lstrip or token.rstrip) for token in added),
     )
 
@@ -171,11 +171,11 @@ def _normalizers(
     if len(tables) > 1:
         raise LeftToLibraryError("it has two tables of replacements")
     if not tables:
-        behind = 0
-        while behind < len(normalizers) and _is_run_of_spaces(normalizers[-1 - behind]):
-            behind += 1
-        at = len(normalizers) - behind
-        at -= bool(behind and at and normalizers[at - 1].get("type") == "Strip")
+        after = 0
+        while after < len(normalizers) and _is_run_of_spaces(normalizers[-1 - after]):
+            after += 1
+        at = len(normalizers) - after
+        at -= bool(after and at and normalizers[at - 1].get("type") == "Strip")
         return normalizers[:at], b"", normalizers[at:]
     table = normalizers[tables[0]]
     try:
@@ -202,16 +202,16 @@ def _is_run_of_spaces(step: Mapping[str, Any]) -> bool:
     return False
 
 
-def _trims_ends(behind: Sequence[Mapping[str, Any]], *, only_spaces: bool) -> bool:
+def _trims_ends(after: Sequence[Mapping[str, Any]], *, only_spaces: bool) -> bool:
     """Whether a text loses the spaces that it ends in, where runs of them become one."""
     if not only_spaces:
         # How many spaces there are is all the same to words between white space.
-        if all(step.get("type") == "Strip" or step.get("content") == " " for step in behind) and all(
-            step.get("type") == "Strip" or _is_run_of_spaces(step) for step in behind
+        if all(step.get("type") == "Strip" or step.get("content") == " " for step in after) and all(
+            step.get("type") == "Strip" or _is_run_of_spaces(step) for step in after
         ):
             return True
         raise LeftToLibraryError("it normalises after its table of replacements")
-    match behind:
+    match after:
         case [{"type": "Strip", "strip_right": True}, runs] if _is_run_of_spaces(runs):
             return True
         case [runs] if _is_run_of_spaces(runs):

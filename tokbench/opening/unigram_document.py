@@ -152,7 +152,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @property
     def ids_of_last_space(self) -> list[int]:
-        """What is behind the ids of a text that has spaces at its end."""
+        """What is after the ids of a text that has spaces at its end."""
         return self._ids_of_space or []
 
     @cached_property
@@ -326,11 +326,11 @@ class _Late:
         encoder = self._document.compiled_encoder(specials=specials)
         rests = list(map(self._document.without_last_spaces, texts))
         ids, offsets = encoder.encode_batch(rests, threads, normalized=normalized)
-        behind = self._ids_behind(texts, rests)
-        if not behind.any():
+        added_counts = self._ids_after(texts, rests)
+        if not added_counts.any():
             return ids, offsets
-        places, counts = np.repeat(offsets[1:], behind), np.cumsum([0, *behind])
-        added = self._document.ids_of_last_space * np.count_nonzero(behind)
+        places, counts = np.repeat(offsets[1:], added_counts), np.cumsum([0, *added_counts])
+        added = self._document.ids_of_last_space * np.count_nonzero(added_counts)
         return np.insert(ids, places, np.array(added, np.uint32)), offsets + counts
 
     def count_batch(
@@ -339,9 +339,9 @@ class _Late:
         encoder = self._document.compiled_encoder(specials=specials)
         rests = list(map(self._document.without_last_spaces, texts))
         counts: NDArray[np.int64] = encoder.count_batch(rests, threads, normalized=normalized)
-        return counts + self._ids_behind(texts, rests)
+        return counts + self._ids_after(texts, rests)
 
-    def _ids_behind(self, texts: list[str], rests: list[str]) -> NDArray[np.int64]:
-        """How many ids there are behind those of each text without its last spaces."""
+    def _ids_after(self, texts: list[str], rests: list[str]) -> NDArray[np.int64]:
+        """How many ids there are after those of each text without its last spaces."""
         size = len(self._document.ids_of_last_space)
         return np.array([size * (text != rest) for text, rest in zip(texts, rests, strict=True)], np.int64)

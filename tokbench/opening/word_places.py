@@ -73,30 +73,30 @@ class WordPlaces:
             self._add(text, parts, stays=stays)
         ids, starts, stops, counts = self._encoder.place_batch(parts.normal, threads, normalized=True)
         starts, stops = parts.origins_of(starts, stops, counts)
-        behind = np.cumsum(counts)[parts.token_parts]
+        end = np.cumsum(counts)[parts.token_parts]
         counts = np.bincount(parts.text_numbers, counts, len(texts)).astype(np.int64)
         counts += np.bincount(np.array(parts.text_numbers, np.int64)[parts.token_parts], minlength=len(texts))
         return (
-            np.insert(ids, behind, np.array(parts.token_ids, np.uint32)),
-            np.insert(starts, behind, parts.token_starts),
-            np.insert(stops, behind, parts.token_stops),
+            np.insert(ids, end, np.array(parts.token_ids, np.uint32)),
+            np.insert(starts, end, parts.token_starts),
+            np.insert(stops, end, parts.token_stops),
             counts,
         )
 
     def _add(self, text: str, parts: _Parts, *, stays: bool) -> None:
         """Add a text part by part, between the added tokens that are found before it is normalised."""
         data = text.encode()
-        behind = 0
+        end = 0
         parts.begin_text()
         for start, stop, id in self._encoder.added_places(data, specials=False):
-            parts.add(data[behind:start].decode(), self._normalization, first=behind, stays=stays)
+            parts.add(data[end:start].decode(), self._normalization, first=end, stays=stays)
             parts.add_token(id, start, stop)
-            behind = stop
-        parts.add(data[behind:].decode(), self._normalization, first=behind, stays=stays)
+            end = stop
+        parts.add(data[end:].decode(), self._normalization, first=end, stays=stays)
 
 
 class _Parts:
-    """Parts of texts, what they become, and the added tokens behind some of them.
+    """Parts of texts, what they become, and the added tokens after some of them.
 
     Attributes:
         normal: what each part becomes.
@@ -134,7 +134,7 @@ class _Parts:
         self.text_numbers.append(self._number)
 
     def add_token(self, id: int, start: int, stop: int) -> None:
-        """Add an added token, which stands behind the last part."""
+        """Add an added token, which stands after the last part."""
         self.token_parts.append(len(self.normal) - 1)
         self.token_ids.append(id)
         self.token_starts.append(start)

@@ -11,7 +11,7 @@ _LONGEST_CLUSTER = 64
 """Characters that are looked at to find the one beside the cursor."""
 _EDITS_KEPT = 1_000
 _WORD_BEFORE = re.compile(r"\w+\W*$|\W+$")
-_WORD_BEHIND = re.compile(r"\W*\w+|\W+")
+_WORD_AFTER = re.compile(r"\W*\w+|\W+")
 _WORD_REACH = 256
 
 
@@ -61,7 +61,7 @@ class TextBuffer:
 
     def move_right(self) -> None:
         """One grapheme cluster."""
-        self.cursor += self._size_behind()
+        self.cursor += self._size_after()
 
     def move_word_left(self) -> None:
         """To the beginning of the word before the cursor."""
@@ -69,7 +69,7 @@ class TextBuffer:
 
     def move_word_right(self) -> None:
         """To the end of the word after the cursor."""
-        found = _WORD_BEHIND.match(self.text, self.cursor, self.cursor + _WORD_REACH)
+        found = _WORD_AFTER.match(self.text, self.cursor, self.cursor + _WORD_REACH)
         self.cursor = self.cursor if found is None else found.end()
 
     def move_to_end(self) -> None:
@@ -89,7 +89,7 @@ class TextBuffer:
 
     def delete_right(self) -> None:
         """Delete the grapheme cluster after the cursor."""
-        self._replace(self.cursor, self.cursor + self._size_behind(), "")
+        self._replace(self.cursor, self.cursor + self._size_after(), "")
 
     def delete_word(self) -> None:
         """Delete back to the beginning of a word."""
@@ -143,9 +143,9 @@ class TextBuffer:
         before = clusters(self.text[max(self.cursor - _LONGEST_CLUSTER, 0) : self.cursor])
         return len(before[-1]) if before else 0
 
-    def _size_behind(self) -> int:
-        behind = clusters(self.text[self.cursor : self.cursor + _LONGEST_CLUSTER])
-        return len(behind[0]) if behind else 0
+    def _size_after(self) -> int:
+        after = clusters(self.text[self.cursor : self.cursor + _LONGEST_CLUSTER])
+        return len(after[0]) if after else 0
 
     def _word_start(self) -> int:
         first = max(self.cursor - _WORD_REACH, 0)

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tokbench.play.buffer import TextBuffer
-from tokbench.play.text_rows import row_at, row_before, row_behind
+from tokbench.play.text_rows import row_after, row_at, row_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +126,7 @@ class Editor(Widget, can_focus=True):
     def _rows_from(self, first: TextRow, count: int) -> list[TextRow]:
         rows = [first]
         while len(rows) < count:
-            below = row_behind(self.buffer.text, rows[-1], width=self._columns)
+            below = row_after(self.buffer.text, rows[-1], width=self._columns)
             if below is None:
                 break
             rows.append(below)
@@ -160,7 +160,7 @@ class Editor(Widget, can_focus=True):
         text, width = self.buffer.text, self._columns
         row = row_at(text, self.buffer.cursor, width=width)
         column = row.column_of(self.buffer.cursor)
-        step = row_before if count < 0 else row_behind
+        step = row_before if count < 0 else row_after
         for _ in range(abs(count)):
             row = step(text, row, width=width) or row
         self.buffer.move_to(row.offset_at(column))

@@ -32,13 +32,13 @@ class ExplainedToken:
     Attributes:
         step: the pre-token, and what the algorithm did with it.
         before: why there is a boundary before the token; None at the beginning of the text.
-        behind: why there is one behind it; None at the end.
+        after: why there is one after it; None at the end.
         result: the explanation of the text round it.
     """
 
     step: ExplainedStep
     before: Cause | None
-    behind: Cause | None
+    after: Cause | None
     result: ExplainResult
 
 

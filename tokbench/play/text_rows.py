@@ -18,7 +18,7 @@ _TAB = 4
 
 LONG = 200_000
 """Characters from which a text has a part that is encoded before all of it."""
-_BEFORE, _BEHIND = 8_000, 16_000
+_BEFORE, _AFTER = 8_000, 16_000
 """Characters of the part on each side of the cursor: more than any screen shows."""
 _REACH = 2_000
 """Characters further in which the part may begin at a line's beginning, or end at a line's end."""
@@ -93,7 +93,7 @@ def row_at(text: str, offset: int, *, width: int) -> TextRow:
     return next((row for row in reversed(rows) if row.start <= offset), rows[0])
 
 
-def row_behind(text: str, row: TextRow, *, width: int) -> TextRow | None:
+def row_after(text: str, row: TextRow, *, width: int) -> TextRow | None:
     """The row below; None below the last one."""
     start = row.stop + row.ends_line
     return row_at(text, start, width=width) if start <= len(text) else None
@@ -177,7 +177,7 @@ def part_round(text: str, cursor: int) -> TextPart:
     """
     if len(text) < LONG:
         return TextPart(text)
-    first, last = max(cursor - _BEFORE, 0), min(cursor + _BEHIND, len(text))
+    first, last = max(cursor - _BEFORE, 0), min(cursor + _AFTER, len(text))
     line = text.rfind("\n", max(first - _REACH, 0), first)
     first = line + 1 if line >= 0 else first
     end = text.find("\n", last - 1, last + _REACH)

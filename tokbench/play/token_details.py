@@ -82,9 +82,9 @@ def _lines(answer: TokenAnswer, width: int) -> Iterator[Line]:
     if answer.explained is None:
         yield _labelled("why", answer.problem or "")
         return
-    before, behind = answer.explained.before, answer.explained.behind
+    before, after = answer.explained.before, answer.explained.after
     yield _labelled("begins", cause_in_words(before) if before else "the text begins")
-    yield _labelled("ends", cause_in_words(behind) if behind else "the text ends")
+    yield _labelled("ends", cause_in_words(after) if after else "the text ends")
     if details is not None and details.uses:
         yield _labelled("used by", _uses(details))
 

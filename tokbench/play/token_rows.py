@@ -115,7 +115,7 @@ class TokenLayout:
         for each in visible_tokens(Segmentation(text, tokens)):
             between = ""
             if separators is not None:
-                between = separators.cut if each.cuts_behind else separators.whole
+                between = separators.cut if each.cuts_after else separators.whole
             kind = TokenKind.NORMAL if each.token is None else each.token.kind
             token = None if each.token is None else first + each.turn
             yield Cell(token, kind, each.covers_text, each.strip.glyphs, between)

@@ -235,8 +235,8 @@ def gaps_of(
     first = -1
     for place, message in enumerate(order):
         if said[message].strip():
-            behind = MORE if place + 1 < len(order) else end
-            yield Gap(_key(roles, said, order, first, place) + behind, first, place)
+            after = MORE if place + 1 < len(order) else end
+            yield Gap(_key(roles, said, order, first, place) + after, first, place)
             first = place
     yield Gap(_key(roles, said, order, first, len(order)) + end, first, len(order))
 
@@ -245,8 +245,8 @@ def _key(roles: Sequence[str], said: Sequence[str], order: Sequence[int], first:
     """The letters of the messages beside a gap and in it, without what follows."""
     before = BEGINNING if first < 0 else LETTERS[roles[order[first]]]
     inside = [LETTERS[roles[each]] + _silence(said[each]) for each in order[first + 1 : stop]]
-    behind = [LETTERS[roles[order[stop]]]] if stop < len(order) else []
-    return "".join([before, *inside, *behind])
+    after = [LETTERS[roles[order[stop]]]] if stop < len(order) else []
+    return "".join([before, *inside, *after])
 
 
 def _silence(said: str) -> str:

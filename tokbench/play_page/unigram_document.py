@@ -93,10 +93,10 @@ def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
             hint="`tokbench play` in the terminal can",
         )
     alone = _each(normalize, "{}")
-    behind, before = _each(normalize, _DECOMPOSED + "{}"), _each(normalize, "{}" + _DECOMPOSED)
+    afters, before = _each(normalize, _DECOMPOSED + "{}"), _each(normalize, "{}" + _DECOMPOSED)
     marked = _each(normalize, "{}" + _MARK)
     found: dict[str, list[int]] = {"joining": [], "prepended": [], "controls": []}
-    for code, own, after, prior, with_mark in zip(code_points(), alone, behind, before, marked, strict=True):
+    for code, own, after, prior, with_mark in zip(code_points(), alone, afters, before, marked, strict=True):
         if after != _COMPOSED + own:
             found["joining"].append(code)
         elif prior != own + _COMPOSED:

@@ -23,10 +23,10 @@ def render_shards(result: ShardsResult, *, console: Console) -> None:
     """What was written, how fast, and what to do next."""
     index = result.index
     total, eos = index["total"], index["eos"]
-    behind = f", {visible(eos['text'])} after each document" if eos else ""
+    ending = f", {visible(eos['text'])} after each document" if eos else ""
     rows = {
         "documents": f"{total['documents']:,}, {counted(total['text_bytes'], 'byte')}",
-        "tokens": f"{total['tokens']:,}{behind}",
+        "tokens": f"{total['tokens']:,}{ending}",
         **_chat_rows(index),
         "shards": f"{total['shards']:,} of {index['dtype']}, .{index['format']}",
         "time": ", ".join(

@@ -144,7 +144,7 @@ def _cells(segmentation: Segmentation, *, palette: Palette | None, ids: bool) ->
 def _cell(each: VisibleToken, *, palette: Palette | None, separators: Separators | None, ids: bool) -> _Cell:
     separator = ""
     if separators is not None:
-        separator = separators.cut if each.cuts_behind else separators.whole
+        separator = separators.cut if each.cuts_after else separators.whole
     if each.token is None:
         looks = each.strip if palette else enclosed("⟦", each.strip.glyphs, "⟧")
         return _Cell(looks, palette.uncovered if palette else None, "", separator)
@@ -236,7 +236,7 @@ class VisibleToken(NamedTuple):
         start: its first byte in the text.
         stop: the byte after its last one.
         strip: what it looks like; a token that covers no text is shown by its bytes.
-        cuts_behind: whether its end is inside a grapheme cluster.
+        cuts_after: whether its end is inside a grapheme cluster.
         covers_text: whether it stands for some of the text.
     """
 
@@ -245,7 +245,7 @@ class VisibleToken(NamedTuple):
     start: int
     stop: int
     strip: Strip
-    cuts_behind: bool
+    cuts_after: bool
     covers_text: bool = True
 
 

@@ -32,7 +32,7 @@ class BpeDocument:
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
         unspelled: pieces that are not of byte-level characters and that no merge knows: no text becomes them.
         unknown: the id of what stands for a character that is no piece; None where such characters are left out.
-        joins_unknown: whether one stands for all such characters behind one another.
+        joins_unknown: whether one stands for all such characters one after another.
     """
 
     vocab: Mapping[str, int]

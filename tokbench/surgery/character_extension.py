@@ -92,8 +92,8 @@ class CharacterExtension(PieceExtension):
         if self.model is not None:
             scores = scores_below(self.model.pieces, number=len(pieces))
             found = zip(pieces, scores, strict=True)
-            behind = [ModelPiece(text, score, PieceType.NORMAL) for text, score in found]
-            return self.extended_model(behind, special_tokens)
+            new = [ModelPiece(text, score, PieceType.NORMAL) for text, score in found]
+            return self.extended_model(new, special_tokens)
         parts = self.pieces.parts
         merges = [parts[text] for text in pieces if text in parts]
         return extended_document(self.document, pieces, merges=merges, special_tokens=special_tokens)

@@ -106,7 +106,7 @@ class MergedPieces:
         if rank != inf or not self._made:
             return rank
         made = self._made.get(left + right)
-        return inf if made is None else _BEHIND_ALL + made
+        return inf if made is None else _AFTER_ALL + made
 
 
 def parts_of(texts: Iterable[str]) -> set[str]:
@@ -123,7 +123,7 @@ def parts_of(texts: Iterable[str]) -> set[str]:
     }
 
 
-_BEHIND_ALL = 1e12
+_AFTER_ALL = 1e12
 """The ranks of new pieces begin here: scores are single precision, and lists of merges shorter."""
 
 

@@ -185,8 +185,8 @@ class PieceExtension:
     ) -> ExtendedTokenizer:
         """Make the files, and prove them."""
         ids = {piece: id for id, piece in enumerate(self._new, self.first_id)}
-        behind = self.first_id + len(ids)
-        specials = {text: id for id, text in enumerate(special_tokens, behind)}
+        first_special = self.first_id + len(ids)
+        specials = {text: id for id, text in enumerate(special_tokens, first_special)}
         content = self.changed(ids, specials)
         old = self.new_pieces()
         self._check_content(content)
@@ -194,7 +194,7 @@ class PieceExtension:
             self.opened,
             Contents(self.algorithm, content, self.algorithm),
             DOCUMENT_NAME if self.model is None else model_name(self.opened),
-            size=behind + len(specials),
+            size=first_special + len(specials),
             name=name,
             made_of={id: self._old_ids(self.old_parts(old, piece)) for piece, id in ids.items()},
             check=partial(self.check, texts=texts, threads=threads),

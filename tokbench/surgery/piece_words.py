@@ -47,7 +47,7 @@ class PieceWords:
         parts: a text → what is normalised by itself: what stands between added tokens.
         is_local: whether the chunks of a part tell its words, by `chunk_counting`.
         rules: what a new piece may be.
-        space_behind: whether ▁ ends a word instead of beginning one.
+        space_after: whether ▁ ends a word instead of beginning one.
         taken: texts that are not new piece, whatever they are now.
     """
 
@@ -55,7 +55,7 @@ class PieceWords:
     rules: PieceRules
     parts: Callable[[str], Iterable[str]] = field(default=lambda text: (text,))
     is_local: bool = False
-    space_behind: bool = False
+    space_after: bool = False
     taken: frozenset[str] = frozenset()
 
     def count(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
@@ -73,14 +73,14 @@ class PieceWords:
                 for word in self._words_of(part)
             )
         del words[SPACE]  # it teaches nothing, and is at the ends of texts, which chunks do not tell
-        if not self.space_behind:
+        if not self.space_after:
             return segments_of(words, self.rules)
         mirrored = segments_of({word[::-1]: count for word, count in words.items()}, self.rules)
         return Counter({word[::-1]: count for word, count in mirrored.items()})
 
     def allows(self, piece: str) -> bool:
         """Whether a text may become a piece."""
-        return piece not in self.taken and self.rules.allow(piece[::-1] if self.space_behind else piece)
+        return piece not in self.taken and self.rules.allow(piece[::-1] if self.space_after else piece)
 
     def of_line(self, line: str) -> list[str]:
         """The words of a line as they stand after a space, where one is put before each text."""
@@ -99,7 +99,7 @@ class PieceWords:
     def _pattern(self) -> re.Pattern[str]:
         if not self.rules.split_by_whitespace:
             return _LINE
-        return _WORD_BEFORE_SPACE if self.space_behind else _WORD
+        return _WORD_BEFORE_SPACE if self.space_after else _WORD
 
 
 def normaliser_of(proto: bytes) -> Callable[[str], str]:
@@ -145,7 +145,7 @@ def words_of_model(model: SentencePieceFile, normalise: Callable[[str], str]) ->
         normal,
         rules,
         is_local=model_is_local(model),
-        space_behind=options["treat_whitespace_as_suffix"],
+        space_after=options["treat_whitespace_as_suffix"],
         taken=taken,
     )
 

@@ -69,7 +69,7 @@ REFUSED = [
     ("char", "llama2c", "the backend 'char' does not describe its tokenizers"),
     ("char", "tiktoken", "the backend 'char' does not describe its tokenizers"),
     ("bpe with symbols", "tokenizers", "a user-defined symbol"),
-    ("bpe, spaces behind", "tokenizers", "spaces at the end of words"),
+    ("bpe, spaces after", "tokenizers", "spaces at the end of words"),
     ("bpe folded", "llama2c", "normalises text, and llama2.c does not"),
     ("bpe without prefix", "llama2c", "puts a space before every text"),
     ("unigram as t5", "llama2c", "this is a unigram model"),

@@ -120,7 +120,7 @@ def test_transformers_does_it_when_asked(opened: Callable[..., Any], tmp_path: P
     assert document["source"]["template"] == document["target"]["template"]
 
 
-def test_tokens_that_take_white_space_behind_them_go_to_transformers_as_they_are(tmp_path: Path) -> None:
+def test_tokens_that_take_white_space_after_them_go_to_transformers_as_they_are(tmp_path: Path) -> None:
     """As in Phi-3's file: special ones, and an end of the text that is none."""
     transformers = pytest.importorskip("transformers")
     document = json.loads(huggingface.byte_fallback())

@@ -89,7 +89,7 @@ def test_what_the_user_says_comes_before_a_set() -> None:
     assert roles_of(made) == {"eos": "<|im_end|>", "pad": "<|endoftext|>", "turn_end": "<|im_end|>"}
 
 
-def test_a_rank_file_gets_a_set_behind_its_ranks(ranks: Path) -> None:
+def test_a_rank_file_gets_a_set_after_its_ranks(ranks: Path) -> None:
     opened = tokbench.load(ranks, pattern="llama3", special_preset="llama3")
     assert opened.vocab_size == 258 + 256
     assert role_ids_of(opened) == {"bos": 258, "eos": 259, "pad": 262, "turn_end": 267}

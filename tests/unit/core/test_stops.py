@@ -30,15 +30,15 @@ def streamed(decoder: StreamingDecoder, ids: list[int], sizes: list[int]) -> str
 
 @given(
     before=texts,
-    behind=texts,
+    after=texts,
     end=st.sampled_from(["<|im_end|>", "<|endoftext|>"]),
     sizes=st.lists(st.integers(0, 4), max_size=6),
 )
-def test_nothing_behind_the_end_is_given_out(
-    tokenizer: Any, before: str, behind: str, end: str, sizes: list[int]
+def test_nothing_after_the_end_is_given_out(
+    tokenizer: Any, before: str, after: str, end: str, sizes: list[int]
 ) -> None:
     specials = tokenizer.info.special_tokens
-    first, last = tokenizer.encode(before), tokenizer.encode(behind)
+    first, last = tokenizer.encode(before), tokenizer.encode(after)
     decoder = StreamingDecoder(tokenizer, stop=("eos", "turn_end"))
     assert streamed(decoder, [*first, specials[end], *last], sizes) == tokenizer.decode(first)
     assert decoder.finished

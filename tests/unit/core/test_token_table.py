@@ -175,7 +175,7 @@ def test_a_block_that_contradicts_itself_is_refused(
     words=st.lists(st.text(alphabet="abc", min_size=2, max_size=8).map(str.encode), unique=True, max_size=30),
     text=st.text(alphabet="abc ", max_size=60),
 )
-def test_an_encoder_gives_the_same_ids_before_and_behind_much_text(
+def test_an_encoder_gives_the_same_ids_before_and_after_much_text(
     native: Kernel, words: list[bytes], text: str
 ) -> None:
     tokens = [token for token, _ in BYTES] + words

@@ -36,7 +36,7 @@ def test_as_many_as_in_one_pass(
     assert list(num_checked(parts, alignment)) == wanted
 
 
-def test_no_part_is_read_behind_the_first_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_part_is_read_after_the_first_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", 1)
 
     class Unread:

@@ -307,7 +307,7 @@ def test_rewritings_by_hand() -> None:
         "upper case": "CAFÉ 1",
         "NFD for NFC": "cafe\u0301 1",
         "space before": " café 1",
-        "space behind": "café 1 ",
+        "space after": "café 1 ",
         "full-width": "\uff43\uff41\uff46é\u3000\uff11",
         "homoglyphs": "\u0441\u0430fé 1",
     }

@@ -85,7 +85,7 @@ def test_vocabulary_and_merges_have_the_flags_from_beside(tmp_path: Path) -> Non
     assert found(tokenizer, "hi <mask>") == [260, 263]
 
 
-def test_a_sentencepiece_model_has_the_tokens_behind_its_pieces(tmp_path: Path) -> None:
+def test_a_sentencepiece_model_has_the_tokens_after_its_pieces(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(model_folders.mistral(tmp_path))
     assert tokenizer.info.special_tokens == {"<s>": 1, "</s>": 2, "<|im_start|>": 9, "<|im_end|>": 10}
     assert tokenizer.info.vocab_size == 11
@@ -119,7 +119,7 @@ def test_the_sentinels_of_t5_count_down_to_the_last_id(
         assert found(tokenizer, "hi<extra_id_0>")[-1] == tokenizer.info.vocab_size - 1
 
 
-def test_a_word_list_has_the_tokens_behind_it(tmp_path: Path) -> None:
+def test_a_word_list_has_the_tokens_after_it(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(model_folders.bert(tmp_path))
     assert "[URL]" not in tokenizer.info.special_tokens
     assert tokenizer.encode("HI [URL]") == [5, 12]
@@ -213,7 +213,7 @@ def test_tokens_of_ranks_cannot_be_special(tmp_path: Path) -> None:
     assert "the vocabulary has no '<d>', which is to be eos" in made.warnings
 
 
-def test_a_token_far_behind_the_pieces_is_left_out(tmp_path: Path) -> None:
+def test_a_token_far_after_the_pieces_is_left_out(tmp_path: Path) -> None:
     model_folders.mistral(tmp_path)
     put(tmp_path, {"added_tokens.json": {"<|im_end|>": 9, "<far>": 1 << 23, "<x>": 10}})
     made = opened(tmp_path)
@@ -383,10 +383,10 @@ def test_a_model_has_the_template_that_stands_beside_it(
         (tmp_path / name).unlink()
     put(tmp_path, {"tokenizer_config.json": {"tokenizer_class": "LlamaTokenizer"} | said})
     tokenizer: Any = tokbench.load(tmp_path)
-    before, behind = around
+    before, after = around
     one, other = tokenizer.encode("hi"), tokenizer.encode("hit")
-    assert tokenizer.with_template("hi") == [*before, *one, *behind]
-    assert tokenizer.with_template("hi", "hit") == [*before, *one, *behind, *before, *other, *behind]
+    assert tokenizer.with_template("hi") == [*before, *one, *after]
+    assert tokenizer.with_template("hi", "hit") == [*before, *one, *after, *before, *other, *after]
     assert tokenizer.model_input("hi", template=False).ids == tuple(one)
     for target in ("tokbin", "tokenizers"):
         product = target_named(target).make(Source(tokenizer=tokenizer, description=tokenizer.description()))

@@ -53,7 +53,7 @@ def write(folder: Path, made: dict[str, Any], *, name: str = "tekken.json") -> P
     return path
 
 
-def test_ids_begin_behind_the_special_tokens(tmp_path: Path) -> None:
+def test_ids_begin_after_the_special_tokens(tmp_path: Path) -> None:
     found = opened(write(tmp_path, document()))
     assert found.source.format is Format.TEKKEN
     tokenizer = found.tokenizer
@@ -100,7 +100,7 @@ def test_special_tokens_that_an_old_file_does_not_list(tmp_path: Path) -> None:
     assert tokenizer.encode("low") == [25 + 257]
 
 
-def test_in_a_folder_it_comes_behind_tokenizer_json_and_before_ranks(tmp_path: Path) -> None:
+def test_in_a_folder_it_comes_after_tokenizer_json_and_before_ranks(tmp_path: Path) -> None:
     write(tmp_path, document())
     (tmp_path / "other.tiktoken").write_bytes(b"YQ== 0\n")
     assert opened(tmp_path).source.format is Format.TEKKEN

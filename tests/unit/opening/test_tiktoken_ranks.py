@@ -48,7 +48,7 @@ def test_a_usual_size_suggests_the_usual_pattern(tmp_path: Path) -> None:
     assert caught.value.hint == "50,256 ranks are usual with --pattern gpt2"
 
 
-def test_special_tokens_go_where_they_are_put_or_behind_everything(tmp_path: Path) -> None:
+def test_special_tokens_go_where_they_are_put_or_after_everything(tmp_path: Path) -> None:
     tokenizer = tokbench.load(
         ranks(tmp_path), pattern="gpt4o", special_tokens={"<|eot|>": 300, "<|pad|>": None, "<|x|>": None}
     )

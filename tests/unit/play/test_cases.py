@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_case_is_added_behind_those_that_are_there(tmp_path: Path) -> None:
+def test_a_case_is_added_after_those_that_are_there(tmp_path: Path) -> None:
     file = tmp_path / "cases.jsonl"
     file.write_bytes(b'{"text":"a"}')  # without a line end
     assert add_case(file, "b") == 2

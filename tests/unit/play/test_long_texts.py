@@ -139,7 +139,7 @@ def test_a_part_is_round_the_cursor_and_where_it_says(
     cursor = min(place, len(text))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(text_rows, "LONG", 0)
-        for name, size in zip(("_BEFORE", "_BEHIND", "_REACH"), sizes, strict=True):
+        for name, size in zip(("_BEFORE", "_AFTER", "_REACH"), sizes, strict=True):
             patched.setattr(text_rows, name, size)
         part = part_round(text, cursor)
     assert part.holds(cursor)

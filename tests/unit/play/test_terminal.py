@@ -95,7 +95,7 @@ def test_a_file_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
             os.close(each)
 
 
-def test_without_a_terminal_behind_it_there_is_no_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_after_it_there_is_no_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "ctermid", lambda: "/no/terminal")
     with pytest.raises(ConfigError, match="no keyboard"):
         terminal.take_keyboard()

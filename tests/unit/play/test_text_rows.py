@@ -6,14 +6,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.texts import texts
 
-from tokbench.play.text_rows import SECTION, TextRow, row_at, row_before, row_behind
+from tokbench.play.text_rows import SECTION, TextRow, row_after, row_at, row_before
 
 WIDEST_STAND_IN = 12
 
 
 def all_rows(text: str, width: int) -> list[TextRow]:
     rows = [row_at(text, 0, width=width)]
-    while (below := row_behind(text, rows[-1], width=width)) is not None:
+    while (below := row_after(text, rows[-1], width=width)) is not None:
         rows.append(below)
     return rows
 
@@ -42,7 +42,7 @@ def test_a_character_is_found_in_its_row(text: str, width: int, place: int) -> N
     assert row in all_rows(text, width)
 
 
-def test_a_row_ends_behind_a_space_where_there_is_one() -> None:
+def test_a_row_ends_after_a_space_where_there_is_one() -> None:
     assert [row.stop for row in all_rows("to be or not", 6)] == [6, 12]
     assert [row.stop for row in all_rows("tobeornot", 6)] == [6, 9]
 

@@ -20,7 +20,7 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
 
 
-def test_a_fold_leaves_no_space_behind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fold_leaves_no_space_after(capsys: pytest.CaptureFixture[str]) -> None:
     rows = shown("one two three four five six", "", "a\nb", "x" * 30, capsys=capsys)
     assert rows == ["one two three four", "five six", "", "a", "b", "x" * 20, "x" * 10, ""]
 

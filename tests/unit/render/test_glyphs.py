@@ -83,7 +83,7 @@ def test_a_flag_of_tags_is_one_picture() -> None:
         ("\u200d".join("😀" * 5), "⟨ZWJ⟩".join("😀" * 5)),
     ],
 )
-def test_nothing_hides_behind_a_character(text: str, shown: str) -> None:
+def test_nothing_hides_after_a_character(text: str, shown: str) -> None:
     assert looks(text) == shown
 
 

@@ -36,7 +36,7 @@ def test_rows_end_between_words_and_tokens(text: str, expected: list[str]) -> No
     assert rows(text, width=20) == expected
 
 
-def test_rows_behind_the_first_begin_where_the_text_does() -> None:
+def test_rows_after_the_first_begin_where_the_text_does() -> None:
     assert rows("label  one two three four five six", width=30, label=7) == [
         "label  one two three four five",
         "       six",

@@ -58,7 +58,7 @@ def test_a_broken_token_keeps_its_colour() -> None:
     assert len({segment.style for line in lines for segment in line.rows[0].segments}) == 1
 
 
-def test_a_newline_ends_the_line_behind_its_glyph() -> None:
+def test_a_newline_ends_the_line_after_its_glyph() -> None:
     assert shown(in_words("if x", ":\n", "\t", "y")) == ["if·x│:⏎│", "→│y"]
     assert shown(in_words("a\n\n  b", "c")) == ["a⏎", "⏎", "··b│c"]
     assert shown(in_words("a", "\n")) == ["a│⏎"]

@@ -185,7 +185,7 @@ def test_elsewhere_what_is_wrong_is_reported(case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
-def test_a_worker_that_is_killed_leaves_nothing_behind(case: Case) -> None:
+def test_a_worker_that_is_killed_leaves_nothing_after(case: Case) -> None:
     case.write("wanted")
     killed = []
     with open_engine("local", workers=1) as engine:

@@ -64,9 +64,9 @@ class NfcAlignment:
         return original.start if offset < normal.stop else offset + original.stop - normal.stop
 
     def _stop(self, offset: int) -> int:
-        behind = bisect_left(self._normal_stops, offset)  # the first changed run that ends from here on
-        if behind < len(self._changed):
-            normal, original = self._changed[behind]
+        index = bisect_left(self._normal_stops, offset)  # the first changed run that ends from here on
+        if index < len(self._changed):
+            normal, original = self._changed[index]
             return original.stop if offset > normal.start else offset + original.start - normal.start
         if not self._changed:
             return offset

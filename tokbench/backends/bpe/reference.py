@@ -221,8 +221,8 @@ def train_superwords(
     limits = {"min_frequency": min_frequency, "max_token_length": max_token_length}
     first = train(words, num_merges=min(num_first, num_merges), **limits)  # type: ignore[arg-type]
     rest = num_merges - len(first)
-    behind = continue_training(superwords, first, num_merges=rest, may_be_token=may_be_superword, **limits)  # type: ignore[arg-type]
-    return [*first, *behind]
+    further = continue_training(superwords, first, num_merges=rest, may_be_token=may_be_superword, **limits)  # type: ignore[arg-type]
+    return [*first, *further]
 
 
 # --- encoding and decoding --------------------------------------------------------------------

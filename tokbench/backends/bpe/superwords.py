@@ -157,7 +157,7 @@ def _learn(
     check_room([WordArrays(data, ends, times)], room=merger_room(step=1), hint=None)
     tokens = encoder.tokens()
     del data, offsets, encoder  # which remembers words
-    behind, more_counts, num_tokens = kernel.continue_training(
+    further, more_counts, num_tokens = kernel.continue_training(
         ids,
         ends,
         times,
@@ -170,7 +170,7 @@ def _learn(
         seed=seed,
         progress=lambda done: progress(len(first) + done),
     )
-    return np.concatenate([first, behind]), np.concatenate([counts, more_counts]), num_tokens
+    return np.concatenate([first, further]), np.concatenate([counts, more_counts]), num_tokens
 
 
 def _encoded(

@@ -66,13 +66,13 @@ def expected_units(segments: Mapping[str, int], scores: Mapping[str, float]) -> 
         backward = [(0.0, 0)] * len(segment) + [(1.0, 0)]
         for i in reversed(range(len(segment))):
             value, exponent = forward[i][0] * share, forward[i][1] - all_of_it[1]
-            behind = (0.0, 0)
+            total = (0.0, 0)
             for piece, weight in edges[i]:
                 rest = backward[i + len(piece)]
                 both = weight * rest[0]
                 expected[piece] += int(_scaled(value * both, exponent + rest[1]) * UNIT + 0.5)
-                behind = _sum(behind, both, rest[1])
-            backward[i] = _normal(behind)
+                total = _sum(total, both, rest[1])
+            backward[i] = _normal(total)
     return expected
 
 

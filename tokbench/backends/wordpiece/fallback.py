@@ -166,8 +166,8 @@ class Encoder(EncodesOneByOne):
         """The ids of a word with the bytes that they are from."""
         first = 0
         for number, id in enumerate(ids := self._matched(word.text)):
-            behind = first + self._sizes[id] - (len(self._prefix) if number else 0)
-            yield id, word.places[first][0], word.places[behind - 1][1]
-            first = behind
+            stop = first + self._sizes[id] - (len(self._prefix) if number else 0)
+            yield id, word.places[first][0], word.places[stop - 1][1]
+            first = stop
         if not ids:
             yield self._unknown, word.places[0][0], word.places[-1][1]

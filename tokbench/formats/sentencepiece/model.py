@@ -183,13 +183,13 @@ def byte_of(text: str) -> int:
 
 
 def _parsed(data: bytes) -> SentencePieceFile:
-    pieces, behind = usual_pieces(data)
+    pieces, rest = usual_pieces(data)
     specs: dict[int, dict[str, Any]] = {
         _TRAINER: _defaults(TRAINER_FIELDS),
         _NORMALIZER: _defaults(NORMALIZER_FIELDS),
         _DENORMALIZER: _defaults(NORMALIZER_FIELDS),
     }
-    for number, value in fields(data, behind):
+    for number, value in fields(data, rest):
         if number == _PIECES:
             pieces.append(piece_of(message(value), id=len(pieces)))
         elif number in specs:

@@ -48,12 +48,12 @@ def usual_pieces(data: bytes) -> tuple[list[ModelPiece], int]:
     while end - position > _SCORE + 4 and data[position] == _MESSAGE and data[position + 2] == _MESSAGE:
         stop = position + 2 + data[position + 1]
         text_end = position + 4 + data[position + 3]
-        behind = stop - text_end  # the score with its key, and perhaps the type with its
-        is_usual = data[position + 1] < _LONG and position + 4 < text_end and behind in (_SCORE, _SCORE + 2)
+        rest = stop - text_end  # the score with its key, and perhaps the type with its
+        is_usual = data[position + 1] < _LONG and position + 4 < text_end and rest in (_SCORE, _SCORE + 2)
         if not is_usual or stop > end or data[text_end] != _SCORE_KEY:
             break
-        type = PieceType.NORMAL if behind == _SCORE else None
-        if behind == _SCORE + 2 and data[stop - 2] == _TYPE_KEY:
+        type = PieceType.NORMAL if rest == _SCORE else None
+        if rest == _SCORE + 2 and data[stop - 2] == _TYPE_KEY:
             type = types.get(data[stop - 1])
         score: float = _FLOAT.unpack_from(data, text_end + 1)[0]
         if type is None or math.isnan(score):

@@ -152,12 +152,12 @@ def _common_end(
     """Where two segmentations that part here meet again; None where they do not, or spell different texts."""
     one = other = ""
     while not one or one != other:
-        behind = one if len(one) <= len(other) else other
-        ids, place = (first, left) if behind is one else (second, right)
+        shorter = one if len(one) <= len(other) else other
+        ids, place = (first, left) if shorter is one else (second, right)
         if place >= len(ids) or pieces[ids[place]].type is not PieceType.NORMAL:
             return None
         text = pieces[ids[place]].text
-        if behind is one:
+        if shorter is one:
             one, left = one + text, left + 1
         else:
             other, right = other + text, right + 1

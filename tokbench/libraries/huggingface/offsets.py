@@ -49,14 +49,14 @@ def own_spans(data: bytes, ranges: Sequence[tuple[int, int]], pieces: Sequence[b
     starts = list(accumulate((start for start, _ in ranges), max))
     stops = [max(start, stop) for start, (_, stop) in zip(starts, ranges, strict=True)]
     spans: list[Span] = []
-    behind = len(data)
+    next_start = len(data)
     for number in reversed(range(len(ranges))):
-        start, stop = starts[number], min(stops[number], behind)
+        start, stop = starts[number], min(stops[number], next_start)
         before = stops[number - 1] if number else 0
         if before > start:
             start = _start_inside(data, pieces[number], first=start, last=before, stop=stop)
         spans.append(Span(start, stop))
-        behind = start
+        next_start = start
     return spans[::-1]
 
 

@@ -115,16 +115,16 @@ class Encoder(EncodesOneByOne):
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
         ids: list[int] = []
-        is_behind_unknown = False
+        is_after_unknown = False
         for part in self._parts(self._normalizer.normalize(text.encode())):
             id = self._ids.get(part)
             if id is not None:
                 ids.append(id)
             elif self._bytes is not None:
                 ids += [self._bytes[byte] for byte in part]
-            elif not is_behind_unknown:
+            elif not is_after_unknown:
                 ids.append(self._unknown)
-            is_behind_unknown = id is None
+            is_after_unknown = id is None
         return ids
 
     def _parts(self, normal: bytes) -> Iterator[bytes]:

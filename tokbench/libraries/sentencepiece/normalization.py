@@ -2,7 +2,7 @@
 
 What a text becomes before pieces are looked for in it. At each place a user-defined symbol stays as it is, else the
 longest key of the character map gives way to its replacement, else a character stays; a byte that begins none becomes
-U+FFFD. What is made is freed of extra spaces, gets one in front or behind, and has ▁ where it has spaces.
+U+FFFD. What is made is freed of extra spaces, gets one in front or after, and has ▁ where it has spaces.
 
 Source: normalizer.cc of SentencePiece 0.2.3, and the layout of Darts-clone for the character map.
 """
@@ -120,19 +120,19 @@ class Normalizer:
     def normalize(self, text: bytes) -> bytes:
         """The normalised form of a text, which need not be UTF-8."""
         made = bytearray()
-        place = self._behind_spaces(text) if self._removes else 0
+        place = self._after_spaces(text) if self._removes else 0
         if place == len(text):
             return b""
         if self._prefix:
             made += self._space
-        is_behind_space = self._removes
+        is_after_space = self._removes
         while place < len(text):
             length, data = self._unit_at(text, place)
-            if is_behind_space:
+            if is_after_space:
                 data = data.lstrip(b" ")
             if data:
                 made += data.replace(b" ", self._space)
-                is_behind_space = self._removes and data.endswith(b" ")
+                is_after_space = self._removes and data.endswith(b" ")
             place += length
         if self._removes:
             while made.endswith(self._space):
@@ -141,7 +141,7 @@ class Normalizer:
             made += self._space
         return bytes(made)
 
-    def _behind_spaces(self, text: bytes) -> int:
+    def _after_spaces(self, text: bytes) -> int:
         place = 0
         while place < len(text):
             length, data = self._unit_at(text, place)

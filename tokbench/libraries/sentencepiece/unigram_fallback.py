@@ -76,9 +76,9 @@ def best_cuts(text: bytes, vocabulary: ScoredPieces) -> list[Cut]:
             found.append((start + length, vocabulary.unknown, vocabulary.unknown_score))
         for stop, id, score in found:
             frontier = max(frontier, stop)
-            behind = sums[start] + score
-            if best[stop] is None or behind > sums[stop]:
-                sums[stop], best[stop] = behind, Cut(start, stop, id)
+            total = sums[start] + score
+            if best[stop] is None or total > sums[stop]:
+                sums[stop], best[stop] = total, Cut(start, stop, id)
         start += length
     cuts: list[Cut] = []
     stop = len(text)

@@ -30,7 +30,7 @@ _NEIGHBOURS = 256
 _MOST_PROVED = 1 << 10
 """Incomplete tokens whose neighbours are looked for: each may take a second."""
 _BEFORE = (*"aqA1.(~-", "", " ", "\n", "\t", "é", "中", "я", "\u00a0", "  ", "x ", "€", "🧿")
-_BEHIND = (*"aqA1.)~-", "", " ", "\n", "\t", "é", "中", "я", "\u00a0", "  ", " x", "€", "🧿")
+_AFTER = (*"aqA1.)~-", "", " ", "\n", "\t", "é", "中", "я", "\u00a0", "  ", " x", "€", "🧿")
 _RARE = "".join(
     chr(point)
     for first in (0x0, 0x80, 0x400, 0x700, 0x1000, 0x2C00, 0xA000, 0xFB00, 0x10000, 0x1F300, 0x2FA00, 0xE0000)
@@ -115,11 +115,11 @@ class Analysis:
 
     def _try_surroundings(self) -> None:
         """Each token among others."""
-        for before, behind in product(_BEFORE, _BEHIND):
+        for before, after in product(_BEFORE, _AFTER):
             ids = self._open()
             if not ids:
                 return
-            self.search.try_texts(before + form + behind for id in ids for form in self._forms(id))
+            self.search.try_texts(before + form + after for id in ids for form in self._forms(id))
         for id in self._open():
             self.search.try_texts(self.model.proposals(id))
 
@@ -161,8 +161,8 @@ class Analysis:
                 continue
             around = automaton.surroundings(text)
             self.search.try_texts(
-                before + text + behind + after
-                for before, behind in around
+                before + text + after + after
+                for before, after in around
                 for after in ("", "a", " ", "\n", ".")
             )
 
@@ -182,10 +182,10 @@ class Analysis:
                 )
                 continue
             self.search.try_texts(
-                before + text + behind
+                before + text + after
                 for text in filter(None, map(text_of_bytes, found))
                 for before in ("", " ", "a", "1", ".")
-                for behind in ("", " ", "a", "1", ".")
+                for after in ("", " ", "a", "1", ".")
             )
 
     def neighbours(self) -> Neighbours | None:
@@ -271,7 +271,7 @@ class Analysis:
                 id, Cause.NORMALIZER, f"the normaliser leaves no {shown} in any text", {"characters": lost}
             )
         elif piece.startswith(_INSIDE):
-            if steps.cut_behind(piece.removeprefix(_INSIDE)):
+            if steps.cut_after(piece.removeprefix(_INSIDE)):
                 self.unreachable[id] = Unreachable(
                     id,
                     Cause.PATTERN,

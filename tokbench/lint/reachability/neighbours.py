@@ -69,46 +69,46 @@ class Neighbours:
             yield from self._inside_a_character(token)
             return
         heads = list(self._heads(first, middle, token))
-        for tail, behind in self._tails(last, middle, token) if heads else ():
+        for tail, after in self._tails(last, middle, token) if heads else ():
             for head, before in heads:
                 if self._fits(head + middle + tail):
-                    yield before + token + behind
+                    yield before + token + after
 
     # --- characters ---------------------------------------------------------------------------
 
     def _inside_a_character(self, token: bytes) -> Iterator[bytes]:
-        for character in self._fitting(characters_around(token), before="", behind=""):
+        for character in self._fitting(characters_around(token), before="", after=""):
             data = character.encode()
             for place in range(1, len(data) - len(token) + 1):
                 if not data.startswith(token, place):
                     continue
                 befores = list(self._before(data[:place], token))
-                for behind in self._behind(data[place + len(token) :], token) if befores else ():
+                for after in self._after(data[place + len(token) :], token) if befores else ():
                     for before in befores:
-                        whole = before + token + behind
+                        whole = before + token + after
                         if self._fits(_whole(whole)):
                             yield whole
 
-    def _heads(self, first: bytes, behind: str, token: bytes) -> Iterator[tuple[str, bytes]]:
+    def _heads(self, first: bytes, after: str, token: bytes) -> Iterator[tuple[str, bytes]]:
         """What can stand before the token, as the whole characters that end with its first bytes, and as bytes."""
-        for character in self._fitting(characters_ending(first), before="", behind=behind):
+        for character in self._fitting(characters_ending(first), before="", after=after):
             for before in self._before(character.encode()[: -len(first)] if first else b"", token):
                 text = _whole(before + first)
-                if self._fits(text + behind):
+                if self._fits(text + after):
                     yield text, before
 
     def _tails(self, last: bytes, before: str, token: bytes) -> Iterator[tuple[str, bytes]]:
         """Likewise after it."""
-        for character in self._fitting(characters_beginning(last), before=before, behind=""):
-            for behind in self._behind(character.encode()[len(last) :], token):
-                text = _whole(last + behind)
+        for character in self._fitting(characters_beginning(last), before=before, after=""):
+            for after in self._after(character.encode()[len(last) :], token):
+                text = _whole(last + after)
                 if self._fits(before + text):
-                    yield text, behind
+                    yield text, after
 
-    def _fitting(self, characters: Sequence[str], *, before: str, behind: str) -> Iterator[str]:
+    def _fitting(self, characters: Sequence[str], *, before: str, after: str) -> Iterator[str]:
         """Those that may stand in one pre-token with others."""
         for kind in self._kinds("".join(characters)) if characters != [""] else [[""]]:
-            if self._fits(f"{before}{kind[0]}{behind}"):
+            if self._fits(f"{before}{kind[0]}{after}"):
                 yield from kind
 
     # --- neighbours ---------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class Neighbours:
             if part[cut:] in self._tokens and self._stand_together(part[cut:], token):
                 yield from (rest + part[cut:] for rest in self._before(part[:cut], part[cut:]))
 
-    def _behind(self, part: bytes, token: bytes) -> Iterator[bytes]:
+    def _after(self, part: bytes, token: bytes) -> Iterator[bytes]:
         """What can stand after a token and begins with a part of a character."""
         if not part:
             yield b""
@@ -131,7 +131,7 @@ class Neighbours:
         yield from (each for each in self._beginning.get(part, ()) if self._stand_together(token, each))
         for cut in range(1, len(part)):
             if part[:cut] in self._tokens and self._stand_together(token, part[:cut]):
-                yield from (part[:cut] + rest for rest in self._behind(part[cut:], part[:cut]))
+                yield from (part[:cut] + rest for rest in self._after(part[cut:], part[:cut]))
 
     def _stand_together(self, left: bytes, right: bytes) -> bool:
         """Whether merging the symbols of two tokens gives the two."""

@@ -76,16 +76,16 @@ class PatternAutomaton:
             text: that `holds`.
             most: choices of characters for each way.
         """
-        befores, behinds = self._ways_in(), self._ways_out()
+        befores, afters = self._ways_in(), self._ways_out()
         found: set[tuple[tuple[CharacterClass, ...], tuple[CharacterClass, ...]]] = set()
         for state, before in befores.items():
             for end in self._after(text, self._closures[state]):
-                if end in behinds:
-                    found.add((before, behinds[end]))
-        for before, behind in sorted(found, key=lambda way: (len(way[0]) + len(way[1]), repr(way))):
-            for number in range(most if before or behind else 1):
-                yield _spelled(before, number), _spelled(behind, number * 5 + 1)
-                yield _spelled(before, number), _spelled(behind, number)
+                if end in afters:
+                    found.add((before, afters[end]))
+        for before, after in sorted(found, key=lambda way: (len(way[0]) + len(way[1]), repr(way))):
+            for number in range(most if before or after else 1):
+                yield _spelled(before, number), _spelled(after, number * 5 + 1)
+                yield _spelled(before, number), _spelled(after, number)
 
     # --- building -----------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ class DocumentSteps:
                 return cut
         return None
 
-    def cut_behind(self, text: str) -> list[str] | None:
+    def cut_after(self, text: str) -> list[str] | None:
         """The same for a text that must have another character of its pre-token before it."""
         kinds = {step.get("type") for step in self.pre_tokenizers}
         return self.cut_inside(f"a{text}") if kinds <= {"BertPreTokenizer", "WhitespaceSplit"} else None

@@ -83,7 +83,7 @@ def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
         named("granite-embed-multi-97m", _gpt4o(), whole=True),
         named("tekken", _gpt4o(digits=r"\p{N}", contractions=""), whole=True),
         named("tiny_aya cohere2moe", r"\d{1,3}(?=(?:\d{3})*\b)", _gpt4o()),
-        named("kimi-k2", r"\p{Han}+|" + _gpt4o(other_than=r"&&[^\p{Han}]", behind_signs=r"[\r\n]*")),
+        named("kimi-k2", r"\p{Han}+|" + _gpt4o(other_than=r"&&[^\p{Han}]", after_signs=r"[\r\n]*")),
         named(
             "youtu",
             f"[{_ranges('AC00-D7A3 3131-318E')}]+"
@@ -179,7 +179,7 @@ def _gpt4o(
     digits: str = r"\p{N}{1,3}",
     contractions: str = f"{_CONTRACTIONS}?",
     other_than: str = "",
-    behind_signs: str = r"[\r\n/]*",
+    after_signs: str = r"[\r\n/]*",
 ) -> str:
     """The pattern of GPT-4o, or one that differs in what is given."""
     upper = rf"[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}{other_than}]"
@@ -188,7 +188,7 @@ def _gpt4o(
         rf"[^\r\n\p{{L}}\p{{N}}]?{letters}{contractions}"
         for letters in (f"{upper}*{lower}+", f"{upper}+{lower}*")
     )
-    return "|".join([*words, digits, rf" ?[^\s\p{{L}}\p{{N}}]+{behind_signs}", _SPACES])
+    return "|".join([*words, digits, rf" ?[^\s\p{{L}}\p{{N}}]+{after_signs}", _SPACES])
 
 
 def _halved_spaces() -> str:

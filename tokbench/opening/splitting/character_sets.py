@@ -101,12 +101,12 @@ def _class_members(text: str, at: int) -> tuple[NDArray[np.bool_], int]:
         low, at = _element(text, at)
         single = _code_point(low)
         if text[at] == "-" and text[at + 1] != "]":
-            high, behind = _element(text, at + 1)
+            high, stop = _element(text, at + 1)
             top = _code_point(high)
             if single is None or top is None or text[at + 1] == "[" or top < single:
                 raise UnknownPatternError("a class holds a range that is not understood")
             members[single : top + 1] = True
-            at = behind
+            at = stop
         elif single is not None:
             members[single] = True
         else:

@@ -101,37 +101,37 @@ class _Assembler:
         self._rows.append(row)
         return len(self._rows) - 1
 
-    def _add_choices(self, choices: Choices, behind: int) -> int:
+    def _add_choices(self, choices: Choices, after: int) -> int:
         """The number of the operation that tries each choice, and leads to the one after."""
-        entry = self._add_items(choices[-1], behind)
+        entry = self._add_items(choices[-1], after)
         for items in reversed(choices[:-1]):
-            tried = self._add_items(items, behind)
+            tried = self._add_items(items, after)
             entry = self._add([Kind.EITHER, 0, 0, 0, tried, entry])
         return entry
 
-    def _add_items(self, items: Iterable[Item], behind: int) -> int:
+    def _add_items(self, items: Iterable[Item], after: int) -> int:
         for item in reversed(tuple(items)):
-            behind = self._add_item(item, behind)
-        return behind
+            after = self._add_item(item, after)
+        return after
 
-    def _add_item(self, item: Item, behind: int) -> int:
+    def _add_item(self, item: Item, after: int) -> int:
         if isinstance(item, Characters):
             number = self._number(item.spelling)
-            needs_all = item.is_possessive or self._needs_no_fewer(number, behind)
+            needs_all = item.is_possessive or self._needs_no_fewer(number, after)
             kind = Kind.POSSESSIVE if needs_all else Kind.CHARACTERS
-            return self._add([kind, number, item.least, item.most, behind, 0])
+            return self._add([kind, number, item.least, item.most, after, 0])
         if isinstance(item, Ahead):
             match = self._add([Kind.MATCH, 0, 0, 0, 0, 0])
             ahead = self._add_choices(item.choices, match)
-            return self._add([Kind.NOT_AHEAD if item.is_negative else Kind.AHEAD, 0, 0, 0, behind, ahead])
+            return self._add([Kind.NOT_AHEAD if item.is_negative else Kind.AHEAD, 0, 0, 0, after, ahead])
         if isinstance(item, LineEnd):
-            return self._add([Kind.LINE_END, 0, 0, 0, behind, 0])
-        entry = self._add_choices(item.choices, behind)
-        return self._add([Kind.EITHER, 0, 0, 0, entry, behind]) if item.is_optional else entry
+            return self._add([Kind.LINE_END, 0, 0, 0, after, 0])
+        entry = self._add_choices(item.choices, after)
+        return self._add([Kind.EITHER, 0, 0, 0, entry, after]) if item.is_optional else entry
 
-    def _needs_no_fewer(self, number: int, behind: int) -> bool:
+    def _needs_no_fewer(self, number: int, after: int) -> bool:
         """Whether what follows cannot match after fewer characters of a set if it does not after all."""
-        kind, other, least, *_ = self._rows[behind]
+        kind, other, least, *_ = self._rows[after]
         if kind == Kind.MATCH:
             return True
         return (

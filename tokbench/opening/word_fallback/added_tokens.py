@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
 
 
 class AddedTokenSearch:
-    """Finds the leftmost token, of those that begin together the longest, and so on behind it.
+    """Finds the leftmost token, of those that begin together the longest, and so on after it.
 
     Args:
         tokens: those that are looked for together.
@@ -44,7 +44,7 @@ class AddedTokenSearch:
 
     def stretches(self, text: str) -> Iterator[Stretch]:
         """All of a text in its order, no stretch empty."""
-        behind = 0
+        end = 0
         for found in self._pattern.finditer(text) if self._pattern is not None else ():
             token = self._tokens[found.group()]
             start, stop = found.span()
@@ -53,12 +53,12 @@ class AddedTokenSearch:
             ):
                 continue
             if token.lstrip:
-                start = behind + len(text[behind:start].rstrip(_SPACES))
+                start = end + len(text[end:start].rstrip(_SPACES))
             if token.rstrip:
                 stop = len(text) - len(text[stop:].lstrip(_SPACES))
-            if behind < start:
-                yield Stretch(behind, start, None)
+            if end < start:
+                yield Stretch(end, start, None)
             yield Stretch(start, stop, token.id)
-            behind = stop
-        if behind < len(text):
-            yield Stretch(behind, len(text), None)
+            end = stop
+        if end < len(text):
+            yield Stretch(end, len(text), None)

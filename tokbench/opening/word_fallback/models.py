@@ -35,7 +35,7 @@ class WordModel(Protocol):
     """Encodes words."""
 
     def tokens(self, word: str) -> list[WordToken]:
-        """The tokens of a word that is not empty, one behind the other."""
+        """The tokens of a word that is not empty, one after the other."""
 
 
 def word_model(described: WordVocabulary) -> WordModel:
@@ -50,7 +50,7 @@ class MergedCharacters:
     """A BPE over the characters of words.
 
     Letters at the beginning, inside and at the end of a word may be different ones. A character without a letter is
-    left out: what comes behind it is where it was.
+    left out: what comes after it is where it was.
     """
 
     def __init__(self, described: WordBpe) -> None:
@@ -66,7 +66,7 @@ class MergedCharacters:
         if whole is not None:
             return [WordToken(whole, len(word.encode()))]
         tokens: list[WordToken] = []
-        behind_unknown = False
+        after_unknown = False
         start = 0
         data = word.encode()
         for id, size in merge_symbols(self._letters(word), self._merge):
@@ -76,12 +76,12 @@ class MergedCharacters:
                 tokens += [
                     WordToken(self._described.byte_ids[byte], 1) for byte in data[start : start + size]
                 ]
-            elif behind_unknown and self._described.joins_unknown:
+            elif after_unknown and self._described.joins_unknown:
                 tokens[-1] = WordToken(tokens[-1].id, tokens[-1].size + size)
             else:
                 assert self._described.unknown is not None  # else there would be no such letter
                 tokens.append(WordToken(self._described.unknown, size))
-            behind_unknown = id == _UNKNOWN
+            after_unknown = id == _UNKNOWN
             start += size
         return tokens
 

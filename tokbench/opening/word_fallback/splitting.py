@@ -148,16 +148,17 @@ class _Program:
                 case Kind.MATCH:
                     return place
                 case Kind.CHARACTERS if least < most:
-                    behind = self._behind(one_set, text, place, most)
+                    end_of_run = self._after(one_set, text, place, most)
                     stops = (
-                        self._match(following, text, fewer) for fewer in range(behind, place + least - 1, -1)
+                        self._match(following, text, fewer)
+                        for fewer in range(end_of_run, place + least - 1, -1)
                     )
                     return next((stop for stop in stops if stop is not None), None)
                 case Kind.CHARACTERS | Kind.POSSESSIVE:
-                    behind = self._behind(one_set, text, place, most)
-                    if behind - place < least:
+                    end_of_run = self._after(one_set, text, place, most)
+                    if end_of_run - place < least:
                         return None
-                    place = behind
+                    place = end_of_run
                 case Kind.EITHER:
                     if (stop := self._match(following, text, place)) is not None:
                         return stop
@@ -169,10 +170,10 @@ class _Program:
                     return None
             number = following
 
-    def _behind(self, one_set: int, text: str, place: int, most: int) -> int:
+    def _after(self, one_set: int, text: str, place: int, most: int) -> int:
         """Where as many characters of a set end as stand there from a place on, at most `most`."""
         members = self._sets[one_set]
-        behind, end = place, min(len(text), place + most)
-        while behind < end and members[ord(text[behind])]:
-            behind += 1
-        return behind
+        end_of_run, end = place, min(len(text), place + most)
+        while end_of_run < end and members[ord(text[end_of_run])]:
+            end_of_run += 1
+        return end_of_run

@@ -45,7 +45,7 @@ def test_probabilities_of_scores_add_up_to_one() -> None:
     assert math.isclose(math.fsum(map(math.exp, scores)), 1, abs_tol=1e-5)
 
 
-def test_pieces_come_by_their_scores_behind_the_symbols() -> None:
+def test_pieces_come_by_their_scores_after_the_symbols() -> None:
     tokenizer = trained(vocab_size=700)
     assert [piece.text for piece in tokenizer.model.pieces[:4]] == ["<unk>", "<s>", "</s>", "<0x00>"]
     scores = [piece.score for piece in tokenizer.model.pieces[259:]]

@@ -29,7 +29,7 @@ def test_two_exchanges_with_a_system_message():
     assert rendered.ends_with_prompt
 
 
-def test_it_is_ready_for_the_assistant_behind_the_user_alone():
+def test_it_is_ready_for_the_assistant_after_the_user_alone():
     assert not write("llama2", said(("user", "Hi"), ("assistant", "Hello")), prompt=True).ends_with_prompt
 
 

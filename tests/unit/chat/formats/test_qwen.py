@@ -77,7 +77,7 @@ def test_arguments_that_are_a_text():
     assert '"arguments": {"a": 1}}' in write("qwen3", messages).text
 
 
-def test_thinking_is_kept_behind_the_last_question():
+def test_thinking_is_kept_after_the_last_question():
     answer = {"role": "assistant", "content": "Two.", "reasoning_content": "\nEasy.\n"}
     kept = write("qwen3", [*said(("user", "1+1?")), answer])
     assert turns(kept)[1] == (1, "<think>\nEasy.\n</think>\n\nTwo.<|im_end|>")

@@ -46,7 +46,7 @@ def test_a_tokenizer_that_does_not_gets_the_text_as_it_is():
     assert chat.rendered.text == "<s>[INST] a b[/INST] b a</s>"
 
 
-def test_in_the_first_version_only_spaces_behind_tokens_are_left_out():
+def test_in_the_first_version_only_spaces_after_tokens_are_left_out():
     assert fitted(named("mistral-v1"), sentencepiece()).render([Conversation((*TALK, *TALK))])[0].text == (
         "<s>[INST] a b [/INST] b a</s>[INST] a b [/INST] b a</s>"
     )

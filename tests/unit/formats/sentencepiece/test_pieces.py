@@ -27,10 +27,10 @@ def by_fields(data: bytes) -> list[ModelPiece]:
 @given(pieces=pieces)
 def test_pieces_are_read_as_they_were_written(pieces: list[ModelPiece]) -> None:
     data = dump_model(pieces, trainer={}, normalizer={})
-    read, behind = usual_pieces(data)
+    read, after = usual_pieces(data)
     short = next((n for n, piece in enumerate(pieces) if len(piece.text.encode()) > 118), len(pieces))
     assert read == pieces[:short]
-    assert by_fields(data[:behind]) == pieces[:short]
+    assert by_fields(data[:after]) == pieces[:short]
     specs = len(dump_model([], trainer={}, normalizer={}))
     assert by_fields(data[: len(data) - specs]) == pieces
 
@@ -47,5 +47,5 @@ def test_damaged_pieces_are_left_to_reading_by_fields(
     for at, value in changes:
         if at < len(data):
             data[at] = value
-    read, behind = usual_pieces(bytes(data))
-    assert by_fields(bytes(data[:behind])) == read
+    read, after = usual_pieces(bytes(data))
+    assert by_fields(bytes(data[:after])) == read

@@ -64,7 +64,7 @@ DECODERS: dict[str, Any] = {
     "gemma": sequence(SPACES, FALLBACK, FUSE),
     "without fallback": sequence(SPACES, FUSE, STRIP),
     "strips many": sequence(SPACES, FALLBACK, FUSE, {**STRIP, "start": 9}),
-    "strips behind": sequence(SPACES, FALLBACK, FUSE, {**STRIP, "start": 0, "stop": 1}),
+    "strips after": sequence(SPACES, FALLBACK, FUSE, {**STRIP, "start": 0, "stop": 1}),
     "strips each": sequence(SPACES, FALLBACK, STRIP, FUSE),
     "strips twice": sequence(SPACES, FALLBACK, FUSE, STRIP, STRIP),
     "replaces after": sequence(FALLBACK, SPACES, FUSE, STRIP),

@@ -113,7 +113,7 @@ def test_any_ids_decode_as_the_library_decodes_them(name: str, rules: Path, data
     assert "".join([*map(streaming.feed, ids), streaming.finish()]) == tokenizer.decode(ids)
 
 
-def test_each_text_behind_a_control_symbol_is_changed_by_itself(rules: Path) -> None:
+def test_each_text_after_a_control_symbol_is_changed_by_itself(rules: Path) -> None:
     tokenizer, peer = opened(trained("bpe", rules))
     symbol = tokenizer.info.special_tokens["<|a|>"]
     ids = [symbol, *peer.encode("a cat"), symbol, *peer.encode(".")]

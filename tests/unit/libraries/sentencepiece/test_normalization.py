@@ -106,7 +106,7 @@ def test_spaces_at_both_ends_and_between(kernel: str, text: str) -> None:
     "rule",
     ["nmt_nfkc", *(pytest.param(rule, marks=pytest.mark.slow) for rule in RULES if rule != "nmt_nfkc")],
 )
-def test_every_character_in_use_between_letters_and_behind_a_mark(rule: str) -> None:
+def test_every_character_in_use_between_letters_and_after_a_mark(rule: str) -> None:
     if not is_installed(MODULES["native"]):
         pytest.skip("takes long in Python")
     proto = model(rule, suffix=False, symbols=False, **dict.fromkeys(OPTIONS, True))
@@ -132,8 +132,8 @@ def tables() -> list[bytes]:
     size = int.from_bytes(whole[:4], "little")
     outside = bytearray(whole)
     outside[4 : 4 + size] = (0x7FFF_FE00).to_bytes(4, "little") * (size // 4)
-    behind = bytearray(whole)
-    behind[4 + 1024 : 4 + 1028] = (0x8FFF_FFFF).to_bytes(4, "little")
+    after = bytearray(whole)
+    after[4 + 1024 : 4 + 1028] = (0x8FFF_FFFF).to_bytes(4, "little")
     return [
         whole[:3],
         whole[:4],
@@ -144,7 +144,7 @@ def tables() -> list[bytes]:
         (len(whole)).to_bytes(4, "little") + whole[4:],
         b"\xff\xff\xff\xff" + whole[4:],
         bytes(outside),
-        bytes(behind),
+        bytes(after),
         whole[:4] + bytes(4) + whole[8:],
     ]
 

@@ -50,7 +50,7 @@ TRAINED = {
         "add_dummy_prefix": False,
     },
     "symbols": {"vocab_size": 500, "user_defined_symbols": ["<sep>", "the", "ab", "▁▁"]},
-    "spaces behind": {"vocab_size": 500, "treat_whitespace_as_suffix": True},
+    "spaces after": {"vocab_size": 500, "treat_whitespace_as_suffix": True},
     "across spaces": {"vocab_size": 500, "split_by_whitespace": False, "normalization_rule_name": "identity"},
     "no prefix": {"vocab_size": 500, "add_dummy_prefix": False},
 }
@@ -59,7 +59,7 @@ CUTS = {
     "folded, with bytes": "at white space",
     "spaces kept": "before spaces",
     "spaces kept, no prefix": "before spaces",
-    "spaces behind": "nowhere",
+    "spaces after": "nowhere",
     "across spaces": "nowhere",
     "no prefix": "nowhere",
 }
@@ -141,8 +141,8 @@ def test_the_highest_sum_wins_and_the_longer_piece_where_sums_are_the_same() -> 
 def test_what_stands_before_a_word_can_decide_how_it_is_cut(kernel: str) -> None:
     scores = {"▁": -20, "▁ab": -1, "▁a": -0.5, "b": -0.499, "▁x": -90.0}
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
-    alone, behind = peer(proto).encode("ab"), peer(proto).encode("x " * 500 + "ab")[-1:]
-    assert (alone, behind) == ([3, 4], [2])
+    alone, after = peer(proto).encode("ab"), peer(proto).encode("x " * 500 + "ab")[-1:]
+    assert (alone, after) == ([3, 4], [2])
     check(proto, kernel, ["ab", "x " * 500 + "ab", "ab " * 3 + "x " * 500 + "ab ab"])
 
 
@@ -150,8 +150,8 @@ def test_what_stands_before_a_word_can_decide_how_it_is_cut(kernel: str) -> None
 def test_what_stands_before_a_word_can_decide_in_front_of_its_last_unknown_character(kernel: str) -> None:
     scores = {"▁": 25, "▁x": 90.0, "cb": 29.9995}  # a character that is unknown: 15
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
-    alone, behind = peer(proto).encode("cbd"), peer(proto).encode("x " * 500 + "cbd")[-3:]
-    assert (alone, behind) == ([1, 0], [1, 3, 0])
+    alone, after = peer(proto).encode("cbd"), peer(proto).encode("x " * 500 + "cbd")[-3:]
+    assert (alone, after) == ([1, 0], [1, 3, 0])
     check(proto, kernel, ["cbd", "cbd " + "x " * 500 + "cbd", "acbd " + "x " * 500 + "acbd"])
 
 

@@ -120,8 +120,8 @@ class Trainer:
         counts: defaultdict[Pair, int] = defaultdict(int)
         places: defaultdict[Pair, list[int]] = defaultdict(list)
         for place in left_places:
-            if (behind := self._next[place]) >= 0:
-                pair = (self._symbols[place], self._symbols[behind])
+            if (right := self._next[place]) >= 0:
+                pair = (self._symbols[place], self._symbols[right])
                 counts[pair] += self._weights[place]
                 places[pair].append(place)
         for pair, count in counts.items():
@@ -142,16 +142,16 @@ class Trainer:
 
     def _replace(self, place: int, pair: Pair, made: int) -> bool:
         """Merge the pair at a place, unless it is gone there, and lower the counts of the pairs around it."""
-        symbols, behind = self._symbols, self._next[place]
-        if symbols[place] != pair[0] or behind < 0 or symbols[behind] != pair[1]:
+        symbols, right = self._symbols, self._next[place]
+        if symbols[place] != pair[0] or right < 0 or symbols[right] != pair[1]:
             return False
-        before, after = self._previous[place], self._next[behind]
+        before, after = self._previous[place], self._next[right]
         if before >= 0 and symbols[before] != made:
             self._lower((symbols[before], pair[0]), self._weights[place])
         if after >= 0:
             self._lower((pair[1], symbols[after]), self._weights[place])
             self._previous[after] = place
-        symbols[place], symbols[behind] = made, -1
+        symbols[place], symbols[right] = made, -1
         self._next[place] = after
         self.num_tokens -= self._weights[place]
         return True
