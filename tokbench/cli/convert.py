@@ -9,11 +9,11 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.options import taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.cli.role_options import parsed_roles, read_template
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError
-from tokbench.render.console import ColorChoice, ProgressChoice, make_console, print_json, showing_progress
+from tokbench.render.console import ProgressChoice, make_console, print_json, showing_progress
 
 if TYPE_CHECKING:
     from tokbench.convert.proof import ProofResult
@@ -76,8 +76,7 @@ def convert(
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the proof's generated texts.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     opening: OpeningChoices,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Convert a tokenizer to another tool's format, and prove equality on many texts before writing."""
@@ -101,7 +100,7 @@ def convert(
         first, second = _opened_both(names, opening, progress=progress)
         with showing_progress(progress) as report:
             proof = conversion.compare(first, second, names=names, seed=seed, progress=report)
-        _show(proof, to=None, json=json, color=color)
+        _show(proof, to=None, form=form)
         raise typer.Exit(0 if proof.agrees else _DIFFERENT)
     roles, template = parsed_roles(role or []), read_template(chat_template)
     source = opening.open(tokenizer, progress=progress)
@@ -120,12 +119,9 @@ def convert(
                 progress=report,
             )
     except ProofError as error:
-        _show(error.proof, to=to, json=json, color=color)
+        _show(error.proof, to=to, form=form)
         raise
-    if json:
-        print_json(result.to_json())
-    else:
-        render_conversion(result, console=make_console(color=color))
+    form.show(result, render_conversion)
 
 
 def _opened_both(names: list[str], opening: OpeningChoices, *, progress: ProgressChoice) -> list[Tokenizer]:
@@ -150,11 +146,11 @@ def _opened_both(names: list[str], opening: OpeningChoices, *, progress: Progres
     return opened
 
 
-def _show(proof: ProofResult, *, to: str | None, json: bool, color: ColorChoice) -> None:
+def _show(proof: ProofResult, *, to: str | None, form: ResultChoices) -> None:
     """A proof without a file: of a comparison, or of a conversion that it ended."""
     from tokbench.render.conversion import render_proof
 
-    if json:
+    if form.json:
         print_json({"schema": "tokbench.convert/1", "to": to, "out": None, "proof": proof.to_json()})
     else:
-        render_proof(proof, console=make_console(color=color))
+        render_proof(proof, console=make_console(color=form.color))

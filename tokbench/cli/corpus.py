@@ -16,9 +16,8 @@ from tokbench.cli.corpus_options import (
     tell_problems,
 )
 from tokbench.cli.options import parse_bytes, taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag
+from tokbench.cli.output_options import ResultChoices
 from tokbench.corpus import bundled_corpus, open_corpus
-from tokbench.render.console import make_console, print_json
 from tokbench.workbench.corpus import describe_bundled_corpus, describe_corpus
 
 
@@ -43,8 +42,7 @@ def corpus(
     text_field: TextFieldOption = None,
     errors: ErrorsOption = "strict",
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
 ) -> None:
     """List text by group: the bundled texts with their licences, or yours."""
     from tokbench.render.listings import render_corpus
@@ -66,7 +64,4 @@ def corpus(
         result = describe_bundled_corpus()
     if opened is not None:
         tell_problems(opened)
-    if json:
-        print_json(result.to_json())
-    else:
-        render_corpus(result, console=make_console(color=color))
+    form.show(result, render_corpus)

@@ -81,6 +81,34 @@ class DocumentChoices:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class CountedText:
+    """The text on which tokens are counted, named by an option."""
+
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH", help="Text to count tokens on, to show the most frequent first; repeatable."
+        ),
+    ] = None
+    documents: DocumentsOption = "file"
+    text_field: TextFieldOption = None
+    errors: ErrorsOption = "strict"
+
+    def open(self, *, group_by: str = "auto") -> Corpus | None:
+        """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
+        if not self.corpus:
+            return None
+        return chosen_corpus(
+            self.corpus,
+            documents=self.documents,
+            text_field=self.text_field,
+            errors=self.errors,
+            max_document_bytes=MAX_DOCUMENT,
+            group_by=group_by,
+        )
+
+
 def chosen_corpus(
     paths: list[str] | None,
     *,

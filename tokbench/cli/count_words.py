@@ -11,12 +11,12 @@ from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.engine_options import PartChoices, WorkEngineOption
 from tokbench.cli.options import ThreadsOption, name_option, taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.distributed.engines.in_process import InProcessEngine
 from tokbench.distributed.plan_folder import Share, parse_share
 from tokbench.errors import ConfigError
-from tokbench.render.console import make_console, print_json, showing_progress
+from tokbench.render.console import showing_progress
 from tokbench.workbench.count_words import count_words, count_words_share
 from tokbench.workbench.count_words import merge_words as merged
 from tokbench.workbench.train import parsed_options
@@ -81,8 +81,7 @@ def count(
     engine: WorkEngineOption = None,
     parts: PartChoices,
     threads: ThreadsOption = None,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Count the words of a corpus once, to train on them as often as you like.
@@ -124,12 +123,10 @@ def count(
                 )
     corpus.problems = result.problems
     tell_problems(corpus)
-    if json:
-        print_json(result.to_json())
-    else:
-        render_words(result, console=make_console(color=color))
+    form.show(result, render_words)
 
 
+@taking_groups
 def merge(
     *,
     words: Annotated[
@@ -143,8 +140,7 @@ def merge(
     out: OutOption,
     min_count: MinCountOption = 1,
     force: ForceFlag = False,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Merge word counts, as if their texts had been counted together."""
@@ -152,10 +148,7 @@ def merge(
 
     with showing_progress(progress) as report:
         result = merged(words, out=out, min_count=min_count, overwrite=force, progress=report)
-    if json:
-        print_json(result.to_json())
-    else:
-        render_words(result, console=make_console(color=color))
+    form.show(result, render_words)
 
 
 def _here(threads: int | None) -> Engine:

@@ -9,7 +9,7 @@ import typer
 
 from tokbench.cli.corpus_options import chosen_corpus, tell_problems
 from tokbench.cli.options import taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
@@ -60,8 +60,7 @@ def explain(
     ] = False,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     reading: TextChoices,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Explain why a text is split where it is: each step of the algorithm, and the cause of each boundary."""
@@ -71,34 +70,24 @@ def explain(
     _refuse_contradictions(
         {"--word": word, "--merge": merge, "--find-split": find_split},
         {"TEXT": inputs, "--token": token is not None, "--play": play},
-        json=json,
+        json=form.json,
     )
     opened = opening.open(tokenizer, progress=progress)
     if word:
-        answers = explain_words(opened, word)
-        if json:
-            print_json(answers.to_json())
-        else:
-            render_words(answers, console=make_console(color=color))
+        form.show(explain_words(opened, word), render_words)
         return
     if merge:
-        merges = explain_merges(opened, merge)
-        if json:
-            print_json(merges.to_json())
-        else:
-            render_merges(merges, console=make_console(color=color))
+        form.show(explain_merges(opened, merge), render_merges)
         return
     if find_split is not None:
-        _show_splits(
-            opened, find_split, inputs, top=top, reading=reading, json=json, color=color, progress=progress
-        )
+        _show_splits(opened, find_split, inputs, top=top, reading=reading, form=form, progress=progress)
         return
     for item in reading.read(inputs):
         result = explain_text(opened, item.text, special=special_policy, token=token)
-        if json:
+        if form.json:
             print_json(result.json_parts())
         else:
-            _show(result, play=play, color=color)
+            _show(result, play=play, color=form.color)
 
 
 def _refuse_contradictions(
@@ -127,8 +116,7 @@ def _show_splits(
     *,
     top: int,
     reading: TextChoices,
-    json: bool,
-    color: ColorChoice,
+    form: ResultChoices,
     progress: ProgressChoice,
 ) -> None:
     from tokbench.render.explain.answers import render_splits
@@ -144,10 +132,7 @@ def _show_splits(
     with showing_progress(progress) as report:
         result = find_split_words(tokenizer, corpus, asked, top=top, progress=report)
     tell_problems(corpus)
-    if json:
-        print_json(result.to_json())
-    else:
-        render_splits(result, console=make_console(color=color))
+    form.show(result, render_splits)
 
 
 def _show(result: ExplainResult, *, play: bool, color: ColorChoice) -> None:

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import (
-    MAX_DOCUMENT,
-    DocumentsOption,
-    ErrorsOption,
-    MaxDocumentOption,
-    TextFieldOption,
-    chosen_corpus,
-    tell_problems,
-)
+from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
@@ -87,29 +79,17 @@ class AdditionChoices:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnedText:
+class LearnedText(DocumentChoices):
     """The text that tokens are learned from."""
 
     paths: Annotated[
         list[str] | None,
         typer.Argument(metavar="PATH", help="Files, folders, patterns, URLs; they are read more than once."),
     ] = None
-    documents: DocumentsOption = "file"
-    text_field: TextFieldOption = None
-    errors: ErrorsOption = "strict"
-    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def open(self) -> Corpus | None:
         """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
-        if not self.paths:
-            return None
-        return chosen_corpus(
-            self.paths,
-            documents=self.documents,
-            text_field=self.text_field,
-            errors=self.errors,
-            max_document_bytes=self.max_document_bytes,
-        )
+        return self.corpus() if self.paths else None
 
 
 @taking_groups

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import (
-    MAX_DOCUMENT,
-    DocumentsOption,
-    ErrorsOption,
-    TextFieldOption,
-    chosen_corpus,
-    tell_problems,
-)
+from tokbench.cli.corpus_options import CountedText, tell_problems
 from tokbench.cli.options import name_option, taking_groups
 from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.role_options import RoleChoices
@@ -89,33 +82,6 @@ class SearchChoices:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FrequencyChoices:
-    """The text on which tokens are counted."""
-
-    corpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH", help="Text to count tokens on, to show the most frequent first; repeatable."
-        ),
-    ] = None
-    documents: DocumentsOption = "file"
-    text_field: TextFieldOption = None
-    errors: ErrorsOption = "strict"
-
-    def open(self) -> Corpus | None:
-        """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
-        if not self.corpus:
-            return None
-        return chosen_corpus(
-            self.corpus,
-            documents=self.documents,
-            text_field=self.text_field,
-            errors=self.errors,
-            max_document_bytes=MAX_DOCUMENT,
-        )
-
-
 @taking_groups
 def inspect(
     *,
@@ -134,7 +100,7 @@ def inspect(
     opening: OpeningChoices,
     roles: RoleChoices,
     searching: SearchChoices,
-    counting: FrequencyChoices,
+    counting: CountedText,
     vocab_out: Annotated[
         Path | None,
         typer.Option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,11 +13,11 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import ThreadsOption, name_option, taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
+from tokbench.cli.output_options import ProgressOption, ResultChoices, refuse_folder
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
-from tokbench.render.console import ColorChoice, ProgressChoice, make_console, print_json, showing_progress
+from tokbench.render.console import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,8 +130,7 @@ def lint(
         ),
     ] = None,
     threads: ThreadsOption = None,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Find what is wrong with a tokenizer: exit code 3 if a finding is an error.
@@ -161,7 +161,7 @@ def lint(
     refuse_folder(sarif, option="--sarif")
     refuse_folder(verdicts, option="--verdicts")
     if list_ or explain is not None:
-        _show_rules(explain, json=json, color=color)
+        _show_rules(explain, form=form)
         return
     if text:
         _lint_text(
@@ -171,8 +171,7 @@ def lint(
             opening,
             show_all=show_all,
             fail_on=fail_on,
-            json=json,
-            color=color,
+            form=form,
             progress=progress,
         )
         return
@@ -184,8 +183,7 @@ def lint(
             select=select or (),
             ignore=ignore or (),
             fail_on=fail_on,
-            json=json,
-            color=color,
+            form=form,
         )
         return
     if tokenizer == DEFAULT:
@@ -216,12 +214,7 @@ def lint(
         write_file(verdicts, result.verdict_lines())
     if sarif is not None:
         write_file(sarif, orjson.dumps(result.to_sarif(), option=orjson.OPT_INDENT_2))
-    if json:
-        print_json(result.to_json())
-    elif show_all:
-        render_lint(result, console=make_console(color=color), shown=None)
-    else:
-        render_lint(result, console=make_console(color=color))
+    form.show(result, partial(render_lint, shown=None) if show_all else render_lint)
     if fail_on is not FailOn.never and reached(result.findings, Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 
@@ -246,8 +239,7 @@ def _fix(
     select: Sequence[str],
     ignore: Sequence[str],
     fail_on: FailOn,
-    json: bool,
-    color: ColorChoice,
+    form: ResultChoices,
 ) -> None:
     """A repaired copy."""
     from tokbench.lint.findings import Severity, reached
@@ -255,10 +247,7 @@ def _fix(
     from tokbench.workbench.lint_fix import fix_tokenizer
 
     result = fix_tokenizer(tokenizer, out, request=opening.request(), select=select, ignore=ignore)
-    if json:
-        print_json(result.to_json())
-    else:
-        render_fix(result, console=make_console(color=color))
+    form.show(result, render_fix)
     if fail_on is not FailOn.never and reached(result.left, Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 
@@ -271,8 +260,7 @@ def _lint_text(
     *,
     show_all: bool,
     fail_on: FailOn,
-    json: bool,
-    color: ColorChoice,
+    form: ResultChoices,
     progress: ProgressChoice,
 ) -> None:
     """What in a text is dangerous."""
@@ -284,31 +272,17 @@ def _lint_text(
     with showing_progress(progress) as report:
         result = lint_text(tokenizer, corpus, request=opening.request(), progress=report)
     tell_problems(corpus)
-    console = make_console(color=color)
-    if json:
-        print_json(result.to_json())
-    elif show_all:
-        render_text_lint(result, console=console, shown=None)
-    else:
-        render_text_lint(result, console=console)
+    form.show(result, partial(render_text_lint, shown=None) if show_all else render_text_lint)
     if fail_on is not FailOn.never and reached(result.findings, Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 
 
-def _show_rules(name: str | None, *, json: bool, color: ColorChoice) -> None:
+def _show_rules(name: str | None, *, form: ResultChoices) -> None:
     """One rule, or all. Raises `ConfigError`."""
     from tokbench.render.lint import render_rule, render_rules
     from tokbench.workbench.lint import explain_rule, list_rules
 
     if name is None:
-        rules = list_rules()
-        if json:
-            print_json(rules.to_json())
-        else:
-            render_rules(rules, console=make_console(color=color))
-        return
-    rule = explain_rule(name)
-    if json:
-        print_json(rule.to_json())
+        form.show(list_rules(), render_rules)
     else:
-        render_rule(rule, console=make_console(color=color))
+        form.show(explain_rule(name), render_rule)

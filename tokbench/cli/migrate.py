@@ -11,10 +11,10 @@ from tokbench.cli import completion
 from tokbench.cli.corpus_options import tell_problems
 from tokbench.cli.metric_options import ModelChoices
 from tokbench.cli.options import ThreadsOption, taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
-from tokbench.cli.surgery_options import CountedText, PadOption
+from tokbench.cli.output_options import ProgressOption, ResultChoices
+from tokbench.cli.surgery_options import ComparedText, PadOption
 from tokbench.cli.tokenizer_options import OpeningChoices
-from tokbench.render.console import make_console, print_json, showing_progress
+from tokbench.render.console import showing_progress
 
 
 @taking_groups
@@ -36,7 +36,7 @@ def migrate(
             help="The tokenizer to change to, named likewise.",
         ),
     ],
-    compared: CountedText,
+    compared: ComparedText,
     described: ModelChoices,
     out: Annotated[
         Path | None,
@@ -49,8 +49,7 @@ def migrate(
     threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the resamples.")] = 0,
     opening: OpeningChoices,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Assess moving a model to another tokenizer: tokens kept, cost by group, texts that need more tokens.
@@ -60,7 +59,7 @@ def migrate(
     from tokbench.render.migrate import render_migrate
     from tokbench.workbench.migrate import migrate as compare_as_change
 
-    corpus = compared.open()
+    corpus = compared.open_grouped()
     with showing_progress(progress) as report:
         result = compare_as_change(
             old,
@@ -77,7 +76,4 @@ def migrate(
         )
     if corpus is not None:
         tell_problems(corpus)
-    if json:
-        print_json(result.to_json())
-    else:
-        render_migrate(result, console=make_console(color=color))
+    form.show(result, render_migrate)

@@ -6,14 +6,14 @@ import sys
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 
 from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
 from tokbench.render.charts.layout import check_plot_file, drawn
-from tokbench.render.console import ColorChoice, ProgressChoice, as_text, make_console
+from tokbench.render.console import ColorChoice, ProgressChoice, as_text, make_console, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,6 +52,28 @@ def refuse_folder(out: Path | None, *, option: str = "--out") -> None:
     """Raise `ConfigError`, before any work, where an option for a file names a folder."""
     if out is not None and out.is_dir():
         raise ConfigError(f"{out} is a folder", hint=f"{option} names the file to write")
+
+
+class HasJson(Protocol):
+    """A result with a form for `--json`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultChoices:
+    """Whether a result is printed as JSON or for people, and when in colour."""
+
+    json: JsonFlag = False
+    color: ColorOption = "auto"
+
+    def show(self, result: HasJson, render: Callable[..., None]) -> None:
+        """Print a result, as JSON or by a function that takes it and a console."""
+        if self.json:
+            print_json(result.to_json())
+        else:
+            render(result, console=make_console(color=self.color))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import tell_problems
 from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
-from tokbench.cli.surgery_options import CountedText, PadOption
+from tokbench.cli.output_options import ProgressOption, ResultChoices
+from tokbench.cli.surgery_options import ComparedText, PadOption
 from tokbench.cli.tokenizer_options import OpeningChoices
-from tokbench.render.console import make_console, print_json, showing_progress
+from tokbench.render.console import showing_progress
 
 if TYPE_CHECKING:
     from tokbench.workbench.prune import Choice
@@ -79,7 +79,7 @@ def prune(
         typer.Option(metavar="FOLDER", help="The folder to write: the tokenizer, and what its model needs."),
     ],
     removed: RemovalChoices,
-    counted: CountedText,
+    counted: ComparedText,
     pad_multiple: PadOption = 64,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that prune wrote.")] = False,
     threads: ThreadsOption = None,
@@ -87,8 +87,7 @@ def prune(
         int, typer.Option(metavar="N", help="The seed of the resamples and of the proof's generated texts.")
     ] = 0,
     opening: OpeningChoices,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Remove tokens from a vocabulary, prove what is left, and write it with a map of the ids.
@@ -100,7 +99,7 @@ def prune(
     from tokbench.render.changed_vocabulary import render_prune
     from tokbench.workbench.prune import prune as prune_tokens
 
-    choice, corpus = removed.choice(), counted.open()
+    choice, corpus = removed.choice(), counted.open_grouped()
     with showing_progress(progress) as report:
         result = prune_tokens(
             name,
@@ -116,7 +115,4 @@ def prune(
         )
     if corpus is not None:
         tell_problems(corpus)
-    if json:
-        print_json(result.to_json())
-    else:
-        render_prune(result, console=make_console(color=color))
+    form.show(result, render_prune)

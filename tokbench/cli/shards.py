@@ -22,14 +22,14 @@ from tokbench.cli.corpus_options import (
 )
 from tokbench.cli.engine_options import PartChoices, PartedOpeningChoices
 from tokbench.cli.options import ThreadsOption, name_option, taking_groups, tokens_option
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import JsonFlag, ProgressOption, ResultChoices
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 from tokbench.files.storage.open import is_url
-from tokbench.render.console import make_console, print_json, showing_progress
+from tokbench.render.console import print_json, showing_progress
 from tokbench.shards.layout import DtypeChoice, ShardFormat
 from tokbench.shards.results import ShardsResult
 
@@ -127,8 +127,7 @@ def write(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the shards in --out.")] = False,
     parts: PartChoices,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Encode files into shards of token ids that NumPy maps.
@@ -225,10 +224,7 @@ def write(
         speakers = " or ".join(encoder.options.train_on)
         print(f"note: nothing is learned: no turn of the role {speakers} was found", file=sys.stderr)
     result = ShardsResult(info=opened.info, folder=out, index=index.to_json(), seconds=seconds)
-    if json:
-        print_json(result.to_json())
-    else:
-        render_shards(result, console=make_console(color=color))
+    form.show(result, render_shards)
 
 
 def _check_no_parts(parts: PartChoices, out: str) -> None:
@@ -303,8 +299,7 @@ def verify(
         typer.Option(metavar="N", help="Compare N evenly spaced documents instead of all."),
     ] = None,
     threads: ThreadsOption = None,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Check shards against their index: checksums, sizes, ids, offsets, end tokens. Exit code 3 on failure.
@@ -339,10 +334,7 @@ def verify(
             threads=threads,
             progress=report,
         )
-    if json:
-        print_json(result.to_json())
-    else:
-        render_verify(result, console=make_console(color=color))
+    form.show(result, render_verify)
     if not result.passed:
         raise typer.Exit(_FAILED)
 

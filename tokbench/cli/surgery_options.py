@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli.corpus_options import (
-    MAX_DOCUMENT,
-    DocumentsOption,
-    ErrorsOption,
-    GroupByOption,
-    TextFieldOption,
-    chosen_corpus,
-)
+from tokbench.cli.corpus_options import CountedText, GroupByOption
 
 if TYPE_CHECKING:
     from tokbench.corpus import Corpus
@@ -26,8 +19,8 @@ PadOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class CountedText:
-    """The text on which tokens are counted."""
+class ComparedText(CountedText):
+    """The text on which tokens are counted, and two tokenizers compared by group."""
 
     corpus: Annotated[
         list[str] | None,
@@ -36,20 +29,8 @@ class CountedText:
             help="The text to count tokens and compare tokenizers on: a file, a folder or a pattern; repeatable.",
         ),
     ] = None
-    documents: DocumentsOption = "file"
-    text_field: TextFieldOption = None
-    errors: ErrorsOption = "strict"
     group_by: GroupByOption = "auto"
 
-    def open(self) -> Corpus | None:
-        """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
-        if not self.corpus:
-            return None
-        return chosen_corpus(
-            self.corpus,
-            documents=self.documents,
-            text_field=self.text_field,
-            errors=self.errors,
-            max_document_bytes=MAX_DOCUMENT,
-            group_by=self.group_by,
-        )
+    def open_grouped(self) -> Corpus | None:
+        """The corpus in groups; None where none is named. Raises `CorpusError`, `ConfigError`."""
+        return self.open(group_by=self.group_by)

@@ -11,10 +11,10 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import name_option, parse_bytes, taking_groups, tokens_option
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.cli.role_options import parsed_roles, read_template
 from tokbench.errors import ConfigError
-from tokbench.render.console import make_console, print_json, showing_progress
+from tokbench.render.console import showing_progress
 from tokbench.workbench.count_words import TrainingWords, training_words
 from tokbench.workbench.open import TOKENIZERS
 from tokbench.workbench.train import parsed_options, train_and_save
@@ -236,8 +236,7 @@ def train(
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a saved tokenizer.")] = False,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Train a tokenizer on the bundled texts or on yours, and save it."""
@@ -290,10 +289,7 @@ def train(
         )
     if not isinstance(text, TrainingWords):
         tell_problems(text)
-    if json:
-        print_json(result.to_json())
-    else:
-        render_train(result, console=make_console(color=color))
+    form.show(result, render_train)
 
 
 def _refuse_contradictions(
