@@ -1,4 +1,4 @@
-"""The process in which chat templates are rendered; see `chat_templates`, which starts it.
+"""The process in which chat templates are rendered; see `chat_template_proof`, which starts it.
 
 Standard input: JSON, {"folder": …, "templates": {name: text}, "specials": {name: text}, "seconds": …}.
 Standard output: JSON, a list of what differs, each with the name of the template, the conversation, and the two texts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tokbench.convert.chat_templates import rendered_differently
+from tokbench.convert.chat_template_proof import rendered_differently
 from tokbench.convert.disagreement import Disagreement
 from tokbench.convert.proof import ProofError, ProofResult
 from tokbench.formats.tokenizer_config.fields import ROLES, parse_generation_config

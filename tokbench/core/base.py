@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.argument_types import not_a_text
 from tokbench.core.capabilities import Decoding
+from tokbench.core.convenience import PlainUse
 from tokbench.core.encoded import Encoded
 from tokbench.core.guarded import ControlTokenGuard, encode_between
-from tokbench.core.plain_use import PlainUse
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, DecodeError, TextError, UnknownIdError

@@ -15,9 +15,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO
 
 from tokbench.core.documents import ByteSource
+from tokbench.corpus.file_spans import bounds_of
 from tokbench.corpus.files import STDIN, CorpusFile
 from tokbench.corpus.paths import unreadable
-from tokbench.corpus.spans import bounds_of
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
 from tokbench.files.storage.open import place_of
 from tokbench.files.untrusted import MAGIC, open_regular

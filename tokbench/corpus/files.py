@@ -27,7 +27,7 @@ from tokbench.files.untrusted import read_regular
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tokbench.corpus.spans import FileSpan
+    from tokbench.corpus.file_spans import FileSpan
     from tokbench.files.storage.place import Stored
     from tokbench.files.untrusted import Compression
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from tokbench.core.json_fields import Fields
 from tokbench.corpus.corpus import Corpus
 from tokbench.corpus.document import CorpusOptions
+from tokbench.corpus.file_spans import FileSpan
 from tokbench.corpus.files import CorpusFile, Kind, LeftOut
 from tokbench.corpus.groups import named_parts
-from tokbench.corpus.spans import FileSpan
 from tokbench.errors import CorpusError
 from tokbench.files.storage.open import place_of
 from tokbench.files.untrusted import load_json
@@ -21,7 +21,7 @@ from tokbench.files.untrusted import load_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tokbench.corpus.spans import Cut
+    from tokbench.corpus.file_spans import Cut
     from tokbench.files.storage.place import Place
     from tokbench.files.untrusted import Compression
 

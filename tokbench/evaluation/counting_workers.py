@@ -16,7 +16,7 @@ from tokbench.core.capabilities import Decoding, TellsDecoding
 from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.evaluation.fidelity import all_kept, fidelity_of
-from tokbench.evaluation.losses import CAUSES, error_count
+from tokbench.evaluation.lost_characters import CAUSES, error_count
 from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER
 from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.metric import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, position_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tokbench.errors import TokbenchError
-from tokbench.evaluation.losses import CAUSES, error_count, losses_of
+from tokbench.evaluation.lost_characters import CAUSES, error_count, losses_of
 from tokbench.metrics.metric import FIDELITY
 
 if TYPE_CHECKING:

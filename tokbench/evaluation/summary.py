@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.evaluation.evaluated_tokenizer import differ
 from tokbench.evaluation.figures import difference, difference_interval, listed, percent
-from tokbench.evaluation.losses import CAUSES, error_count
+from tokbench.evaluation.lost_characters import CAUSES, error_count
 from tokbench.metrics.bootstrap import FEWEST_UNITS
 from tokbench.metrics.catalogue import METRICS
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Aggregate
-    from tokbench.evaluation.losses import Cause
+    from tokbench.evaluation.lost_characters import Cause
     from tokbench.metrics.metric import Metric, Tally
 
 _HEADLINE = "bytes_per_token"

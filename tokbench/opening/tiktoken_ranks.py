@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import ByteLevelBpe
-from tokbench.core.ids import check_largest_id, ids_held
+from tokbench.core.id_limits import check_largest_id, ids_held
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.token_table import TokenTable
 from tokbench.core.wording import counted, is_or_are

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from tokbench.core.base import TakesTemplate, decoded
 from tokbench.core.batches import post_processing_of
 from tokbench.core.capabilities import Decoding, KnowsMerges, SupportsExplanation, TellsDecoding
+from tokbench.core.convenience import PlainUse
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.interfaces import TokenizerInfo
-from tokbench.core.plain_use import PlainUse
 from tokbench.core.post_processing import input_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ModelFormatError, TokbenchError, UnknownIdError

@@ -23,12 +23,12 @@ from tokbench.play.detail_pane import DetailPane
 from tokbench.play.dialogs import OpenDialog, SaveDialog
 from tokbench.play.editor import Editor
 from tokbench.play.help_screen import HelpScreen
-from tokbench.play.looks import looks_for
 from tokbench.play.rule import Rule
 from tokbench.play.search_dialog import SearchDialog
 from tokbench.play.text_rows import LONG, part_round
 from tokbench.play.token_details import ask_about
 from tokbench.play.token_pane import TokenPane
+from tokbench.play.token_styles import looks_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

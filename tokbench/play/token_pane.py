@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from tokbench.play.columns import Column
-    from tokbench.play.looks import Looks
     from tokbench.play.token_rows import Cell, TokenRow
+    from tokbench.play.token_styles import Looks
 
 _FAINT = Style(dim=True)
 _FIRST = Place(0, 0)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus.corpus import Corpus
 from tokbench.corpus.document import CorpusOptions
+from tokbench.corpus.file_spans import FileSpan
 from tokbench.corpus.files import CorpusFile, LeftOut
 from tokbench.corpus.paths import unreadable
-from tokbench.corpus.spans import FileSpan
 from tokbench.errors import CorpusError, StoreError
 from tokbench.files.storage.open import place_of
 from tokbench.shards.layout import INDEX_NAME, ChatOptions

@@ -12,7 +12,7 @@ from tokbench.chat.template import AUTO
 from tokbench.core.json_fields import described
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.corpus.spans import FileSpan
+from tokbench.corpus.file_spans import FileSpan
 from tokbench.corpus.text import Problems
 from tokbench.corpus.written_folder import without_folder
 from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided

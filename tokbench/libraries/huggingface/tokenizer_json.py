@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.guarded import is_control
-from tokbench.core.ids import check_largest_id
+from tokbench.core.id_limits import check_largest_id
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import load_json
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level

@@ -12,9 +12,9 @@ from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
-from tokbench.libraries.sentencepiece.bytes import found_segmentations
 from tokbench.libraries.sentencepiece.kernel import LateEncoder, kernel_or_reason
 from tokbench.libraries.sentencepiece.sampling import bpe_dropout, sampled_index, unigram_sample
+from tokbench.libraries.sentencepiece.serialized import found_segmentations
 from tokbench.libraries.sentencepiece.tokenizer import MODEL_NAME, SentencePieceTokenizer
 
 if TYPE_CHECKING:

@@ -44,8 +44,8 @@ from tokbench.formats.sentencepiece.model import (
     special_tokens_of,
 )
 from tokbench.formats.sentencepiece.pieces import PieceType
-from tokbench.libraries.sentencepiece.bytes import Found, found_pieces, own_spans
 from tokbench.libraries.sentencepiece.sampling import Lexicon
+from tokbench.libraries.sentencepiece.serialized import Found, found_pieces, own_spans
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from support.model_folders import FOLDERS, entry, put
 
 import tokbench
 import tokbench.workbench.convert as conversion
-from tokbench.convert.chat_templates import job_of
+from tokbench.convert.chat_template_proof import job_of
 from tokbench.convert.chat_worker import differences
 from tokbench.convert.proof import ProofError, prove
 from tokbench.convert.targets import transformers as target

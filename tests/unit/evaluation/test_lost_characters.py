@@ -7,7 +7,7 @@ from time import perf_counter
 
 import pytest
 
-from tokbench.evaluation.losses import CAUSES, edits, losses_of
+from tokbench.evaluation.lost_characters import CAUSES, edits, losses_of
 from tokbench.metrics.robustness import edit_distance
 
 TEXT = (
