@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import TokenFlags
 
 
-class Piece(NamedTuple):
+class TextPart(NamedTuple):
     """A part of a text: ordinary text, or a special token.
 
     Attributes:
@@ -130,7 +130,7 @@ class SpecialTokenFinder:
         self._takes_before = {text for text, each in (flags or {}).items() if each.lstrip}
         self._takes_after = {text for text, each in (flags or {}).items() if each.rstrip}
 
-    def cut(self, text: str, *, special: SpecialPolicy) -> Iterator[Piece]:
+    def cut(self, text: str, *, special: SpecialPolicy) -> Iterator[TextPart]:
         """The pieces of a text; under `SpecialPolicy.TEXT` one ordinary piece.
 
         Raises:
@@ -145,11 +145,11 @@ class SpecialTokenFinder:
                     raise SpecialTokenError(match.group(), Span(start, start + len(match.group().encode())))
                 start, stop = self._taken(match, text, position)
                 if position < start:
-                    yield Piece(text[position:start])
-                yield Piece(text[start:stop], match.group())
+                    yield TextPart(text[position:start])
+                yield TextPart(text[start:stop], match.group())
                 position = stop
         if position < len(text):
-            yield Piece(text[position:])
+            yield TextPart(text[position:])
 
     def _taken(self, match: re.Match[str], text: str, position: int) -> tuple[int, int]:
         """Where a special token begins and ends with the white space that it takes, from a position on."""

@@ -165,7 +165,7 @@ def _train(
     most = backend.advised_bytes if isinstance(backend, AdvisesTrainingSize) else None
     if most is not None and most < num_bytes:
         sample = {"share": most / num_bytes, "seed": seed}
-        texts = Sample(texts, **sample)
+        texts = TrainingSample(texts, **sample)
         num_bytes = sum(len(text.encode()) for text in texts)
         notes = (f"learned from a sample of {num_bytes / 1e6:.0f} of {holdout.training_bytes / 1e6:.0f} MB",)
 
@@ -194,7 +194,7 @@ def _train(
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class TrainingSample:
     """About a share of some texts, chosen by their position: the same each time."""
 
     texts: Iterable[str]

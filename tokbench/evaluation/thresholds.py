@@ -51,7 +51,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ThresholdResult:
     """The result of one threshold for one tokenizer.
 
     Attributes:
@@ -168,7 +168,7 @@ def parse_number(text: str) -> float:
     return number
 
 
-def check_comparison(comparison: Comparison, thresholds: Sequence[Threshold]) -> tuple[Finding, ...]:
+def check_comparison(comparison: Comparison, thresholds: Sequence[Threshold]) -> tuple[ThresholdResult, ...]:
     """Check every tokenizer against the thresholds that apply to it.
 
     Raises:
@@ -182,15 +182,15 @@ def check_comparison(comparison: Comparison, thresholds: Sequence[Threshold]) ->
     )
 
 
-def _finding(threshold: Threshold, evaluated: EvaluatedTokenizer, *, gap: str | None) -> Finding:
+def _finding(threshold: Threshold, evaluated: EvaluatedTokenizer, *, gap: str | None) -> ThresholdResult:
     value = _value(threshold, evaluated)
     if value is None:
         why: str | None = "the text has nothing to divide by"
         if threshold.metric in (PREMIUM, GINI):
             why = gap or "it is not among the aligned languages"
-        return Finding(threshold, evaluated.name, None, passed=False, gap=why)
+        return ThresholdResult(threshold, evaluated.name, None, passed=False, gap=why)
     passed = value >= threshold.limit if threshold.bound == "min" else value <= threshold.limit
-    return Finding(threshold, evaluated.name, value, passed=passed)
+    return ThresholdResult(threshold, evaluated.name, value, passed=passed)
 
 
 def _value(threshold: Threshold, evaluated: EvaluatedTokenizer) -> float | None:
@@ -220,7 +220,7 @@ class Checked:
         notes: what whoever reads them has to know, a sentence each.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ThresholdResult, ...]
     aggregation: Aggregation
     notes: tuple[str, ...]
 

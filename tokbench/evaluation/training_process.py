@@ -59,7 +59,7 @@ def train_in_process(
         name: the backend.
         texts: a side of a corpus; others cannot be read by another process.
         config: the backend's options.
-        sample: the share and the seed of a `Sample` of the texts; None for all of them.
+        sample: the share and the seed of a `TrainingSample` of the texts; None for all of them.
         progress: called with how much of the work is done.
 
     Returns:

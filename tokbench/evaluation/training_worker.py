@@ -22,7 +22,7 @@ def main() -> None:
     """Run the job described on stdin."""
     from tokbench.core.time_and_memory import training_peak_bytes
     from tokbench.errors import TokbenchError
-    from tokbench.evaluation.candidates import Sample
+    from tokbench.evaluation.candidates import TrainingSample
     from tokbench.evaluation.holdout import Side
     from tokbench.registry import get_backend
 
@@ -39,7 +39,7 @@ def main() -> None:
         backend = get_backend(asked["backend"])
         texts: Any = Side.of_document(asked["texts"])
         if asked["sample"] is not None:
-            texts = Sample(texts, **asked["sample"])
+            texts = TrainingSample(texts, **asked["sample"])
         config = backend.config_type(**asked["config"])
         started = time.perf_counter()
         tokenizer = backend.train(texts, config, progress=progress)

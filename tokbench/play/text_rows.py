@@ -24,7 +24,7 @@ _REACH = 2_000
 """Characters further in which the part may begin at a line's beginning, or end at a line's end."""
 
 
-class Piece(NamedTuple):
+class DrawnCluster(NamedTuple):
     """A grapheme cluster as it is drawn.
 
     Attributes:
@@ -54,7 +54,7 @@ class TextRow(NamedTuple):
 
     start: int
     stop: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DrawnCluster, ...]
     ends_line: bool
 
     def column_of(self, offset: int) -> int:
@@ -104,8 +104,8 @@ def row_before(text: str, row: TextRow, *, width: int) -> TextRow | None:
     return row_at(text, row.start - 1, width=width) if row.start else None
 
 
-def _pieces(text: str, start: int, stop: int) -> list[Piece]:
-    made: list[Piece] = []
+def _pieces(text: str, start: int, stop: int) -> list[DrawnCluster]:
+    made: list[DrawnCluster] = []
     place = start
     for cluster in clusters(text[start:stop]):
         made.append(_piece(place, cluster))
@@ -113,20 +113,22 @@ def _pieces(text: str, start: int, stop: int) -> list[Piece]:
     return made
 
 
-def _piece(start: int, cluster: str) -> Piece:
+def _piece(start: int, cluster: str) -> DrawnCluster:
     stop = start + len(cluster)
     if cluster == " ":
-        return Piece(start, stop, " ", 1, stand_in=False)
+        return DrawnCluster(start, stop, " ", 1, stand_in=False)
     if cluster == "\t":
-        return Piece(start, stop, "→".ljust(_TAB), _TAB, stand_in=True)
+        return DrawnCluster(start, stop, "→".ljust(_TAB), _TAB, stand_in=True)
     glyphs = glyphs_of(cluster.encode())
     drawn = "".join(glyph.text for glyph in glyphs)
-    return Piece(
+    return DrawnCluster(
         start, stop, drawn, sum(glyph.width for glyph in glyphs), stand_in=any(g.stand_in for g in glyphs)
     )
 
 
-def _folded(pieces: list[Piece], start: int, stop: int, *, width: int, ends_line: bool) -> list[TextRow]:
+def _folded(
+    pieces: list[DrawnCluster], start: int, stop: int, *, width: int, ends_line: bool
+) -> list[TextRow]:
     """Rows that end after a space where there is one."""
     rows: list[TextRow] = []
     first = used = 0

@@ -45,7 +45,7 @@ _OTHER, _TEMPLATE, _CONTROL = (185, 186), (250, 252), (18, 60)
 _SIXTEEN = {"system": 5, "user": 6, "assistant": 2, "tool": 3}
 
 
-class Piece(NamedTuple):
+class ShownToken(NamedTuple):
     """A token as it is shown.
 
     Attributes:
@@ -68,7 +68,7 @@ class Piece(NamedTuple):
 def render_chat(result: ChatResult, *, console: Console) -> None:
     """Print a conversation, its legend and notes."""
     console.print(_header(result, width=console.width), soft_wrap=True)
-    pieces = list(shown_pieces(result))
+    pieces = list(shown_tokens(result))
     for line in _lines(pieces, text=result.chat.rendered.text, console=console):
         console.print(line, soft_wrap=True)
     console.print(_legend(result, console=console))
@@ -78,7 +78,7 @@ def render_chat(result: ChatResult, *, console: Console) -> None:
         console.print(Text(note), soft_wrap=False)
 
 
-def shown_pieces(result: ChatResult) -> Iterator[Piece]:
+def shown_tokens(result: ChatResult) -> Iterator[ShownToken]:
     """The tokens of a conversation as they are shown, on the terminal or a page."""
     chat = result.chat
     tokens = tuple(
@@ -97,7 +97,9 @@ def shown_pieces(result: ChatResult) -> Iterator[Piece]:
         is_refused = any(start < each.stop and each.start < stop for start, stop in refused)
         mark = REFUSED if is_refused else LEARNED if learned[each.turn] else " "
         role = result.roles[message] if message >= 0 else None
-        yield Piece(each.strip.glyphs, role, message, each.token.kind is TokenKind.SPECIAL, mark, each.turn)
+        yield ShownToken(
+            each.strip.glyphs, role, message, each.token.kind is TokenKind.SPECIAL, mark, each.turn
+        )
 
 
 def _refused_bytes(result: ChatResult) -> list[tuple[int, int]]:
@@ -179,7 +181,7 @@ def _figures(result: ChatResult) -> dict[str, str]:
 # --- lines ------------------------------------------------------------------------------------
 
 
-def _lines(pieces: Sequence[Piece], *, text: str, console: Console) -> Iterator[Text]:
+def _lines(pieces: Sequence[ShownToken], *, text: str, console: Console) -> Iterator[Text]:
     """Rows of tokens after the role of their message, each with a row of marks where there are any."""
     is_coloured = palette_for(console) is not None
     separators = None if is_coloured else separators_for(text)
@@ -246,7 +248,7 @@ class _Row:
         self.label = ""
 
 
-def _style(piece: Piece, console: Console) -> Style:
+def _style(piece: ShownToken, console: Console) -> Style:
     style = _ground(piece.role, piece.turn, console)
     if piece.is_control:
         if console.color_system in ("standard", "windows"):
@@ -273,7 +275,7 @@ def _legend(result: ChatResult, *, console: Console) -> Text:
             legend.append(f" {visible(role)} ", _ground(role, 0, console))
             legend.append(" ")
         legend.append(
-            " control token ", _style(Piece((), None, -1, is_control=True, mark=" ", turn=0), console)
+            " control token ", _style(ShownToken((), None, -1, is_control=True, mark=" ", turn=0), console)
         )
         legend.append(" ")
     else:

@@ -6,13 +6,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tokbench.core.wording import counted
-from tokbench.render.chat import LEARNED, REFUSED, notes_of, shown_pieces
+from tokbench.render.chat import LEARNED, REFUSED, notes_of, shown_tokens
 from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.render.chat import Piece
+    from tokbench.render.chat import ShownToken
     from tokbench.workbench.chat import ChatResult
 
 _STYLE = """
@@ -59,8 +59,8 @@ def _conversation(result: ChatResult) -> Iterator[str]:
     yield f"<h2>{_shown(result.place)} · {_shown(result.template)} · {_shown(result.info.name)}</h2>\n"
     roles = " · ".join(f"{_shown(role)} {count:,}" for role, count in result.tokens_by_role.items())
     yield f"<p>{counted(len(result.chat), 'token')} ({roles}), {result.learned:,} learned</p>\n"
-    group: list[Piece] = []
-    for piece in shown_pieces(result):
+    group: list[ShownToken] = []
+    for piece in shown_tokens(result):
         if group and piece.message != group[-1].message:
             yield _section(group)
             group = []
@@ -71,14 +71,14 @@ def _conversation(result: ChatResult) -> Iterator[str]:
         yield f"<p>{escape(note)}</p>\n"
 
 
-def _section(group: list[Piece]) -> str:
+def _section(group: list[ShownToken]) -> str:
     role = group[0].role
     kind = "template" if role is None else role if role in _ROLES else "other"
     tokens = "".join(map(_token, group))
     return f'<section><b class="role">{_shown(role or "")}</b><div class="text {kind}">{tokens}</div></section>\n'
 
 
-def _token(piece: Piece) -> str:
+def _token(piece: ShownToken) -> str:
     classes = [
         name
         for name, holds in (

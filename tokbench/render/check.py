@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.evaluation.thresholds import Checked, Finding
+    from tokbench.evaluation.thresholds import Checked, ThresholdResult
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -41,7 +41,7 @@ def render_checked(checked: Checked, *, console: Console) -> None:
     )
 
 
-def _passed(findings: Sequence[Finding]) -> Iterator[str]:
+def _passed(findings: Sequence[ThresholdResult]) -> Iterator[str]:
     """The lines for findings that passed: by tokenizer, figures on all text first."""
     of_groups = [
         finding for finding in findings if finding.threshold.was is not None and finding.threshold.group
@@ -60,7 +60,7 @@ def _passed(findings: Sequence[Finding]) -> Iterator[str]:
             yield f"{tokenizer} {metric} of {len(found):,} groups"
 
 
-def as_junit(findings: Sequence[Finding]) -> bytes:
+def as_junit(findings: Sequence[ThresholdResult]) -> bytes:
     """One test case for each finding."""
     failed = sum(not finding.passed for finding in findings)
     lines = [

@@ -169,7 +169,7 @@ class BpeExtension:
     def _check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
         """That texts and counted pre-tokens only became coarser."""
         old = self.opened.tokenizer
-        proof = check_texts(texts, tokenizers=(old, new), judge=Coarser(old, new), threads=threads)
+        proof = check_texts(texts, tokenizers=(old, new), rule=Coarser(old, new), threads=threads)
         words = self._counted.words
         if not words:
             return proof

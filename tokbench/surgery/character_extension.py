@@ -101,8 +101,8 @@ class CharacterExtension(PieceExtension):
     def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
         """Texts only became coarser."""
         old = self.opened.tokenizer
-        judge = Coarser(old, new, unknown=self.unknown_id)
-        return check_texts(texts, tokenizers=(old, new), judge=judge, threads=threads)
+        rule = Coarser(old, new, unknown=self.unknown_id)
+        return check_texts(texts, tokenizers=(old, new), rule=rule, threads=threads)
 
     @property
     def _merged(self) -> list[ModelPiece]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
 
-Judge = Callable[["list[int]", "list[int]"], "str | None"]
+Rule = Callable[["list[int]", "list[int]"], "str | None"]
 """The ids of a text before and after → what of that must not be."""
 
 _HALF_UNIT = 2.0**-24
@@ -33,27 +33,27 @@ _HALF_UNIT = 2.0**-24
 
 
 def check_texts(
-    texts: Sequence[str], *, tokenizers: tuple[Tokenizer, Tokenizer], judge: Judge, threads: int | None
+    texts: Sequence[str], *, tokenizers: tuple[Tokenizer, Tokenizer], rule: Rule, threads: int | None
 ) -> SegmentationProof:
     """Compare the tokens of texts, and of each distinct word of theirs, with those before.
 
     Args:
         texts: some of a corpus.
         tokenizers: the old and the new one, as they run.
-        judge: what must not be, of other tokens than before.
+        rule: why other tokens than before are a fault, in words; None where they are not.
         threads: for encoding.
 
     Raises:
         SurgeryError: something is that must not be.
     """
     words = list(dict.fromkeys(word for text in texts for word in text.split()))
-    _unchanged(texts, tokenizers, judge, threads)
-    unchanged = _unchanged(words, tokenizers, judge, threads)
+    _unchanged(texts, tokenizers, rule, threads)
+    unchanged = _unchanged(words, tokenizers, rule, threads)
     return SegmentationProof(len(texts), unchanged=unchanged, changed=len(words) - unchanged)
 
 
 def _unchanged(
-    texts: Sequence[str], tokenizers: tuple[Tokenizer, Tokenizer], judge: Judge, threads: int | None
+    texts: Sequence[str], tokenizers: tuple[Tokenizer, Tokenizer], rule: Rule, threads: int | None
 ) -> int:
     old, new = (tokenizer.encode_batch(texts, threads=threads) for tokenizer in tokenizers)
     unchanged = 0
@@ -61,7 +61,7 @@ def _unchanged(
         before, after = old[number].tolist(), new[number].tolist()
         if before == after:
             unchanged += 1
-        elif reason := judge(before, after):
+        elif reason := rule(before, after):
             raise wrong(f"{quoted(text)} {reason}")
     return unchanged
 

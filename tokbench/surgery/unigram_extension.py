@@ -115,8 +115,8 @@ class UnigramExtension(PieceExtension):
         learned = {id: self.pieces.new[piece] for id, piece in enumerate(self._new, self.first_id)}
         known = {**self.scored.scores, **learned}
         scores = [known.get(id) for id in range(new.info.vocab_size)]
-        judge = LikelierByNewPieces(changes, scores)
-        return check_texts(texts, tokenizers=(old, new), judge=judge, threads=threads)
+        rule = LikelierByNewPieces(changes, scores)
+        return check_texts(texts, tokenizers=(old, new), rule=rule, threads=threads)
 
     def _held(self, pieces: Mapping[str, int]) -> dict[str, int]:
         """The added tokens after the pieces, where more come: each holds the place of its id."""

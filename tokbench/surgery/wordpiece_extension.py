@@ -104,8 +104,8 @@ class WordPieceExtension(PieceExtension):
     def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
         """Words have other tokens only by new pieces, and none becomes unknown."""
         old = self.opened.tokenizer
-        judge = OnlyByNewPieces(old, new, first_id=self.first_id, unknown=self.unknown_id)
-        return check_texts(texts, tokenizers=(old, new), judge=judge, threads=threads)
+        rule = OnlyByNewPieces(old, new, first_id=self.first_id, unknown=self.unknown_id)
+        return check_texts(texts, tokenizers=(old, new), rule=rule, threads=threads)
 
     def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
         """Compare it with its files in libraries."""

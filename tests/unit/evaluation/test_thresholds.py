@@ -17,8 +17,8 @@ from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.thresholds import (
     Checked,
-    Finding,
     Threshold,
+    ThresholdResult,
     check_comparison,
     checked_document,
     parse_number,
@@ -217,17 +217,20 @@ def test_what_became_worse_fails_by_more_than_the_tolerance() -> None:
 
 def test_a_line_tells_what_it_was_and_by_how_much_it_changed() -> None:
     threshold = Threshold("bytes_per_token", None, "min", 2.590, was=2.590)
-    assert Finding(threshold, "mine", 2.468, passed=False).message == (
+    assert ThresholdResult(threshold, "mine", 2.468, passed=False).message == (
         "mine bytes_per_token 2.468 (was 2.590, −4.7 %, limit 2.590)"
     )
     share = Threshold("unk_rate", "de", "max", 0.011, was=0.01)
-    assert Finding(share, "mine", 0.02, passed=False).message == (
+    assert ThresholdResult(share, "mine", 0.02, passed=False).message == (
         "mine de:unk_rate 2.00 % (was 1.00 %, +100.0 %, limit 1.10 %)"
     )
     nothing = Threshold("unk_rate", None, "max", 0.0, was=0.0)
-    assert Finding(nothing, "mine", 0.02, passed=False).message == "mine unk_rate 2.00 % (was 0 %, limit 0 %)"
+    assert (
+        ThresholdResult(nothing, "mine", 0.02, passed=False).message
+        == "mine unk_rate 2.00 % (was 0 %, limit 0 %)"
+    )
     close = Threshold("gini", None, "max", 0.1, was=0.1)
-    assert Finding(close, "mine", 0.1000004, passed=False).message == (
+    assert ThresholdResult(close, "mine", 0.1000004, passed=False).message == (
         "mine gini 0.100000400 (was 0.100000000, +0.0004 %, limit 0.100000000)"
     )
 

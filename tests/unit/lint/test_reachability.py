@@ -17,7 +17,7 @@ from support.lint import GPT2_SPLIT, NO_SPLIT, byte_level, findings_of, outcome_
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.lint.reachability.analysis import Analysis, analyse
-from tokbench.lint.reachability.merging import blame, merge_trail, rules_from_merges
+from tokbench.lint.reachability.merging import merge_failure, merge_trail, rules_from_merges
 from tokbench.lint.reachability.pattern_automaton import automaton_of
 from tokbench.lint.reachability.verdicts import Cause
 from tokbench.lint.reachability.witnesses import completions
@@ -359,6 +359,6 @@ def test_blame_follows_the_parts() -> None:
     }
     rules = rules_from_merges(merges, list)
     assert merge_trail(rules, "abcd")[0] == ["a", "bc", "d"]
-    found = blame(rules, "abcd")
+    found = merge_failure(rules, "abcd")
     assert found is not None
     assert (found.token, found.blocker and found.blocker.rank) == ("abc", 0.0)

@@ -14,7 +14,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.core.special_tokens import Piece
+from tokbench.core.special_tokens import TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -269,11 +269,11 @@ def decode(ids: Iterable[int], tokens: Sequence[bytes]) -> bytes:
 # --- special tokens ---------------------------------------------------------------------------
 
 
-def cut_at_special_tokens(text: str, special_tokens: Iterable[str]) -> Iterator[Piece]:
+def cut_at_special_tokens(text: str, special_tokens: Iterable[str]) -> Iterator[TextPart]:
     """Cut a text at the special tokens in it: the leftmost first, and of two that start together the longest.
 
     >>> list(cut_at_special_tokens("a<eot>b", ["<eot>"]))
-    [Piece(text='a', token=None), Piece(text='<eot>', token='<eot>'), Piece(text='b', token=None)]
+    [TextPart(text='a', token=None), TextPart(text='<eot>', token='<eot>'), TextPart(text='b', token=None)]
     """
     longest_first = sorted(special_tokens, key=len, reverse=True)
     start = position = 0
@@ -283,8 +283,8 @@ def cut_at_special_tokens(text: str, special_tokens: Iterable[str]) -> Iterator[
             position += 1
             continue
         if start < position:
-            yield Piece(text[start:position])
-        yield Piece(token, token)
+            yield TextPart(text[start:position])
+        yield TextPart(token, token)
         start = position = position + len(token)
     if start < len(text):
-        yield Piece(text[start:])
+        yield TextPart(text[start:])

@@ -15,10 +15,10 @@ from tokbench.chat.formats.format import Format
 from tokbench.chat.formats.json_text import write_json
 from tokbench.chat.formats.mistral_messages import (
     NO_ID,
-    Piece,
+    ContentPart,
     Rules,
     Speech,
-    joined_pieces,
+    joined_parts,
     speeches_of,
     tools_of,
     value_of,
@@ -165,7 +165,7 @@ class _Version:
         writer.end_turn(RESULTS_END)
 
 
-def _write_text(writer: Writer, pieces: Sequence[Piece], before: str) -> None:
+def _write_text(writer: Writer, pieces: Sequence[ContentPart], before: str) -> None:
     """Write the pieces of a text after a space, each message's in a turn; the last turn is left open."""
     if pieces:
         writer.template(before, pieces[0].message)
@@ -183,7 +183,7 @@ def _write_text(writer: Writer, pieces: Sequence[Piece], before: str) -> None:
 
 def _system_in_user(speeches: Sequence[Speech], *, last: bool) -> list[Speech]:
     """The speeches without the system's, whose text begins the first or the last one of the user."""
-    system = joined_pieces([each.pieces for each in speeches if each.role == "system"])
+    system = joined_parts([each.pieces for each in speeches if each.role == "system"])
     others = [each for each in speeches if each.role != "system"]
     if not others or others[0].role != "user":
         others.insert(0, Speech("user", others[0].message if others else 0))
@@ -191,7 +191,7 @@ def _system_in_user(speeches: Sequence[Speech], *, last: bool) -> list[Speech]:
         return others
     users = [place for place, each in enumerate(others) if each.role == "user"]
     place = users[-1 if last else 0]
-    between = Piece("\n\n", system[-1].message, None)
+    between = ContentPart("\n\n", system[-1].message, None)
     others[place] = others[place]._replace(pieces=(*system, between, *others[place].pieces))
     return others
 
@@ -209,7 +209,7 @@ def _check_results(speeches: Sequence[Speech]) -> None:
             )
 
 
-def _trimmed(pieces: Sequence[Piece]) -> Sequence[Piece]:
+def _trimmed(pieces: Sequence[ContentPart]) -> Sequence[ContentPart]:
     """A text without the spaces at its end."""
     if not pieces:
         return pieces

@@ -32,7 +32,7 @@ _ID = re.compile(r"[a-zA-Z0-9]{9}")
 NO_ID = "null"
 
 
-class Piece(NamedTuple):
+class ContentPart(NamedTuple):
     """A text of a message: a field, or what joins two of them (None)."""
 
     text: str
@@ -55,7 +55,7 @@ class Speech(NamedTuple):
 
     role: str
     message: int
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[ContentPart, ...] = ()
     calls: tuple[tuple[int, Call], ...] = ()
     call_id: str | None = None
     name: str | None = None
@@ -148,7 +148,7 @@ def _speech(message: Mapping[str, Any], index: int, roles: Sequence[str], rules:
 
 
 def _assistant(
-    message: Mapping[str, Any], index: int, pieces: tuple[Piece, ...], rules: Rules, *, last: bool
+    message: Mapping[str, Any], index: int, pieces: tuple[ContentPart, ...], rules: Rules, *, last: bool
 ) -> Speech:
     where = f"messages[{index}]"
     if reasoning_of(message, index) is not None:
@@ -183,25 +183,25 @@ def _check_name(name: object, where: str) -> None:
         raise refuse(where, f"expected up to 64 letters, digits, _ and -, found {name!r}")
 
 
-def _pieces(message: Mapping[str, Any], index: int) -> tuple[Piece, ...]:
+def _pieces(message: Mapping[str, Any], index: int) -> tuple[ContentPart, ...]:
     """The text of a message, which may be in parts."""
     content = message.get("content")
     where = f"messages[{index}].content"
     if content is None and message["role"] == "assistant":
         return ()
     if isinstance(content, str):
-        return (Piece(content, index, "content"),) if content else ()
+        return (ContentPart(content, index, "content"),) if content else ()
     if not isinstance(content, list | tuple):
         raise refuse(where, f"expected a string or a list of parts, found {kind_of(content)}")
-    pieces: list[Piece] = []
+    pieces: list[ContentPart] = []
     for place, part in enumerate(content):
         text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
         if not isinstance(text, str):
             raise refuse(f"{where}[{place}]", 'expected {"type": "text", "text": …}')
         if text and pieces:
-            pieces.append(Piece("\n\n", index, None))
+            pieces.append(ContentPart("\n\n", index, None))
         if text:
-            pieces.append(Piece(text, index, f"content[{place}].text"))
+            pieces.append(ContentPart(text, index, f"content[{place}].text"))
     return tuple(pieces)
 
 
@@ -212,18 +212,18 @@ def _join(group: Sequence[Speech]) -> Speech:
     return Speech(
         group[0].role,
         group[0].message,
-        joined_pieces([speech.pieces for speech in group]),
+        joined_parts([speech.pieces for speech in group]),
         tuple(call for speech in group for call in speech.calls),
         prefix=any(speech.prefix for speech in group),
     )
 
 
-def joined_pieces(texts: Sequence[tuple[Piece, ...]]) -> tuple[Piece, ...]:
+def joined_parts(texts: Sequence[tuple[ContentPart, ...]]) -> tuple[ContentPart, ...]:
     """Texts with an empty line between them, which belongs to the one before it; empty ones are left out."""
-    pieces: list[Piece] = []
+    pieces: list[ContentPart] = []
     for text in texts:
         if text and pieces:
-            pieces.append(Piece("\n\n", pieces[-1].message, None))
+            pieces.append(ContentPart("\n\n", pieces[-1].message, None))
         pieces += text
     return tuple(pieces)
 

@@ -1,4 +1,4 @@
-"""BPE on one token alone: what merging makes of its symbols, and which merge is to blame where that is not the token.
+"""BPE on one token alone: what merging makes of its symbols, and which merge prevents the token.
 
 A token can occur in a text only if its own symbols merged alone give it: while no merge crosses its two ends,
 what happens between them does not depend on what stands outside.
@@ -72,7 +72,7 @@ def merge_trail(rules: MergeRules[S], symbols: Sequence[S]) -> tuple[list[S], li
 
 
 @dataclass(frozen=True, slots=True)
-class Blame(Generic[S]):
+class MergeFailure(Generic[S]):
     """Why merging a token's own symbols does not give it.
 
     Attributes:
@@ -88,25 +88,25 @@ class Blame(Generic[S]):
     wanted: tuple[float, S, S] | None = None
 
 
-def blame(rules: MergeRules[S], token: S) -> Blame[S] | None:
+def merge_failure(rules: MergeRules[S], token: S) -> MergeFailure[S] | None:
     """Why merging does not give a token; None where it does."""
     symbols = rules.symbols(token)
     if symbols is None:
-        return Blame(token, ())
+        return MergeFailure(token, ())
     parts, steps = merge_trail(rules, symbols)
     if parts == [token]:
         return None
     ways = sorted(rules.ways(token))
     if not ways:
-        return Blame(token, tuple(parts))
+        return MergeFailure(token, tuple(parts))
     wanted = ways[0]
     middle = len(rules.symbols(wanted[1]) or ())
     blocker = next((step for step in steps if step.start < middle < step.stop), None)
     if blocker is not None and blocker.rank < wanted[0]:
-        return Blame(token, tuple(parts), blocker, wanted)
+        return MergeFailure(token, tuple(parts), blocker, wanted)
     # No lower rank took a part of it, so that one of its two parts was not there when its turn came.
-    inner = (found for part in wanted[1:] if (found := blame(rules, part)) is not None)
-    return next(inner, Blame(token, tuple(parts), blocker, wanted))
+    inner = (found for part in wanted[1:] if (found := merge_failure(rules, part)) is not None)
+    return next(inner, MergeFailure(token, tuple(parts), blocker, wanted))
 
 
 def rules_from_merges(

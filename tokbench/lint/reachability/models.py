@@ -9,7 +9,7 @@ from tokbench.core.descriptions import SentencePieceModel
 from tokbench.core.wording import quoted
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
-from tokbench.lint.reachability.merging import blame, rules_from_merges, rules_from_ranks
+from tokbench.lint.reachability.merging import merge_failure, rules_from_merges, rules_from_ranks
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.reachability.verdicts import Cause, Unreachable
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.core.descriptions import ByteLevelBpe
-    from tokbench.lint.reachability.merging import Blame, MergeRules
+    from tokbench.lint.reachability.merging import MergeFailure, MergeRules
     from tokbench.lint.target import LintTarget
 
 _SURELY_LESS = 1e-3
@@ -73,8 +73,8 @@ class BpeModel(Model):
         if token is None or self.whole_tokens_first or id in self.byte_fallback:
             return None
         if isinstance(token, bytes):
-            return None if self.byte_rules is None else _blamed(id, blame(self.byte_rules, token))
-        return None if self.text_rules is None else _blamed(id, blame(self.text_rules, token))
+            return None if self.byte_rules is None else _blamed(id, merge_failure(self.byte_rules, token))
+        return None if self.text_rules is None else _blamed(id, merge_failure(self.text_rules, token))
 
     def designed(self, id: int) -> str | None:
         """Byte tokens, and the one of unknown characters, are there for texts that may come."""
@@ -304,7 +304,7 @@ def _is_byte(piece: str) -> bool:
     return len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")
 
 
-def _blamed(id: int, found: Blame[Any] | None) -> Unreachable | None:
+def _blamed(id: int, found: MergeFailure[Any] | None) -> Unreachable | None:
     """What a failed merging says, in words."""
     if found is None:
         return None

@@ -16,7 +16,7 @@ _SPACES = "".join(sorted(WHITE_SPACE))
 _WORD = re.compile(r"\w", re.ASCII)
 
 
-class Stretch(NamedTuple):
+class TextPart(NamedTuple):
     """An added token in a text, or what stands between two of them.
 
     Attributes:
@@ -42,8 +42,8 @@ class AddedTokenSearch:
         by_length = sorted(self._tokens, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, by_length))) if by_length else None
 
-    def stretches(self, text: str) -> Iterator[Stretch]:
-        """All of a text in its order, no stretch empty."""
+    def parts(self, text: str) -> Iterator[TextPart]:
+        """All of a text in its order, no part empty."""
         end = 0
         for found in self._pattern.finditer(text) if self._pattern is not None else ():
             token = self._tokens[found.group()]
@@ -57,8 +57,8 @@ class AddedTokenSearch:
             if token.rstrip:
                 stop = len(text) - len(text[stop:].lstrip(_SPACES))
             if end < start:
-                yield Stretch(end, start, None)
-            yield Stretch(start, stop, token.id)
+                yield TextPart(end, start, None)
+            yield TextPart(start, stop, token.id)
             end = stop
         if end < len(text):
-            yield Stretch(end, len(text), None)
+            yield TextPart(end, len(text), None)

@@ -63,7 +63,7 @@ class WordEncoder:
         """(start, stop, id) of the added tokens that are found before a text is normalised."""
         characters = text.decode()
         places = byte_offsets(characters)
-        found = self._searches[specials, False].stretches(characters)
+        found = self._searches[specials, False].parts(characters)
         return [(places[start], places[stop], id) for start, stop, id in found if id is not None]
 
     def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]:
@@ -108,7 +108,7 @@ class WordEncoder:
 
     def _tokens(self, text: str, *, specials: bool, normalized: bool) -> Iterator[PlacedToken]:
         places = byte_offsets(text)
-        for start, stop, id in self._stretches(text, specials=specials, normalized=normalized):
+        for start, stop, id in self._parts(text, specials=specials, normalized=normalized):
             if id is not None:
                 yield PlacedToken(id, places[start], places[stop])
                 continue
@@ -118,16 +118,14 @@ class WordEncoder:
                     yield PlacedToken(token.id, at, at + token.size)
                     at += token.size
 
-    def _stretches(
-        self, text: str, *, specials: bool, normalized: bool
-    ) -> Iterator[tuple[int, int, int | None]]:
+    def _parts(self, text: str, *, specials: bool, normalized: bool) -> Iterator[tuple[int, int, int | None]]:
         """Added tokens and what is between them, with where they begin and end in characters."""
         whole = [(0, len(text), None)] if text else []
-        for first, end, id in whole if normalized else self._searches[specials, False].stretches(text):
+        for first, end, id in whole if normalized else self._searches[specials, False].parts(text):
             if id is not None:
                 yield first, end, id
                 continue
-            for start, stop, inner in self._searches[specials, True].stretches(text[first:end]):
+            for start, stop, inner in self._searches[specials, True].parts(text[first:end]):
                 yield first + start, first + stop, inner
 
     def _of_word(self, word: str) -> list[WordToken]:

@@ -6,7 +6,7 @@ import pytest
 
 from tokbench.backends.bpe.reference import (
     Merge,
-    Piece,
+    TextPart,
     count_pairs,
     cut_at_special_tokens,
     decode,
@@ -91,16 +91,16 @@ def test_encoding_merges_in_the_order_of_learning_not_of_the_text() -> None:
 
 def test_a_special_token_is_found_leftmost_and_longest() -> None:
     assert list(cut_at_special_tokens("xaby", ["b", "ab", "by"])) == [
-        Piece("x"),
-        Piece("ab", token="ab"),
-        Piece("y"),
+        TextPart("x"),
+        TextPart("ab", token="ab"),
+        TextPart("y"),
     ]
     assert list(cut_at_special_tokens("<e><e>!", ["<e>", "<e>!"])) == [
-        Piece("<e>", token="<e>"),
-        Piece("<e>!", token="<e>!"),
+        TextPart("<e>", token="<e>"),
+        TextPart("<e>!", token="<e>!"),
     ]
 
 
 def test_a_text_without_special_tokens_is_one_piece() -> None:
-    assert list(cut_at_special_tokens("abc", [])) == [Piece("abc")]
+    assert list(cut_at_special_tokens("abc", [])) == [TextPart("abc")]
     assert list(cut_at_special_tokens("", ["x"])) == []
