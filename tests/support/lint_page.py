@@ -25,19 +25,19 @@ HEAD = """\
   training text, or `--word-counts`. A rule that does not apply says why, after "skipped".
 - `--template NAME|FILE` checks that chat template alone.
 - An **error** gives wrong ids or loses text. A **warning** wastes capacity, or breaks in a use that is not rare. A
-  **note** is worth knowing. Some findings of a rule are graver, or milder, than the rule.
+  **note** is worth knowing. Some findings are more, or less, severe than their rule.
 - `--json` and `--sarif FILE` are for programs; `--verdicts FILE` writes what is known of each token.
 - `--fix OUT` writes a copy with the repairs that are certain, proves it by opening it again, and says what it left and
   why.
 """
 
 GROUPS = {
-    "reachability": "Tokens that no text gives",
+    "reachability": "Unreachable tokens",
     "training": "Merges replayed on the training text",
     "bytes": "Bytes and characters that are missing",
-    "characters": "Characters that are not seen",
+    "characters": "Invisible characters",
     "whitespace": "White space, digits, indentation",
-    "vocabulary": "What a vocabulary is spent on",
+    "vocabulary": "How a vocabulary is used",
     "special-tokens": "Added and special tokens",
     "roles": "Ids and roles",
     "template": "Chat templates",
@@ -49,7 +49,7 @@ GROUPS = {
 TEXTS = """
 ## Texts
 
-`tokbench lint --text FILE -t NAME` checks a text for what is dangerous to that tokenizer; with `--json` it
+`tokbench lint --text FILE -t NAME` checks a text for special tokens, look-alikes and hidden characters; with `--json` it
 is a filter for data sets.
 
 | check | remedy |
@@ -82,7 +82,7 @@ def _rule(rule: Rule) -> str:
 def _inline(sentence: str) -> str:
     """A sentence after a label."""
     first, _, rest = sentence.partition(" ")
-    is_word = first.isalpha() and first.isascii() and not first.isupper()
+    is_word = first.isalpha() and first.isascii() and (first == "A" or not first.isupper())
     return f"{first.lower() if is_word and first not in _NAMES else first} {rest}"
 
 

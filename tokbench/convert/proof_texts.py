@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 DOMAIN = (
-    "characters that Unicode has had for years; libraries carry its tables of different years "
-    "and may split at newer ones differently"
+    "characters that have long been in Unicode; libraries have tables of different versions "
+    "and may split newer characters differently"
 )
 """What the generated texts leave out, and why."""
 

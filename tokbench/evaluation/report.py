@@ -85,7 +85,7 @@ class Report(ShownInNotebooks):
         unused: reachable tokens that did not occur.
         deciles: of the frequencies of those that did.
         lengths: tokens by their length in bytes; the last position holds all longer ones.
-        vocabulary_usage: what the vocabulary is spent on.
+        vocabulary_usage: how the vocabulary is used.
         intermediate_tokens: tokens that only feed other merges on this text; None where merges are not known.
         numbers: numbers by their length.
         robustness: how the ids change with the writing.

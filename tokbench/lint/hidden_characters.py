@@ -1,4 +1,4 @@
-"""Characters that are not seen, and letters that look like others."""
+"""Invisible characters, and letters that look like others."""
 
 from __future__ import annotations
 

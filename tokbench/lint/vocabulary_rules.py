@@ -1,4 +1,4 @@
-"""Rules about what a vocabulary is spent on: duplicates, junk, parts of characters, tokens that are hardly used."""
+"""Rules about how a vocabulary is used: duplicates, junk, parts of characters, tokens that are hardly used."""
 
 from __future__ import annotations
 

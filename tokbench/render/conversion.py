@@ -46,9 +46,9 @@ def _conversion_rows(result: ConvertResult) -> Iterator[tuple[str, Text]]:
 
 
 def _proof_rows(proof: ProofResult) -> Iterator[tuple[str, Text]]:
-    entries = f"{counted(proof.vocabulary_tokens, 'token')}, " if proof.vocabulary_tokens else ""
+    tokens = f"{counted(proof.vocabulary_tokens, 'token')}, " if proof.vocabulary_tokens else ""
     inputs = f", {counted(proof.inputs, 'input')} of a model" if proof.inputs else ""
-    texts = f"{entries}{counted(proof.texts, 'text')}, {counted(proof.characters, 'character')}{inputs}"
+    texts = f"{tokens}{counted(proof.texts, 'text')}, {counted(proof.characters, 'character')}{inputs}"
     if proof.disagreement is None:
         but = f"; other ids by rounding on {proof.tolerated:,} of them" if proof.tolerated else ""
         yield "proved", Text(f"{visible(proof.second)} gives the same: {texts}{but}")
@@ -56,7 +56,7 @@ def _proof_rows(proof: ProofResult) -> Iterator[tuple[str, Text]]:
         yield "compared", Text(f"{visible(proof.first)} and {visible(proof.second)}: {texts}")
         yield from _difference_rows(proof, proof.disagreement)
     for limit in proof.limits:
-        yield "within", Text(limit)
+        yield "limits", Text(limit)
 
 
 def _difference_rows(proof: ProofResult, found: Disagreement) -> Iterator[tuple[str, Text]]:

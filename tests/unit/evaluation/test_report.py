@@ -172,7 +172,7 @@ def test_every_group_has_a_share_of_the_lines(corpus: Corpus, tokenizer: Tokeniz
     assert before.lines == 3 * (200 // 3)
 
 
-# --- what the vocabulary is spent on ----------------------------------------------------------
+# --- how the vocabulary is used ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a vocabulary is spent on: planted waste is found, ordinary tokens are left alone."""
+"""How a vocabulary is used: planted waste is found, ordinary tokens are left alone."""
 
 from __future__ import annotations
 
