@@ -255,7 +255,7 @@ def print_comparison(path: Path, names: Sequence[str], *, vocab_size: int, threa
                 results[name].append(result)
     results["tokbench"] = results["tokbench"][1:]
     megabytes = path.stat().st_size / 1e6
-    print(f"{path.name}, {megabytes:.0f} MB, {vocab_size:,} entries, {threads} thread(s), median of {runs}\n")
+    print(f"{path.name}, {megabytes:.0f} MB, {vocab_size:,} tokens, {threads} thread(s), median of {runs}\n")
     print(
         "| trainer | seconds | from … to | times tokbench's | CPU, s | times tokbench's | peak memory, MB |"
     )

@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import time
+from functools import partial
 from pathlib import Path
 
 import tokenizers
-from speed_table import documents_of
+from speed_table import documents_of, timed
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 import tokbench
@@ -60,14 +60,12 @@ def main() -> None:
         times: dict[str, list[float]] = {"frequency": [], "likelihood": [], "library": []}
         for _ in range(arguments.rounds):
             for objective in ("frequency", "likelihood"):
-                started = time.perf_counter()
-                pieces = our_pieces(path, arguments.vocab_size, objective)
-                times[objective].append(time.perf_counter() - started)
+                seconds, pieces = timed(partial(our_pieces, path, arguments.vocab_size, objective))
+                times[objective].append(seconds)
                 if objective == "frequency":
                     ours = pieces
-            started = time.perf_counter()
-            theirs = library_pieces(documents, arguments.vocab_size)
-            times["library"].append(time.perf_counter() - started)
+            seconds, theirs = timed(partial(library_pieces, documents, arguments.vocab_size))
+            times["library"].append(seconds)
             if len(theirs - ours) * 20 > len(ours):
                 raise SystemExit(f"{len(theirs - ours)} of the pieces are others")
         ratio = statistics.median(b / a for a, b in zip(times["frequency"], times["library"], strict=True))
