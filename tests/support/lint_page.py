@@ -49,8 +49,8 @@ GROUPS = {
 TEXTS = """
 ## Texts
 
-`tokbench lint --text FILE -t NAME` checks a text for special tokens, look-alikes and hidden characters; with `--json` it
-is a filter for data sets.
+`tokbench lint --text FILE -t NAME` checks a text for special tokens, look-alikes and hidden characters; with `--json`
+it is a filter for data sets.
 
 | check | remedy |
 |---|---|

@@ -49,6 +49,16 @@ def was_or_were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
+def first_of(names: Sequence[str], most: int = 1) -> str:
+    """The first of many names, and how many more there are.
+
+    >>> first_of(["a", "b"], 2), first_of(["a", "b", "c"], 2), first_of(["a"])
+    ('a, b', 'a, b and 1 more', 'a')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def shortened(text: str, *, most: int = 40) -> str:
     r"""A text as Python writes it, cut where it is long.
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.documents import ByteSource, TextIdentity
-from tokbench.core.wording import counted
+from tokbench.core.wording import counted, first_of
 from tokbench.corpus.bytes import bounds_in, line_ends_counted, packed, read_blocks
 from tokbench.corpus.document import MOST_KEPT_BYTES, Bound, Document, DocumentMemory, bounded_blocks
 from tokbench.corpus.fingerprint import Fingerprint, Lines
@@ -78,8 +78,7 @@ class Corpus:
 
     def __repr__(self) -> str:
         """Short: its files, how large they are, and which part of them it is."""
-        first, *others = self.files
-        names = f"{first.name} and {len(others):,} more" if others else first.name
+        names = first_of([file.name for file in self.files])
         part = (
             ""
             if not self._sides

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.core.wording import first_of
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ def no_document(files: Sequence[CorpusFile], problems: Problems, side: Side | No
             f"the {part} part of the corpus has no document",
             hint="cut files into smaller documents (--documents lines), or choose another share or seed",
         )
-    first, *others = [file.name for file in files]
-    names = f"{first} and {len(others)} more" if others else first
+    names = first_of([file.name for file in files])
     if problems.long_documents:
         return CorpusError(
             f"no document of {names} is short enough", hint="--max-document-bytes raises the limit"

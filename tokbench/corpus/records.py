@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokbench.core.wording import first_of
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -73,10 +74,7 @@ def group_name(field: str | None, value: object, name: str) -> str | None:
 
 def listed(names: Sequence[str]) -> str:
     """Names for a message, the first dozen of many."""
-    if not names:
-        return "none"
-    more = f" and {len(names) - _MAX_FIELDS_NAMED} more" if len(names) > _MAX_FIELDS_NAMED else ""
-    return ", ".join(map(repr, names[:_MAX_FIELDS_NAMED])) + more
+    return first_of([*map(repr, names)], _MAX_FIELDS_NAMED) or "none"
 
 
 def kind_of(value: object) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from tokbench.core.json_fields import Fields
+from tokbench.core.wording import first_of
 from tokbench.corpus.corpus import Corpus
 from tokbench.corpus.document import CorpusOptions
 from tokbench.corpus.file_spans import FileSpan
@@ -110,9 +111,7 @@ class CorpusPlan:
 
     def name_of(self, part: int) -> str:
         """What messages call a part."""
-        first, *others = self.parts[part]
-        more = f" and {len(others)} more" if others else ""
-        return f"part {part + 1} of {len(self.parts)} ({self.name_in(first)}{more})"
+        return f"part {part + 1} of {len(self.parts)} ({first_of([*map(self.name_in, self.parts[part])])})"
 
     def name_in(self, one: FilePart) -> str:
         """What documents and messages call a file of a part: its name, and which bytes these are if not all."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.core.wording import first_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.figures import Figure, difference_interval, listed, significant
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
@@ -115,12 +116,11 @@ def mix_among(
     for name in weights:
         if name not in found:
             named = sorted(groups)
-            more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
             whole = sorted(set(found) - set(groups))
             together = f"; {listed(whole)} for all in that folder" if whole else ""
             raise ConfigError(
                 f"--mix names {name!r}, and there is no such group",
-                hint=f"there are {', '.join(named[:_NAMED])}{more}{together}",
+                hint=f"there are {first_of(named, _NAMED)}{together}",
             )
     taken = [group for name in weights for group in found[name]]
     twice = sorted({group for group in taken if taken.count(group) > 1})

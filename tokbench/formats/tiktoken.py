@@ -11,6 +11,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
+from tokbench.core.wording import first_of
 from tokbench.errors import ConversionError, ModelFormatError
 
 if TYPE_CHECKING:
@@ -189,9 +190,7 @@ def _missing_bytes(tokens: Iterable[bytes]) -> list[int]:
 
 
 def _listed(missing: Sequence[int]) -> str:
-    named = ", ".join(f"0x{byte:02X}" for byte in missing[:_BYTES_SHOWN])
-    more = f" and {len(missing) - _BYTES_SHOWN} more" if len(missing) > _BYTES_SHOWN else ""
-    return f"byte {named}{more}"
+    return f"byte {first_of([f'0x{byte:02X}' for byte in missing], _BYTES_SHOWN)}"
 
 
 def _shown(line: bytes) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import SentencePieceModel
-from tokbench.core.wording import counted
+from tokbench.core.wording import counted, first_of
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.models import WordPieceModel, model_of
@@ -14,7 +14,7 @@ from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.rules import DoesNotApplyError, Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from tokbench.lint.target import LintTarget
 
@@ -44,7 +44,8 @@ def _missing_bytes(target: LintTarget) -> Iterator[Found]:
     if lost:
         yield Found(
             subject=f"{len(lost)} of the 243 bytes that texts have",
-            evidence=f"{_listed([f'0x{byte:02X}' for byte in lost])} have no token: characters with them are unknown",
+            evidence=f"{first_of([f'0x{byte:02X}' for byte in lost], _SHOWN)} have no token: characters with them are "
+            "unknown",
             details={"bytes": lost},
             severity=Severity.WARNING if _NOT_PRINTED.issuperset(lost) else None,
         )
@@ -77,7 +78,7 @@ def _missing_continuations(target: LintTarget) -> Iterator[Found]:
     if missing:
         yield Found(
             subject=counted(len(missing), "character"),
-            evidence=f"{_listed(missing)} begin words but have no piece inside words: such words are unknown",
+            evidence=f"{first_of(missing, _SHOWN)} begin words but have no piece inside words: such words are unknown",
             details={"characters": missing},
         )
 
@@ -99,14 +100,10 @@ def _vanishing_characters(target: LintTarget) -> Iterator[Found]:
     if gone:
         yield Found(
             subject=f"{len(gone)} of {len(characters)} characters tried",
-            evidence=f"{_listed([f'U+{ord(character):04X}' for character in gone])} between two letters give the ids "
-            "of the letters alone",
+            evidence=f"{first_of([f'U+{ord(character):04X}' for character in gone], _SHOWN)} between two letters give "
+            "the ids of the letters alone",
             details={"code_points": [ord(character) for character in gone]},
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
 
 
 _rule = partial(Rule, group="bytes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tokbench.core.wording import first_of
 from tokbench.inspection.vocabulary_tokens import text_of_bytes
 from tokbench.lint.findings import Severity, findings_on_tokens
 from tokbench.lint.hidden_characters import BIDI, ZERO_WIDTH, code_point, is_control
@@ -38,8 +39,7 @@ def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool]) -> Iterat
 
 
 def _listed(characters: Collection[str]) -> str:
-    more = f" and {len(characters) - _SHOWN:,} more" if len(characters) > _SHOWN else ""
-    return ", ".join(map(code_point, sorted(characters)[:_SHOWN])) + more
+    return first_of([*map(code_point, sorted(characters))], _SHOWN)
 
 
 def _bidi_tokens(target: LintTarget) -> Iterator[Found]:

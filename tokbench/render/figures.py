@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.wording import counted
+from tokbench.core.wording import counted, first_of
 from tokbench.evaluation.figures import significant
 from tokbench.evaluation.recommendation import described
 from tokbench.metrics.bootstrap import FEWEST_UNITS
@@ -111,12 +111,8 @@ def legend_of(comparison: Comparison, *, mark: str) -> str:
 
 def named_gaps(groups: Iterable[str]) -> str:
     """That figures of some groups have no interval, as the end of a sentence; empty where all have one."""
-    gaps = list(groups)
-    if not gaps:
-        return ""
-    names = ", ".join(visible(group) for group in gaps[:_GROUPS_NAMED])
-    more = f" and {len(gaps) - _GROUPS_NAMED} more" if len(gaps) > _GROUPS_NAMED else ""
-    return f"; no interval for {names}{more}: drawn in fewer than {FEWEST_UNITS}"
+    names = first_of([*map(visible, groups)], _GROUPS_NAMED)
+    return f"; no interval for {names}: drawn in fewer than {FEWEST_UNITS}" if names else ""
 
 
 def drawn_from(units: Mapping[str, int]) -> str:

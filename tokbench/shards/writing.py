@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import first_of
 from tokbench.corpus.opening import corpus_of
 from tokbench.corpus.written_folder import without_folder
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
@@ -156,9 +157,8 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
     own = {name for name in names if OWN_FILE.fullmatch(name) or PART_FOLDER.fullmatch(name)}
     own |= {INDEX_NAME, JOURNAL_NAME, PLAN_NAME} & names
     if strangers := sorted(names - own):
-        more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
         raise StoreError(
-            f"{folder} holds {strangers[0]}{more}, which is not a shard",
+            f"{folder} holds {first_of(strangers)}, which is not a shard",
             hint="name another folder with --out",
         )
     if overwrite or not own or (resume and {INDEX_NAME, JOURNAL_NAME} & own):

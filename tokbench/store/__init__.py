@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.manifest import Manifest, SelfTestSample
+from tokbench.core.wording import first_of
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.files.atomic import write_folder
 from tokbench.store.manifest import (
@@ -124,7 +125,7 @@ def check_place(directory: Path, *, overwrite: bool = False) -> None:
         ) from error
     if strangers:
         raise StoreError(
-            f"{directory} will not be replaced: tokbench did not write {_listed(strangers)}",
+            f"{directory} will not be replaced: tokbench did not write {first_of(strangers)}",
             hint="move that away, or name another folder with --out",
         )
 
@@ -228,10 +229,6 @@ def _strangers(directory: Path, entries: Iterable[Path]) -> list[str]:
         for entry in entries
         if entry.name not in known or (entry.is_dir() and not entry.is_symlink())
     )
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _read_checked(directory: Path, manifest: Manifest, name: str) -> bytes:

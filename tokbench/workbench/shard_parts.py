@@ -12,6 +12,7 @@ from tokbench.chat.template import AUTO
 from tokbench.core.json_fields import described
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.wording import first_of
 from tokbench.corpus.file_spans import FileSpan
 from tokbench.corpus.text import Problems
 from tokbench.corpus.written_folder import without_folder
@@ -248,9 +249,7 @@ def _plan_document(
 
 
 def _name_of(number: int, parts: Sequence[Sequence[CorpusFile]]) -> str:
-    first, *others = parts[number]
-    more = f" and {len(others)} more" if others else ""
-    return f"part {number + 1} of {len(parts)} ({first.name}{more})"
+    return f"part {number + 1} of {len(parts)} ({first_of([file.name for file in parts[number]])})"
 
 
 def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -> None:

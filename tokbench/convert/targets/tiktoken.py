@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokbench.convert.conversion import Product, Source, kind_of, undescribed
 from tokbench.convert.post_processing import lost
 from tokbench.convert.proof import Peer
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.wording import first_of
 from tokbench.errors import ConversionError
 from tokbench.formats.byte_level_bpe import ranks_of
 from tokbench.formats.tiktoken import dump_ranked, parse_ranks, to_encoding
@@ -155,5 +155,4 @@ def _notes(ranked: _Ranked) -> Iterator[str]:
 
 
 def _listed(texts: Collection[str]) -> str:
-    first = ", ".join(map(repr, islice(texts, _TEXTS_SHOWN)))
-    return first if len(texts) <= _TEXTS_SHOWN else f"{first} and {len(texts) - _TEXTS_SHOWN:,} more"
+    return first_of([*map(repr, texts)], _TEXTS_SHOWN)

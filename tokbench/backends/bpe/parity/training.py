@@ -14,7 +14,7 @@ from tokbench.backends.bpe.parity.texts import count_languages, open_development
 from tokbench.backends.bpe.training import merged
 from tokbench.core.training import identity_of, refuse_one_text
 from tokbench.core.word_input import check_counted, merger_room
-from tokbench.core.wording import counted
+from tokbench.core.wording import counted, first_of
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -193,6 +193,4 @@ class _LanguageTexts:
 
 def _listed(names: Iterable[str], *, most: int = 8) -> str:
     """Names in a sentence, the first ones of many."""
-    shown = list(names)
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more or "none"
+    return first_of([*names], most) or "none"
