@@ -83,7 +83,7 @@ def test_windows_are_those_of_the_library(
         columns = [[each] for each in texts]
         rows = list(rows_of(ours(template), *columns, truncation=plan, threads=1))
     except TextError as error:
-        if "no step" in str(error):
+        if "stride" in str(error):
             return  # where the library panics
         with pytest.raises(Exception, match=r"[Tt]runcat|too short|not provided"):
             peer.encode(*texts)

@@ -313,7 +313,7 @@ def test_merges_that_make_a_special_token_are_never_made(tmp_path: Path, flags: 
         ({"pre_tokenizer": sequence(split(r"\bthe\b"), ONLY_BYTES)}, r"holds '\\\\b'"),
         ({"pre_tokenizer": sequence(split(r"(?<!a)b"), ONLY_BYTES)}, "holds '\\(\\?<!'"),
         ({"pre_tokenizer": sequence(split(r"a*"), ONLY_BYTES)}, "matches the empty string"),
-        ({"pre_tokenizer": sequence(split(r"(?:ab)+"), ONLY_BYTES)}, "repeats in a way"),
+        ({"pre_tokenizer": sequence(split(r"(?:ab)+"), ONLY_BYTES)}, "its repetition"),
         ({"pre_tokenizer": sequence(split(r"(?i:strasse)"), ONLY_BYTES)}, "one character together"),
         ({"pre_tokenizer": sequence(BYTE_LEVEL, BYTE_LEVEL)}, "bytes twice"),
         ({"pre_tokenizer": sequence({"type": "UnicodeScripts"}, BYTE_LEVEL)}, "UnicodeScripts"),
