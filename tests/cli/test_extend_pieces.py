@@ -316,7 +316,6 @@ def test_words_that_are_cut_are_refused(
         "t5-base/spiece.model",
         "t5-small",
         "bert-base-uncased",
-        "baai-bge-small-en",
     ],
 )
 def test_real_vocabularies(run: Callable[..., Done], shared: Path, tmp_path: Path, name: str) -> None:

@@ -90,7 +90,7 @@ def test_more_than_was_asked_for_is_reported(run: Callable[..., Done], tmp_path:
 
 @pytest.mark.real
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bert-base-uncased", "baai-bge-small-en", "mistral/tokenizer.model.v1"])
+@pytest.mark.parametrize("name", ["bert-base-uncased", "mistral/tokenizer.model.v1"])
 def test_real_vocabularies(run: Callable[..., Done], shared: Path, tmp_path: Path, name: str) -> None:
     corpus = shared / "corpora" / "parallel_ntrex" / "eng.txt"
     options = ("--corpus", corpus, "--documents", "lines", "--size", "6000", "--out", "new", "--json")

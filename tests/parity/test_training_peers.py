@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import rustbpe
-from support.kernels import counted, counted_by_definition, counted_words, learn
+from support.kernels import counted, counted_by_definition, counted_words, kernel_named, learn
 from support.texts import bundled_texts
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
@@ -51,13 +51,20 @@ def vocabulary_of_rustbpe(name: str) -> list[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
-def test_all_bundled_text_teaches_what_it_teaches_rustbpe(kernel: Kernel, name: str) -> None:
-    counter = counted(kernel, bundled_texts().values(), pattern=name)
-    for size in (
-        SIZES if kernel.name == "native" else SIZES[:1]
-    ):  # the other one is slow, and counts all the same
-        merges, _ = learn(kernel, counter, num_merges=size - 256)
+def test_all_bundled_text_teaches_what_it_teaches_rustbpe(native: Kernel, name: str) -> None:
+    counter = counted(native, bundled_texts().values(), pattern=name)
+    for size in SIZES:
+        merges, _ = learn(native, counter, num_merges=size - 256)
         assert reference.vocabulary(merges) == vocabulary_of_rustbpe(name)[:size]
+
+
+@pytest.mark.slow
+def test_it_teaches_the_kernel_in_python_the_same() -> None:
+    """With one pattern: that it counts by each of them what the native one counts is for `test_pretoken_counter`."""
+    kernel = kernel_named("python")
+    counter = counted(kernel, bundled_texts().values(), pattern="gpt4")
+    merges, _ = learn(kernel, counter, num_merges=SIZES[0] - 256)
+    assert reference.vocabulary(merges) == vocabulary_of_rustbpe("gpt4")[: SIZES[0]]
 
 
 @pytest.mark.parametrize("size", SIZES)
