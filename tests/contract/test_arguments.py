@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.descriptions import ranked, trained
 from support.huggingface import byte_level
+from support.sentencepiece_models import variant
 from support.toys import Toy
 
 from tokbench.convert.conversion import Source
@@ -17,6 +18,7 @@ from tokbench.core.token_arrays import encode_spans
 from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, TokbenchError, UnknownIdError
 from tokbench.formats.tokbin import TokbinFile
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.sentencepiece.renumbered import PieceTable, RenumberedModel
 from tokbench.libraries.tiktoken import TiktokenTokenizer
 from tokbench.opening.native_with_fallback import NativeBpeWithFallback
 from tokbench.opening.tokbin import TokbinTokenizer
@@ -49,11 +51,18 @@ def exact() -> Tokenizer:
     )
 
 
+def renumbered() -> Tokenizer:
+    model: Any = variant("unigram")
+    ids = {piece.text: id for id, piece in enumerate(reversed(model.model.pieces))}
+    return RenumberedModel(model, PieceTable(ids, unknown="<unk>", special_tokens={"</s>": ids["</s>"]}))
+
+
 ADAPTERS: dict[str, Callable[[], Tokenizer]] = {
     "tokbin": tokbin,
     "tiktoken": tiktoken,
     "exact": exact,
     "huggingface": lambda: HuggingFaceTokenizer(byte_level(), name="gpt2", backend="bpe"),
+    "renumbered": renumbered,
     "of another package": lambda: Toy("a", "b", otherwise="bytes"),
 }
 

@@ -320,6 +320,8 @@ _VOCAB_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*-?[0-9])', re
 _TOKENIZER_JSON = re.compile(rb'"model"\s*:\s*\{')
 _TEKKEN = re.compile(rb'"vocab"\s*:\s*\[\s*\{[^{}]*"token_bytes"\s*:')
 
+MARIAN_SOURCE = "source.spm"
+"""The model of Marian that cuts what is translated; the one for translations is a `target.spm` beside it."""
 _VOCAB_NAMES = ("vocab.json", "encoder.json")
 _MERGES_NAMES = ("merges.txt", "vocab.bpe")
 _FOLDER_NAMES = (
@@ -328,6 +330,7 @@ _FOLDER_NAMES = (
     "tokenizer.model",
     "spiece.model",
     "sentencepiece.bpe.model",
+    MARIAN_SOURCE,
     *_MERGES_NAMES,
     "vocab.txt",
     "tokenizer.bin",

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokbench.core.post_processing import NOTHING
+from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.formats.llama2c.model import model_of_llama2c
 from tokbench.formats.llama2c.vocabulary import DOMAIN
 from tokbench.formats.protobuf import fields
 from tokbench.formats.sentencepiece.model import ModelType, parse_model, special_tokens_of
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
@@ -19,12 +21,13 @@ from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
 from tokbench.opening.sentencepiece_template import template_beside
 from tokbench.opening.t5_extra_ids import with_extra_ids
-from tokbench.opening.vocabulary_beside import other_ids
+from tokbench.opening.vocabulary_beside import other_ids, table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tokbench.libraries.sentencepiece.renumbered import PieceTable
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
 
@@ -65,6 +68,10 @@ def open_pieces(
     _check_whole(proto, source.files[0])
     engine, reason = _engine(tokenizer, request)
     pieces = tokenizer.model.pieces
+    if source.format is Format.SENTENCEPIECE:
+        table = table_beside(source, [piece.text for piece in pieces])
+        if table is not None:
+            return _renumbered(tokenizer, table, source=source, engine=engine, reason=reason)
     texts = {piece.text for piece in pieces}
     config = with_extra_ids(source.config, folder=source.files[0].parent, pieces=texts)
     source = replace(source, config=config)
@@ -84,6 +91,45 @@ def open_pieces(
         tokenizer = open_model(
             whole, name=source.name, path=source.files[0], post_processing=around, engine=request.engine
         )
+    return Opened(
+        tokenizer=tokenizer,
+        source=source,
+        engine=engine,
+        reason=reason,
+        compose=lambda: _composition(tokenizer),
+        find_warnings=lambda: (
+            *warnings,
+            *contradictions,
+            *_contradicted(source, add_dummy_prefix=tokenizer.model.normalizer["add_dummy_prefix"]),
+        ),
+    )
+
+
+def _renumbered(model: KernelModel, table: PieceTable, *, source: Source, engine: str, reason: str) -> Opened:
+    """A model whose class takes the ids of its pieces from elsewhere."""
+    from tokbench.libraries.sentencepiece.renumbered import RenumberedModel
+
+    missing = sum(
+        piece.type is PieceType.NORMAL and piece.text not in table.ids for piece in model.model.pieces
+    )
+    return Opened(
+        tokenizer=RenumberedModel(model, table),
+        source=source,
+        engine=engine,
+        reason=reason,
+        compose=lambda: replace(_composition(model), model=f"{_composition(model).model}, ids of its class"),
+        find_warnings=lambda: (
+            (
+                f"{counted(missing, 'piece')} of {source.files[0].name} {is_or_are(missing)} unknown to the model",
+            )
+            if missing
+            else ()
+        ),
+    )
+
+
+def _composition(tokenizer: KernelModel) -> Composition:
+    """What a model is made of."""
     normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
     steps = [normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity")]
     steps += [
@@ -95,20 +141,9 @@ def open_pieces(
         if normalizer[name]
     ]
     fallback = ", with byte fallback" if trainer["byte_fallback"] else ""
-    return Opened(
-        tokenizer=tokenizer,
-        source=source,
-        engine=engine,
-        reason=reason,
-        compose=lambda: Composition(
-            model=f"SentencePiece {tokenizer.model.model_type.name.lower()}{fallback}",
-            parts={"normalizer": ", ".join(steps)},
-        ),
-        find_warnings=lambda: (
-            *warnings,
-            *contradictions,
-            *_contradicted(source, add_dummy_prefix=normalizer["add_dummy_prefix"]),
-        ),
+    return Composition(
+        model=f"SentencePiece {tokenizer.model.model_type.name.lower()}{fallback}",
+        parts={"normalizer": ", ".join(steps)},
     )
 
 

@@ -1,46 +1,213 @@
-"""A `vocab.json` beside a SentencePiece model, from which some classes of `transformers` take the ids of its pieces.
+"""The ids that some classes of `transformers` give the pieces of a SentencePiece model: others than the model's.
 
-Source: `M2M100Tokenizer`, `Speech2TextTokenizer` and `MarianTokenizer` of transformers.
+Some take them from a `vocab.json` beside it; some, whose models were trained with fairseq, count by its rule.
+
+Source: `MarianTokenizer`, `M2M100Tokenizer` and `Speech2TextTokenizer` of transformers, and `XLMRobertaTokenizer` of
+transformers 4.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
+from tokbench.core.descriptions import PostProcessing, Template, TemplatePart
+from tokbench.core.ids import check_largest_id
 from tokbench.errors import ModelFormatError
+from tokbench.formats.tokenizer_config.fields import is_id
+from tokbench.libraries.sentencepiece.renumbered import PieceTable
+from tokbench.opening.files import parse_json, read_file
+from tokbench.opening.recognition import MARIAN_SOURCE
 from tokbench.opening.tokenizer_classes import json_beside, read_declared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokbench.opening.recognition import Source
 
 _NAME = "vocab.json"
-_CLASSES = {"M2M100Tokenizer", "Speech2TextTokenizer", "MarianTokenizer"}
+_OF_MODEL = {
+    "marian": "MarianTokenizer",
+    "m2m_100": "M2M100Tokenizer",
+    "speech_to_text": "Speech2TextTokenizer",
+    "xlm-roberta": "XLMRobertaTokenizer",
+}
+"""`model_type` of a `config.json` → the class, where none is named."""
+_ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
+_M2M100_LANGUAGES = {
+    "m2m100": (
+        "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht "
+        "hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl "
+        "ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"
+    ),
+    "wmt21": "en ha is ja cs ru zh de",
+}
+"""The languages in the order of their ids, by the setting `language_codes`."""
+_FAIRSEQ_BEGIN = ("<s>", "<pad>", "</s>", "<unk>")
+_MODEL_BEGIN = ("<unk>", "<s>", "</s>")
 
 
-def other_ids(source: Source, pieces: Iterable[str]) -> str | None:
-    """A sentence about the ids that a `vocab.json` beside a model gives its pieces; None where they are the model's.
+def table_beside(source: Source, pieces: Sequence[str]) -> PieceTable | None:
+    """The ids that the class of a folder gives the pieces of its model; None where they are the model's.
 
     Args:
-        source: the model, and what the user named.
+        source: the model, and what the user named: of a file by its name the ids are always its own.
         pieces: of the model, by their ids.
 
     Raises:
-        ModelFormatError: the user named the folder, and the class that reads it takes those ids.
+        ModelFormatError: the class needs a file that is not there or damaged, or does what cannot be done here.
     """
+    path = source.files[0]
+    name = _class_of(source)
+    if not source.path.is_dir() or name not in _TABLES:
+        return None
+    return _TABLES[name](source, pieces, json_beside(path.parent / "tokenizer_config.json"))
+
+
+def other_ids(source: Source, pieces: Iterable[str]) -> str | None:
+    """A sentence about ids that a `vocab.json` beside a model gives its pieces, and that are not used."""
     path = source.files[0]
     vocab = json_beside(path.parent / _NAME)
     found = next(((piece, id) for id, piece in enumerate(pieces) if vocab.get(piece, id) != id), None)
     if found is None:
         return None
     piece, id = found
-    name = read_declared(path.parent, source.config).class_name
-    if name in _CLASSES and source.path.is_dir():
+    return f"{_NAME} says that {piece!r} is {vocab[piece]}, and {path.name} {id}, which is used"
+
+
+def _class_of(source: Source) -> str | None:
+    """The class of the folder that a model is in."""
+    folder = source.files[0].parent
+    if source.files[0].name == MARIAN_SOURCE:
+        return "MarianTokenizer"
+    model = json_beside(folder / "config.json")
+    named = read_declared(folder, source.config).class_name
+    return named or _OF_MODEL.get(str(model.get("model_type")))
+
+
+def _marian(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) -> PieceTable:
+    del pieces
+    if settings.get("separate_vocabs"):
+        raise _impossible(source, "separate_vocabs: two vocabularies, one for texts and one for translations")
+    ids = _ids_in_file(source, "MarianTokenizer")
+    roles = _roles(source, ("eos", "unk", "pad"))
+    languages = {text: id for text, id in ids.items() if text.startswith(">>") and text.endswith("<<")}
+    return _table(source, ids, roles=roles, others=languages, before=(), behind=(roles["eos"],))
+
+
+def _m2m100(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) -> PieceTable:
+    del pieces
+    ids = _ids_in_file(source, "M2M100Tokenizer")
+    listed = _M2M100_LANGUAGES.get(settings.get("language_codes", "m2m100"))
+    if listed is None:
+        raise _impossible(source, f"the language codes {settings['language_codes']!r}")
+    languages = {f"__{code}__": id for id, code in enumerate(listed.split(), start=len(ids))}
+    language = f"__{settings.get('src_lang') or 'en'}__"
+    if language not in languages:
+        raise _impossible(
+            source, f"the language {settings['src_lang']!r}, which is none of those of the class"
+        )
+    roles = _roles(source, tuple(_ROLES))
+    return _table(source, ids, roles=roles, others=languages, before=(language,), behind=(roles["eos"],))
+
+
+def _speech2text(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) -> PieceTable:
+    del pieces
+    for setting in ("lang_codes", "do_upper_case"):
+        if settings.get(setting):
+            raise _impossible(source, f"the setting {setting}")
+    ids = _ids_in_file(source, "Speech2TextTokenizer")
+    roles = _roles(source, tuple(_ROLES))
+    return _table(source, ids, roles=roles, others={}, before=(), behind=(roles["eos"],))
+
+
+def _xlm_roberta(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) -> PieceTable | None:
+    """By fairseq's rule: four tokens of its own come first, in place of the model's three."""
+    del settings
+    if tuple(pieces[:3]) != _MODEL_BEGIN:
+        return None
+    ids = {text: id for id, text in enumerate(_FAIRSEQ_BEGIN)}
+    ids |= {text: id + 1 for id, text in enumerate(pieces) if id >= len(_MODEL_BEGIN)}
+    roles = {**_ROLES, "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
+    mask = {"<mask>": len(pieces) + 1}
+    return _table(source, ids, roles=roles, others=mask, before=("<s>",), behind=("</s>",))
+
+
+_TABLES: dict[str | None, Callable[[Source, Sequence[str], Mapping[str, Any]], PieceTable | None]] = {
+    "MarianTokenizer": _marian,
+    "M2M100Tokenizer": _m2m100,
+    "Speech2TextTokenizer": _speech2text,
+    "XLMRobertaTokenizer": _xlm_roberta,
+}
+
+
+def _table(
+    source: Source,
+    ids: Mapping[str, int],
+    *,
+    roles: Mapping[str, str],
+    others: Mapping[str, int],
+    before: tuple[str, ...],
+    behind: tuple[str, ...],
+) -> PieceTable:
+    """The table of a class: special tokens are those with a role, and others."""
+    beside = {token.content: token.id for token in source.config.added_tokens if token.special}
+    specials = {**beside, **others, **{text: ids[text] for text in roles.values() if text in ids}}
+    around = [_parts(before, specials), _parts(behind, specials)]
+    first, second = TemplatePart(0), TemplatePart(1)
+    between = around[1] if before and before[0] == roles.get("cls") else ()
+    return PieceTable(
+        ids=ids,
+        unknown=roles["unk"],
+        special_tokens=specials,
+        roles=roles,
+        post_processing=PostProcessing(
+            template=Template(
+                single=(*around[0], first, *around[1]),
+                pair=(*around[0], first, *between, *between, second, *around[1]),
+            )
+        ),
+    )
+
+
+def _parts(texts: Iterable[str], ids: Mapping[str, int]) -> tuple[TemplatePart, ...]:
+    return tuple(TemplatePart(None, (text,), (ids[text],)) for text in texts if text in ids)
+
+
+def _roles(source: Source, names: Iterable[str]) -> dict[str, str]:
+    """The roles that a class has, by the texts beside the model or the usual ones."""
+    return {name: source.config.roles.get(name, _ROLES[name]) for name in names}
+
+
+def _ids_in_file(source: Source, name: str) -> dict[str, int]:
+    """The ids of a `vocab.json`. Raises `ModelFormatError`."""
+    path = source.files[0].parent / _NAME
+    if not path.is_file():
         raise ModelFormatError(
             source.path,
-            "a model that gives its pieces their ids",
-            f"a {_NAME} from which a {name} takes them: {piece!r} is {vocab[piece]} there, and {id} in {path.name}",
-            hint=f"name {path} to see its pieces under ids of its own, which the model does not know",
+            f"a {_NAME} beside {source.files[0].name}, from which a {name} takes the ids of its pieces",
+            "none",
+            hint=f"get {_NAME}, too; or name {source.files[0]} to see its pieces under ids of its own",
         )
-    return f"{_NAME} says that {piece!r} is {vocab[piece]}, and {path.name} {id}, which is used"
+    ids = parse_json(read_file(path), path=path)
+    if not ids or not all(is_id(id) for id in ids.values()):
+        raise ModelFormatError(path, "pieces with their ids", "something else", hint="get the file again")
+    check_largest_id(max(ids.values()), num_entries=len(ids), path=path)
+    if len(set(ids.values())) != len(ids):
+        twice = next(id for id, count in Counter(ids.values()).items() if count > 1)
+        raise ModelFormatError(path, "each id once", f"{twice} twice", hint="get the file again")
+    unknown = _roles(source, ("unk",))["unk"]
+    if unknown not in ids:
+        raise ModelFormatError(
+            path, f"an id of {unknown!r}, which stands for what has none", "none", hint="get the file again"
+        )
+    return ids
+
+
+def _impossible(source: Source, what: str) -> ModelFormatError:
+    return ModelFormatError(
+        source.path,
+        "a folder whose ids are those of one vocabulary",
+        what,
+        hint=f"name {source.files[0]} to see its pieces under ids of its own, which the model does not know",
+    )

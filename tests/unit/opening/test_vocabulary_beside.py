@@ -1,47 +1,152 @@
-"""A `vocab.json` beside a SentencePiece model."""
+"""Classes that give the pieces of a SentencePiece model other ids than the model does."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.model_folders import put
+from support.model_folders import entry, put
 from support.sentencepiece_models import scored, unknown, written
 from support.small_files import opened
 
 import tokbench
-from tokbench.errors import ModelFormatError
+from tokbench.core.tokens import SpecialPolicy, TokenKind
+from tokbench.errors import ConversionError, ModelFormatError
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-HI = [unknown(), *scored({"▁": -2.0, "hi": -1.0})]
-M2M = {"tokenizer_config.json": {"tokenizer_class": "M2M100Tokenizer"}}
+HI = [unknown(), *scored({"▁": -2.0, "hi": -1.0, "h": -3.0, "i": -3.0, "o": -3.0, "oh": -1.0})]
+IDS = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "hi": 4, "▁": 5, "h": 6, "i": 7, "o": 8, "é": 9}
 
 
-def test_a_folder_whose_class_takes_ids_from_a_vocabulary_beside_the_model_is_refused(
-    tmp_path: Path,
-) -> None:
-    put(tmp_path, {"m.model": written(HI), "vocab.json": {"<s>": 0, "<unk>": 1, "hi": 2, "▁": 3}, **M2M})
-    with pytest.raises(ModelFormatError, match="from which a M2M100Tokenizer takes them: '<unk>' is 1 there"):
-        tokbench.load(tmp_path)
+def declared(name: str, **settings: Any) -> dict[str, Any]:
+    return {"tokenizer_config.json": {"tokenizer_class": name, **settings}}
+
+
+M2M = declared("M2M100Tokenizer")
+
+
+def loaded(folder: Path, files: dict[str, Any]) -> Any:
+    return tokbench.load(put(folder, {"m.model": written(HI), "vocab.json": IDS, **files}))
+
+
+def test_pieces_have_the_ids_of_the_vocabulary_and_what_it_lacks_is_unknown(tmp_path: Path) -> None:
+    tokenizer = loaded(tmp_path, M2M)
+    assert tokenizer.encode("hi ohé éo é?") == [5, 4, 5, 3, 9, 5, 9, 8, 5, 3]
+    [oh] = [token for token in tokenizer.segment("oh").tokens if token.piece != b" " and token.piece]
+    assert (oh.id, oh.kind, oh.span) == (3, TokenKind.UNKNOWN, (0, 2))
+    assert tokenizer.decode([5, 4, 5, 9, 8]) == "hi éo"
+    assert tokenizer.decode([5, 4, 3, 5, 4]) == "hi<unk> hi"
+    assert tokenizer.token_id("é".encode()) == 9
+    assert tokenizer.spelled_id("▁") == 5
+
+
+def test_m2m100_begins_with_the_language_whose_id_follows_those_of_the_vocabulary(tmp_path: Path) -> None:
+    tokenizer = loaded(tmp_path, declared("M2M100Tokenizer", src_lang="am"))
+    assert tokenizer.info.vocab_size == 10 + 100
+    assert tokenizer.with_template("hi") == [11, 5, 4, 2]
+    assert tokenizer.encode("hi__af__", special=SpecialPolicy.ENCODE) == [5, 4, 10]
+    assert tokenizer.role_ids == {"bos": 0, "eos": 2, "unk": 3, "pad": 1}
+
+
+def test_a_folder_of_marian_is_cut_by_the_model_of_its_source(tmp_path: Path) -> None:
+    other = written([unknown(), *scored({"▁hi": -1.0})])
+    ids = {"</s>": 0, "<unk>": 1, "hi": 2, "▁": 3, ">>fr<<": 4, "<pad>": 5}
+    put(tmp_path, {"source.spm": written(HI), "target.spm": other, "vocab.json": ids})
+    tokenizer: Any = tokbench.load(tmp_path)
+    assert tokenizer.with_template(">>fr<<hi", special=SpecialPolicy.ENCODE) == [4, 3, 2, 0]
+    assert tokenizer.with_template("hi", "hi") == [3, 2, 3, 2, 0]
+
+
+def test_speech2text_ends_a_text(tmp_path: Path) -> None:
+    assert loaded(tmp_path, declared("Speech2TextTokenizer")).with_template("hi") == [5, 4, 2]
+
+
+def test_xlm_roberta_counts_by_the_rule_of_fairseq(tmp_path: Path) -> None:
+    begin = [ModelPiece(text, 0.0, PieceType.CONTROL) for text in ("<s>", "</s>")]
+    model = written([HI[0], *begin, *HI[1:]])
+    put(tmp_path, {"sentencepiece.bpe.model": model, "config.json": {"model_type": "xlm-roberta"}})
+    tokenizer: Any = tokbench.load(tmp_path)
+    assert tokenizer.with_template("hi?") == [0, 4, 5, 3, 2]
+    assert tokenizer.with_template("hi", "h") == [0, 4, 5, 2, 2, 4, 6, 2]
+    assert tokenizer.role_ids["mask"] == 10
+    assert tokenizer.info.vocab_size == 11
+
+
+def test_added_tokens_beside_it_are_special_tokens(tmp_path: Path) -> None:
+    beside = declared("Speech2TextTokenizer", added_tokens_decoder={"12": entry("<x>")})
+    assert loaded(tmp_path, beside).encode("hi<x>", special=SpecialPolicy.ENCODE) == [5, 4, 12]
+
+
+def test_a_model_by_its_own_name_keeps_its_ids_and_says_so(tmp_path: Path) -> None:
+    put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **M2M})
     made = opened(tmp_path / "m.model")
     assert made.tokenizer.encode("hi") == [1, 2]
-    assert "vocab.json says that '<unk>' is 1, and m.model 0, which is used" in made.warnings
+    assert "vocab.json says that '<unk>' is 3, and m.model 0, which is used" in made.warnings
+
+
+def test_pieces_that_the_vocabulary_lacks_are_counted(tmp_path: Path) -> None:
+    made = opened(put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **M2M}))
+    assert made.warnings == ("1 piece of m.model is unknown to the model",)
+    assert made.composition.model == "SentencePiece unigram, ids of its class"
+    assert made.engine == "native"
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ({"vocab.json": {"hi": 1}, **M2M}, "expected an id of '<unk>', which stands for what has none"),
+        ({"vocab.json": {**IDS, "oh": 9}, **M2M}, "expected each id once, found 9 twice"),
+        ({"vocab.json": {**IDS, "oh": 300_000}, **M2M}, "expected ids below 262144"),
+        ({"vocab.json": {**IDS, "oh": "9"}, **M2M}, "expected pieces with their ids"),
+        ({"vocab.json": {}, **M2M}, "expected pieces with their ids"),
+        (declared("M2M100Tokenizer", src_lang="xx"), "found the language 'xx'"),
+        (declared("M2M100Tokenizer", language_codes="xx"), "found the language codes 'xx'"),
+        (declared("MarianTokenizer", separate_vocabs=True), "found separate_vocabs"),
+        (declared("Speech2TextTokenizer", lang_codes="mustc"), "found the setting lang_codes"),
+    ],
+)
+def test_a_folder_whose_ids_cannot_be_known_is_refused(
+    tmp_path: Path, beside: dict[str, Any], message: str
+) -> None:
+    put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **beside})
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        tokbench.load(tmp_path)
+    assert caught.value.hint
+
+
+def test_a_class_without_its_vocabulary_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, {"m.model": written(HI), **M2M})
+    with pytest.raises(ModelFormatError, match=r"from which a M2M100Tokenizer takes the ids") as caught:
+        tokbench.load(tmp_path)
+    assert caught.value.hint is not None
+    assert "get vocab.json, too" in caught.value.hint
 
 
 @pytest.mark.parametrize(
     ("beside", "warnings"),
     [
-        ({"vocab.json": {"<unk>": 0, "▁": 1, "hi": 2, "more": 3}, **M2M}, ()),
         ({"vocab.json": {"hi": 0}}, ("vocab.json says that 'hi' is 0, and m.model 2, which is used",)),
-        ({"vocab.json": {"model": {}}, **M2M}, ()),
-        ({"vocab.json": ["hi"], **M2M}, ()),
+        ({"vocab.json": {"model": {}}}, ()),
+        ({"vocab.json": ["hi"]}, ()),
     ],
 )
-def test_a_folder_with_another_vocabulary_beside_its_model_opens(
+def test_a_vocabulary_beside_a_model_of_no_such_class_is_not_used(
     tmp_path: Path, beside: dict[str, Any], warnings: tuple[str, ...]
 ) -> None:
     made = opened(put(tmp_path, {"m.model": written(HI), **beside}))
     assert made.tokenizer.encode("hi") == [1, 2]
     assert made.warnings == warnings
+
+
+def test_a_class_with_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, {"m.model": written(HI), "vocab.json": ["hi"], **M2M})
+    with pytest.raises(ModelFormatError, match="expected a JSON object, found a JSON array"):
+        tokbench.load(tmp_path)
+
+
+def test_it_is_not_saved_as_what_it_is_not(tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match="a table of ids beside it"):
+        loaded(tmp_path, M2M).save(tmp_path / "saved")

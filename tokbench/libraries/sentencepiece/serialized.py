@@ -1,4 +1,4 @@
-"""Segmentations from the library's serialised results, with corrected spans.
+"""Segmentations from the library's serialised results, with corrected spans; and the bytes of ids.
 
 The serialised form is the one that every version of the library has, and its offsets are bytes.
 
@@ -7,13 +7,13 @@ Source: the schema `sentencepiece.proto` of SentencePiece.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.tokens import Span, TokenKind
 from tokbench.formats.protobuf import fields, float32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 _PIECES, _SCORE = 2, 3
 _ID, _BEGIN, _END = 2, 4, 5
@@ -85,3 +85,37 @@ def _byte_spans(character: Sequence[Found], piece: bytes, data: bytes) -> Iterat
 def _character_length(lead: int) -> int:
     """The bytes of a UTF-8 character by its first one."""
     return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
+def without_prefixes(
+    parts: list[bytes],
+    ids: Sequence[int],
+    *,
+    specials: Mapping[int, bytes],
+    strippable: Collection[int],
+    normalizer: Mapping[str, Any],
+) -> list[bytes]:
+    """The bytes of each id, without what was put before each text: in front, and after each special token.
+
+    Args:
+        parts: the bytes of each id, of which some are replaced.
+        ids: the same as ids.
+        specials: the special tokens by their ids.
+        strippable: the ids of pieces whose first byte may be such a space.
+        normalizer: the options of the model's normaliser.
+    """
+    drops_all = normalizer["remove_extra_whitespaces"]
+    drops_one = drops_all or normalizer["add_dummy_prefix"]
+    has_specials = not specials.keys().isdisjoint(ids)
+    at_start = drops_one
+    for position, id in enumerate(ids):
+        if id in specials:
+            at_start = drops_one
+        elif at_start:
+            stripped = id in strippable
+            if stripped:
+                parts[position] = parts[position][1:]
+            at_start = not parts[position] and (drops_all or not stripped)
+        elif not has_specials:  # nothing begins anew
+            break
+    return parts

@@ -45,7 +45,7 @@ from tokbench.formats.sentencepiece.model import (
 )
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.sampling import Lexicon
-from tokbench.libraries.sentencepiece.serialized import Found, found_pieces, own_spans
+from tokbench.libraries.sentencepiece.serialized import Found, found_pieces, own_spans, without_prefixes
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
@@ -184,6 +184,11 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         found, _ = found_pieces(self._processor.encode(data, out_type="serialized_proto"))
         return self._tokens(found, data)
 
+    def spelled_pieces(self, text: str) -> list[str]:
+        """The pieces of a text as the model spells them, and what is unknown as the normalised text has it."""
+        spelled: list[str] = self._processor.encode(text, out_type=str)
+        return spelled
+
     def _tokens(self, found: Sequence[Found], data: bytes) -> Iterator[Token]:
         """Tokens from what the library found, each byte of a byte fallback with its own place."""
         spans = own_spans(found, data, surfaces=self._surfaces, kinds=self._kinds)
@@ -259,23 +264,13 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     def _stripped(self, ids: Sequence[int]) -> list[bytes]:
         """The bytes of each id, without what was put before each text."""
-        normalizer = self.model.normalizer
-        drops_all = normalizer["remove_extra_whitespaces"]
-        drops_one = drops_all or normalizer["add_dummy_prefix"]
-        parts = self._pieces_of(ids)
-        has_specials = not self._special_bytes.keys().isdisjoint(ids)
-        at_start = drops_one
-        for position, id in enumerate(ids):
-            if id in self._special_bytes:
-                at_start = drops_one
-            elif at_start:
-                stripped = id in self._strippable
-                if stripped:
-                    parts[position] = parts[position][1:]
-                at_start = not parts[position] and (drops_all or not stripped)
-            elif not has_specials:  # nothing begins anew
-                break
-        return parts
+        return without_prefixes(
+            self._pieces_of(ids),
+            ids,
+            specials=self._special_bytes,
+            strippable=self._strippable,
+            normalizer=self.model.normalizer,
+        )
 
     @cached_property
     def _denormalizer(self) -> Denormalizer | None:
