@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from support.huggingface import byte_level
 
 FULL = Path("/dev/full")
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
@@ -123,6 +124,16 @@ def test_data_goes_to_stdout_and_messages_to_stderr(run, tmp_path):
         assert done.documents
         assert done.stderr == "note: left out of the folders: 1 binary\n"
     assert run("encode", "text").good().stderr == ""
+
+
+def test_a_tokenizer_that_is_read_as_text_is_told_of(run, tmp_path):
+    (tmp_path / "tokenizer.json").write_bytes(byte_level())
+    (tmp_path / "text.json").write_text('{"text": "a model", "models": {}}', encoding="utf-8")
+    for command in ("report", "bench", "compare", "check"):
+        limit = ["--max", "tokens_per_word=99"] * (command == "check")
+        told = run(command, "tokenizer.json", "text.json", "-t", "tokenizer.json", *limit).good().stderr
+        assert told.count("note: tokenizer.json is a tokenizer, and is read as text here; -t names one") == 1
+        assert "text.json" not in told
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,16 @@ def chosen_corpus(
         group_by=group_by,
         max_document_bytes=most,
     )
+    _tell_tokenizers(paths)
     return corpus if written is None else without_folder(corpus, written)
+
+
+def _tell_tokenizers(paths: list[str]) -> None:
+    """Tell on stderr of tokenizers that are named as text: JSON may be text, and it may be a slip."""
+    from tokbench.workbench.tokenizers_as_text import tokenizers_among
+
+    for path in tokenizers_among(paths):
+        print(f"note: {path} is a tokenizer, and is read as text here; -t names one", file=sys.stderr)
 
 
 def tell_problems(corpus: Corpus) -> None:

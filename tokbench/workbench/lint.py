@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
@@ -15,9 +14,11 @@ from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.sarif import sarif_document
 from tokbench.lint.target import LintTarget
 from tokbench.workbench.open import find_and_open
+from tokbench.workbench.tokenizers_as_text import tokenizers_among
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.progress import Progress
@@ -95,19 +96,11 @@ def lint_tokenizer(
 
 def refuse_tokenizers(paths: Sequence[str]) -> None:
     """Raise `ConfigError` if one of the paths that are to be text is a tokenizer, as `inspect` takes them."""
-    from tokbench.opening.recognition import Format, recognise
-
-    of_lines = {Format.WORDPIECE_VOCAB, Format.VOCAB_AND_MERGES}  # as text has them, too
-    for path in map(Path, paths):
-        try:
-            found = recognise(path).format
-        except (ModelFormatError, OSError):
-            continue
-        if found is Format.SAVED or (path.is_file() and found not in of_lines):
-            raise ConfigError(
-                f"{path} is a tokenizer, and text to check one on is expected here",
-                hint=f"name it with --tokenizer {path}",
-            )
+    for path in tokenizers_among(paths):
+        raise ConfigError(
+            f"{path} is a tokenizer, and text to check one on is expected here",
+            hint=f"name it with --tokenizer {path}",
+        )
 
 
 def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress = no_progress) -> LintResult:
