@@ -56,6 +56,7 @@ inline constexpr std::uint32_t kAny = UINT32_MAX;
 
 struct Item {
   std::uint32_t set, least, most;
+  bool is_lazy = false;
 };
 using Expression = std::vector<std::vector<Item>>;  // what is tried, one after another
 
@@ -73,6 +74,8 @@ inline const Expression kExpressions[] = {
     {{{Letters, 1, kAny}}, {{Digits, 1, kAny}}, {{White, 1, 1}}},
     {{{Space, 0, 1}, {Letters, 1, kAny}}, {{Space, 0, 1}, {Others, 1, kAny}}, {{White, 1, kAny}}},
     {{{Letters, 0, kAny}, {LetterA, 1, 1}, {LetterB, 1, 1}}, {{NotWhite, 1, 2}, {White, 1, 1}}},
+    {{{Letters, 0, kAny, true}, {LetterA, 1, 1}, {LetterB, 1, 1}}, {{NotWhite, 1, 3, true}, {White, 0, 1, true}, {Digits, 1, 1}}},
+    {{{NotWhite, 2, 3, true}}},
 };
 
 struct Step {
@@ -95,7 +98,7 @@ inline SplitProgram program_of(const Expression& expression) {
     for (std::size_t i = 0; i < items.size(); ++i) {
       const bool may_begin = std::all_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(i), [](const Item& item) { return item.least == 0; });
       if (may_begin) first |= SetMask{1} << items[i].set;
-      operations.push_back({Kind::Characters, items[i].set, items[i].least, items[i].most, i + 1 < items.size() ? here() + 1 : match, 0});
+      operations.push_back({items[i].is_lazy ? Kind::Lazy : Kind::Characters, items[i].set, items[i].least, items[i].most, i + 1 < items.size() ? here() + 1 : match, 0});
     }
   }
   operations.push_back({Kind::Match, 0, 0, 0, 0, 0});
@@ -104,12 +107,19 @@ inline SplitProgram program_of(const Expression& expression) {
 
 inline ProgramStep step_of(const Step& step) { return {program_of(step.expression), step.behavior, step.is_inverted}; }
 
-// How many characters items match from `at` on: as many as can be of each, and fewer where what follows does not match else.
+// How many characters items match from `at` on: as many as can be of each, and fewer where what follows does not match else;
+// of lazy ones the other way round.
 inline std::optional<std::size_t> matched(std::span<const Item> items, const Words& text, std::size_t at) {
   if (items.empty()) return 0;
   const Item& item = items.front();
   std::size_t count = 0;
   while (count < item.most && at + count < text.size() && is_in(item.set, naive::code_points(naive::to_bytes(text[at + count]))[0])) ++count;
+  if (item.is_lazy) {
+    for (std::size_t taken = item.least; taken <= count; ++taken) {
+      if (const auto rest = matched(items.subspan(1), text, at + taken)) return taken + *rest;
+    }
+    return std::nullopt;
+  }
   for (; count + 1 > item.least; --count) {
     if (const auto rest = matched(items.subspan(1), text, at + count)) return count + *rest;
     if (count == 0) break;

@@ -45,6 +45,11 @@ def test_steps_split_as_the_library_does(name: str, text: str) -> None:
     assert_split_alike(name, text)
 
 
+@given(text=st.text("ab[]12x \n", max_size=14))
+def test_lazy_repetition_takes_what_the_library_takes(text: str) -> None:
+    assert_split_alike("lazy", text)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["falcon", "deepseek-v3", "tekken", "bloom", "kimi"])
 def test_steps_split_characters_of_all_kinds_as_the_library_does(name: str) -> None:

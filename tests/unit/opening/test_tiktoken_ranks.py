@@ -101,7 +101,7 @@ def test_gaps_in_the_ranks_and_special_tokens_in_them(tmp_path: Path, engine: st
 @pytest.mark.parametrize(
     ("pattern", "reason", "ids"),
     [
-        (r"\w+?|\W+", "the native kernel does not run its split pattern", [108, 111, 119]),
+        (r"(?:lo)+|\w|\W+", "the native kernel does not run its split pattern", [256, 119]),
         (r"\w+|[^\w🙂]", "its split pattern may leave out parts of a text", [257]),
         (r"\s+$|\w+|\W", "its split pattern matches ends of lines", [257]),
     ],
@@ -127,7 +127,7 @@ def test_a_panic_of_tiktoken_is_an_error(tmp_path: Path, monkeypatch: pytest.Mon
         def encode_ordinary(self, text: str) -> list[int]:
             raise PanicException("RuntimeError(StackOverflow)")
 
-    tokenizer = tokbench.load(ranks(tmp_path), pattern=r"\w+?|\W+")
+    tokenizer = tokbench.load(ranks(tmp_path), pattern=r"(?:lo)+|\w|\W+")
     monkeypatch.setattr(tokenizer, "_encoding", Panicking())
     with pytest.raises(ConfigError, match="tiktoken cannot split a text of 3 characters"):
         tokenizer.encode("low")

@@ -79,7 +79,8 @@ struct SplitOperation {
     Either,      // `next`, or else `other`
     Ahead,       // goes on at `next` where `other` matches from here on
     NotAhead,    // or does not
-    LineEnd      // goes on at `next` at the end of the text or of a line in it
+    LineEnd,     // goes on at `next` at the end of the text or of a line in it
+    Lazy         // as Characters, as few as can be
   };
   Kind kind;
   std::uint32_t set;
@@ -97,7 +98,7 @@ class SplitProgram {
     if (operations_.empty() || operations_.size() > kMostOperations) throw std::invalid_argument("a program has too many operations, or none");
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       const SplitOperation& each = operations_[i];
-      if (each.kind > SplitOperation::Kind::LineEnd) throw std::invalid_argument("no such operation");
+      if (each.kind > SplitOperation::Kind::Lazy) throw std::invalid_argument("no such operation");
       if (each.kind == SplitOperation::Kind::Match) continue;
       const bool has_other = each.kind >= SplitOperation::Kind::Either && each.kind <= SplitOperation::Kind::NotAhead;
       if (!leads_on(i, each.next) || (has_other && !leads_on(i, each.other))) throw std::invalid_argument("an operation leads back");
@@ -175,6 +176,17 @@ class SplitProgram {
           p = q;
           number = operation.next;
           break;
+        }
+        case SplitOperation::Kind::Lazy: {
+          const SetMask wanted = SetMask{1} << operation.set;
+          for (std::uint32_t count = 0;; ++count) {
+            if (count >= operation.least) {
+              if (const Byte* const stop = match<Unit>(sets, operation.next, p, end)) return stop;
+            }
+            std::size_t length;
+            if (count == operation.most || p >= end || !(sets_at<Unit>(sets, p, end, length) & wanted)) return nullptr;
+            p += length;
+          }
         }
         case SplitOperation::Kind::Either:
           if (const Byte* const stop = match<Unit>(sets, operation.next, p, end)) return stop;

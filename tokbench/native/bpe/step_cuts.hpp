@@ -35,6 +35,8 @@ class ProgramCuts {
           if (each.least == 0) asked[i].add(asked[each.next]);
           break;
         }
+        case SplitOperation::Kind::Lazy:  // what it takes depends on all that follows
+          return false;
         case SplitOperation::Kind::LineEnd:
           asked[i].line_end = true;
           asked[i].add(asked[each.next]);

@@ -1,8 +1,8 @@
 r"""Split patterns of the kind that vocabularies have, as programs for the kernel (native/bpe/split_program.hpp).
 
 What a pattern means is what Oniguruma, as `tokenizers` has it, makes of it. Understood are characters, classes
-with classes in them, properties, groups, alternatives, greedy and possessive repetition of single characters, an
-optional group, and lookahead; whatever else a pattern holds makes it unknown here.
+with classes in them, properties, groups, alternatives, greedy, possessive and lazy repetition of single characters,
+an optional group, and lookahead; whatever else a pattern holds makes it unknown here.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Kind(IntEnum):
     AHEAD = 4
     NOT_AHEAD = 5
     LINE_END = 6
+    LAZY = 7
 
 
 class Program(NamedTuple):
@@ -117,8 +118,8 @@ class _Assembler:
     def _add_item(self, item: Item, after: int) -> int:
         if isinstance(item, Characters):
             number = self._number(item.spelling)
-            needs_all = item.is_possessive or self._needs_no_fewer(number, after)
-            kind = Kind.POSSESSIVE if needs_all else Kind.CHARACTERS
+            needs_all = item.is_possessive or self._needs_no_fewer(number, after, is_lazy=item.is_lazy)
+            kind = Kind.POSSESSIVE if needs_all else Kind.LAZY if item.is_lazy else Kind.CHARACTERS
             return self._add([kind, number, item.least, item.most, after, 0])
         if isinstance(item, Ahead):
             match = self._add([Kind.MATCH, 0, 0, 0, 0, 0])
@@ -129,14 +130,13 @@ class _Assembler:
         entry = self._add_choices(item.choices, after)
         return self._add([Kind.EITHER, 0, 0, 0, entry, after]) if item.is_optional else entry
 
-    def _needs_no_fewer(self, number: int, after: int) -> bool:
+    def _needs_no_fewer(self, number: int, after: int, *, is_lazy: bool) -> bool:
         """Whether what follows cannot match after fewer characters of a set if it does not after all."""
         kind, other, least, *_ = self._rows[after]
         if kind == Kind.MATCH:
-            return True
-        return (
-            kind in {Kind.CHARACTERS, Kind.POSSESSIVE} and least > 0 and not self._sets.overlap(number, other)
-        )
+            return not is_lazy
+        takes = kind in {Kind.CHARACTERS, Kind.POSSESSIVE, Kind.LAZY} and least > 0
+        return takes and not self._sets.overlap(number, other)
 
     def _number(self, spelling: str) -> int:
         return self._sets.number(spelling, members_of(spelling))

@@ -21,12 +21,14 @@ class Characters(NamedTuple):
         least: how many at least.
         most: how many at most.
         is_possessive: whether a match never gives some of them back.
+        is_lazy: whether a match takes as few as it can.
     """
 
     spelling: str
     least: int = 1
     most: int = 1
     is_possessive: bool = False
+    is_lazy: bool = False
 
 
 class Group(NamedTuple):
@@ -59,7 +61,7 @@ def parsed(pattern: str) -> Choices:
     r"""The alternatives of a pattern, each with its items in order. Raises `UnknownPatternError`.
 
     >>> parsed(r"\p{L}+|$")
-    ((Characters(spelling='\\p{L}', least=1, most=4294967295, is_possessive=False),), (LineEnd(),))
+    ((Characters(spelling='\\p{L}', least=1, most=4294967295, is_possessive=False, is_lazy=False),), (LineEnd(),))
     """
     return _Parser(pattern).parsed()
 
@@ -132,14 +134,16 @@ class _Parser:
         if sign in _SIGNS:
             least, most = _SIGNS[sign]
             is_possessive = self._takes("+")
+            is_lazy = not is_possessive and self._takes("?")
             self._not_repeated()
-            return Characters(spelling, least, most, is_possessive)
+            return Characters(spelling, least, most, is_possessive, is_lazy)
+        is_lazy = bool(found[2]) and self._takes("?")  # behind {3} alone a question mark means something else
         self._not_repeated()
         least = int(found[1])
         most = least if not found[2] else int(found[3]) if found[3] else NO_LIMIT
         if most < least or not most:
             raise UnknownPatternError(f"it holds {sign}")
-        return Characters(spelling, least, most)
+        return Characters(spelling, least, most, is_lazy=is_lazy)
 
     def _not_repeated(self) -> None:
         if self._at < len(self._text) and self._text[self._at] in "?*+{":

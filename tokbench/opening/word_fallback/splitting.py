@@ -147,14 +147,13 @@ class _Program:
             match kind:
                 case Kind.MATCH:
                     return place
-                case Kind.CHARACTERS if least < most:
+                case Kind.CHARACTERS | Kind.LAZY if least < most:
                     end_of_run = self._after(one_set, text, place, most)
-                    stops = (
-                        self._match(following, text, fewer)
-                        for fewer in range(end_of_run, place + least - 1, -1)
-                    )
+                    ends = range(place + least, end_of_run + 1)
+                    tried = ends if kind == Kind.LAZY else reversed(ends)
+                    stops = (self._match(following, text, end) for end in tried)
                     return next((stop for stop in stops if stop is not None), None)
-                case Kind.CHARACTERS | Kind.POSSESSIVE:
+                case Kind.CHARACTERS | Kind.LAZY | Kind.POSSESSIVE:
                     end_of_run = self._after(one_set, text, place, most)
                     if end_of_run - place < least:
                         return None
