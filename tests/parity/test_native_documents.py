@@ -332,6 +332,40 @@ def test_what_is_not_understood_is_left_to_the_library(
         tokbench.load(path, engine="native")
 
 
+@pytest.mark.parametrize(
+    ("normalizer", "content", "text"),
+    [
+        ({"type": "Prepend", "prepend": "the "}, "the", "low"),
+        ({"type": "Replace", "pattern": {"String": "x"}, "content": "h"}, "the", "txe"),
+        ({"type": "NFKC"}, "<s>", "\uff1cs\uff1e"),
+        ({"type": "NFC"}, "low;", "low\u037e"),
+        (None, "Ġthe", "a the"),
+    ],
+)
+def test_a_special_token_that_a_text_becomes_after_all_is_the_librarys(
+    tmp_path: Path, normalizer: dict[str, Any] | None, content: str, text: str
+) -> None:
+    """Where special tokens are found, nothing else is spelled like one: but a normaliser may make one."""
+    made = json.loads(with_parts(ONLY_BYTES, normalizer))
+    model = made["model"]
+    model["vocab"]["low;"] = len(model["vocab"])
+    model["merges"].append(["low", ";"])
+    made["added_tokens"] = [added(content, model["vocab"][content])]
+    native, library = both(tmp_path, dump(made))
+    expected = library.encode(text, special=SpecialPolicy.ENCODE)
+    assert model["vocab"][content] in expected
+    assert native.encode(text, special=SpecialPolicy.ENCODE) == expected
+    assert native.info.kernel.startswith("tokenizers")
+
+
+def test_special_tokens_that_no_normal_form_makes_are_left_out_of_the_merges(tmp_path: Path) -> None:
+    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    made["added_tokens"] = [added("the", made["model"]["vocab"]["the"])]
+    native, library = both(tmp_path, dump(made))
+    assert native.info.kernel == "native"
+    assert_alike(native, library, ["the low", "e\u0301the\u0301"])
+
+
 def test_a_text_with_a_byte_that_the_vocabulary_lacks_goes_to_the_library(tmp_path: Path) -> None:
     made = json.loads(with_parts(BYTE_LEVEL, None))
     del made["model"]["vocab"]["q"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.libraries.huggingface.tokenizer_json import needed_by_texts, special_contents, steps
 from tokbench.opening.found_tokens import FoundToken, found_tokens
 from tokbench.opening.kernel_vocabulary import KernelVocabulary, kernel_vocabulary
 from tokbench.opening.splitting.steps import SplitSteps, split_steps
 from tokbench.opening.text_normalization import TextNormalization
-from tokbench.opening.tokenizer_json_tokens import NotNativeError
+from tokbench.opening.tokenizer_json_tokens import NotNativeError, is_hidden
 from tokbench.opening.word_vocabulary import WordBpe, WordPieces, WordVocabulary, word_vocabulary
 
 if TYPE_CHECKING:
@@ -121,9 +122,13 @@ def _marking_first(
 
 
 def _of_bytes(document: Mapping[str, Any], *, specials: frozenset[str], path: Path | str) -> KernelVocabulary:
+    normalizers = [str(step.get("type")) for step in steps(document.get("normalizer"))]
     hidden = {
         token["content"]
         for token in document.get("added_tokens") or []
-        if not token.get("single_word") and not (token.get("normalized") and document.get("normalizer"))
+        if not token.get("single_word")
+        and not (token.get("normalized") and normalizers)
+        and is_hidden(token["content"], normalizers=normalizers)
+        and to_byte_level(token["content"].encode()) == token["content"]
     }
     return kernel_vocabulary(document["model"], specials=specials, hidden=hidden, path=path)

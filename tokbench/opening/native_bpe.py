@@ -27,7 +27,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, added_tokens
+from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, added_tokens, is_hidden
 
 __all__ = [
     "NotNativeError",
@@ -96,7 +96,7 @@ def parse_byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> Pa
     added = added_tokens(document.get("added_tokens") or [], model["vocab"], normalization=normalization)
     bpe = ByteLevelBpe(
         tokens=_tokens(model["vocab"], added.all),
-        merges=_merges(model, added.all, path=path),
+        merges=_merges(model, added.all, path=path, normalizers=[] if normalization is None else ["NFC"]),
         pattern=pattern,
         pattern_name=pattern_name,
         normalization=normalization,
@@ -264,13 +264,18 @@ def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[byte
 
 
 def _merges(
-    model: Mapping[str, Any], specials: Mapping[str, int], *, path: Path | str
+    model: Mapping[str, Any], specials: Mapping[str, int], *, path: Path | str, normalizers: Sequence[str]
 ) -> tuple[tuple[int, int, int], ...]:
     """The merges by ids, without those that take or make a special token."""
     vocab = model["vocab"]
     pairs = merge_pairs(model, path=path)
     if len(set(pairs)) != len(pairs):
         raise NotNativeError("its list repeats a merge")
+    doubtful = {text for text in specials if text in vocab and not is_hidden(text, normalizers=normalizers)}
+    if doubtful:
+        made = {text for pair in pairs for text in (*pair, "".join(pair))}
+        for text in doubtful if model.get("ignore_merges") else doubtful & made:
+            raise NotNativeError(f"a text that is normalised may become its added token {text!r}")
     return tuple(
         [
             (vocab[left], vocab[right], vocab[left + right])

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 
+_MADE_BY_NFC = frozenset(";K`")
+"""The characters of ASCII that NFC makes of others."""
+
+
 class NotNativeError(Exception):
     """Why a document is left to its library."""
 
@@ -55,6 +59,21 @@ class AddedTokens:
         strips = any(flags.lstrip or flags.rstrip for flags in self.flags.values())
         if strips and any(text != text.strip() for text in self.all):
             raise NotNativeError("one added token strips white space that another begins or ends with")
+
+
+def is_hidden(content: str, *, normalizers: Sequence[str]) -> bool:
+    """Whether no text that lacks a token, in which it was looked for, is spelled like it when it is normalised.
+
+    Args:
+        content: the token.
+        normalizers: the kinds of the steps that come after the search.
+
+    >>> is_hidden("<s>", normalizers=["NFC"]), is_hidden("a;", normalizers=["NFC"])  # of which U+037E makes one
+    (True, False)
+    """
+    if not normalizers:
+        return True
+    return set(normalizers) == {"NFC"} and content.isascii() and _MADE_BY_NFC.isdisjoint(content)
 
 
 def added_tokens(
