@@ -32,7 +32,7 @@ def opened(path: Path, **options: Any) -> Opened:
 
 
 def gguf(folder: Path, fields: dict[str, Any]) -> Path:
-    """A GGUF file of strings, and of lists of strings, numbers and fractions."""
+    """A GGUF file of strings, numbers and truth values, and of lists of strings, numbers and fractions."""
 
     def string(data: bytes) -> bytes:
         return struct.pack("<Q", len(data)) + data
@@ -40,6 +40,8 @@ def gguf(folder: Path, fields: dict[str, Any]) -> Path:
     def value(of: Any) -> bytes:
         if isinstance(of, bytes):
             return struct.pack("<I", 8) + string(of)
+        if isinstance(of, bool):
+            return struct.pack("<I?", 7, of)
         if isinstance(of, int):
             return struct.pack("<II", 4, of)
         if isinstance(of[0], bytes):
@@ -179,12 +181,24 @@ def test_gguf_of_an_unknown_pre_tokenizer_asks_for_a_pattern(tmp_path: Path) -> 
     assert tokbench.load(path, pattern="gpt4").encode("low low") == [257, 258]
 
 
-def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"model": b"gemma4"},
+        *(
+            {"model": b"gpt2", "pre": name}
+            for name in (b"gemma4", b"sarvam-moe", b"granite-embed-multi-311m")
+        ),
+    ],
+)
+def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_end(
+    tmp_path: Path, named: dict[str, bytes]
+) -> None:
     pieces = ["<unk>", "<eos>", "</s>", "<|tool_response>", *(f"<0x{byte:02X}>" for byte in range(256))]
     pieces += ["▁", "l", "o", "w", "\n", "lo", "low", "▁low", "\n\n", "<", "/", "s", ">", "</", "s>", "<b>"]
     merges = ["l o", "lo w", "▁ low", "\n \n", "< /", "s >", "</ s>"]
     fields = {
-        "model": b"gemma4",
+        **named,
         "tokens": [piece.encode() for piece in pieces],
         "token_type": [2, 3, 1, 4, *[6] * 256, *[1] * 15, 4],
         "merges": [merge.encode() for merge in merges],
@@ -202,6 +216,30 @@ def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_end(tmp_path: Pat
     assert tokenizer.encode("</s>", special=SpecialPolicy.ENCODE) == encoded("</s>")
     assert set(tokenizer.info.special_tokens) == {"<eos>", "<|tool_response>"}
     assert tokenizer.decode(tokenizer.encode(" low é")) == " low é"
+
+
+@pytest.mark.parametrize(
+    ("said", "pieces"),
+    [
+        ({}, [0, 0, 0]),
+        ({"normalizer.lowercase": True}, [1, 2, 2]),
+        ({"normalizer.lowercase": False}, [0, 0, 0]),
+        ({"normalizer.lowercase": False, "normalizer.strip_accents": True}, [0, 2, 0]),
+        ({"normalizer.lowercase": True, "normalizer.strip_accents": False}, [1, 0, 0]),
+    ],
+)
+def test_gguf_of_bert_says_how_its_text_is_normalised(
+    tmp_path: Path, said: dict[str, bool], pieces: list[int]
+) -> None:
+    tokens = ["[UNK]", "▁low", "▁e", "▁[CLS]", "▁[SEP]"] + (["▁Up"] if not said else [])
+    fields = {
+        "model": b"bert",
+        "tokens": [token.encode() for token in tokens],
+        "token_type": [3] + [1] * (len(tokens) - 1),
+        **said,
+    }
+    tokenizer = opened(gguf(tmp_path, fields)).tokenizer
+    assert tokenizer.encode("LOW é É") == pieces
 
 
 def test_gguf_holds_a_sentencepiece_model(tmp_path: Path) -> None:

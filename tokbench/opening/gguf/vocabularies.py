@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _PREFIX = "tokenizer.ggml."
 
+_OF_CHARACTERS = {b"gemma4", b"granite-embed-multi-311m", b"sarvam-moe"}
+"""Pre-tokenizers of vocabularies of characters, which converters call "gpt2" like those of bytes."""
 _UNNAMED = (
     "the file names no pre-tokenizer: text is split by llama.cpp's default, which may not be the model's"
 )
@@ -59,7 +61,9 @@ def open_gguf(source: Source, request: OpenRequest) -> Opened:
     }
     if model not in openers:
         raise ModelFormatError(path, f"a tokenizer of the model {', '.join(openers)}", repr(model))
-    opened = openers[model](fields, source=source, request=request)
+    is_of_characters = model == "gpt2" and fields.get("pre") in _OF_CHARACTERS
+    opener = _open_character_bpe if is_of_characters else openers[model]
+    opened = opener(fields, source=source, request=request)
     return replace(opened, source=replace(opened.source, config=gguf_config(metadata)))
 
 
@@ -90,7 +94,7 @@ def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest
 
 
 def _open_character_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
-    """Gemma 4's: merges over characters, spaces written as "▁", and bytes for what is not a piece.
+    """Gemma 4's and Sarvam's: merges over characters, spaces written as "▁", and bytes for what is not a piece.
 
     llama.cpp cuts a text at line ends first, and takes a run of them for a piece if it is one: no merge crosses a
     run's ends, and the merges make the same of it.
@@ -138,8 +142,11 @@ def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: Open
             spelled = piece if is_whole else f"##{piece}"
         if vocab.setdefault(spelled, id) != id:
             raise ModelFormatError(f"{path}, token {id}", "each piece once", f"{piece!a} again")
-    lowercase = not any(word.lower() != word for word in vocab if not word.startswith("["))
-    document = bert_tokenizer_json(vocab, lowercase=lowercase)
+    lowercase = _flag(fields, "normalizer.lowercase")
+    if lowercase is None:  # as in most files
+        lowercase = not any(word.lower() != word for word in vocab if not word.startswith("["))
+    strip_accents = _flag(fields, "normalizer.strip_accents")
+    document = bert_tokenizer_json(vocab, lowercase=lowercase, strip_accents=strip_accents)
     return open_tokenizer_json(dumped(document), source=source, request=request)
 
 
@@ -189,6 +196,12 @@ def _pieces(fields: Mapping[str, Any], path: Path) -> list[str]:
     if (again := first_repeated(pieces)) is not None:
         raise ModelFormatError(path, "each token once", f"{again!a} twice")
     return pieces
+
+
+def _flag(fields: Mapping[str, Any], key: str) -> bool | None:
+    """A setting that is on or off; None where it is not said."""
+    value = fields.get(key)
+    return value if isinstance(value, bool) else None
 
 
 def _strings(fields: Mapping[str, Any], key: str, path: Path) -> list[bytes]:
