@@ -16,6 +16,7 @@ from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
+from tokbench.opening.fairseq_order import has_fairseq_order, in_fairseq_order
 from tokbench.opening.files import read_file
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
@@ -69,7 +70,11 @@ def open_pieces(
     engine, reason = _engine(tokenizer, request)
     pieces = tokenizer.model.pieces
     if source.format is Format.SENTENCEPIECE:
-        table = table_beside(source, [piece.text for piece in pieces])
+        if has_fairseq_order(source, [piece.text for piece in pieces]):
+            proto, source = in_fairseq_order(proto, source)
+            tokenizer = open_model(proto, name=source.name, path=source.files[0], engine=request.engine)
+            pieces = tokenizer.model.pieces
+        table = table_beside(source)
         if table is not None:
             return _renumbered(tokenizer, table, source=source, engine=engine, reason=reason)
     texts = {piece.text for piece in pieces}

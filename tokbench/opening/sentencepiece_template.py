@@ -1,6 +1,6 @@
 """Templates that classes of `transformers` apply to a SentencePiece model, whose file defines none.
 
-Source: `LlamaTokenizer` and `T5Tokenizer` of transformers.
+Source: `LlamaTokenizer`, `T5Tokenizer` and `XLMRobertaTokenizer` of transformers.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _ENDS = {"T5Tokenizer"}
 """End each text with the role eos, whatever the files say. Others follow `add_bos_token` and `add_eos_token` say: what
 they do where these are missing differs between versions of transformers, and is nothing in the newest."""
+_AROUND = {"XLMRobertaTokenizer"}
+"""Put each text between the roles bos and eos, and the latter twice between two texts."""
 _TYPES = {"t5": "T5Tokenizer"}
 """A `model_type` of config.json → its class, where none is named."""
 
@@ -39,11 +41,15 @@ def template_beside(
     begins, ends = bool(config.add_bos_token), bool(config.add_eos_token)
     if name in _ENDS:
         begins, ends = False, True
+    elif name in _AROUND:
+        begins = ends = True
     before = _part(config.roles.get("bos", usual.get("bos")), ids) if begins else ()
     after = _part(config.roles.get("eos", usual.get("eos")), ids) if ends else ()
     if not before and not after:
         return NOTHING
     single = (*before, TemplatePart(0), *after)
+    if name in _AROUND:
+        return PostProcessing(template=Template(single, (*single, *after, TemplatePart(1), *after)))
     kind = 0 if name in _ENDS else 1
     return PostProcessing(
         template=Template(

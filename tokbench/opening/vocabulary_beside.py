@@ -1,9 +1,6 @@
-"""The ids that some classes of `transformers` give the pieces of a SentencePiece model: others than the model's.
+"""A `vocab.json` beside a SentencePiece model, from which some classes of `transformers` take the ids of its pieces.
 
-Some take them from a `vocab.json` beside it; some, whose models were trained with fairseq, count by its rule.
-
-Source: `MarianTokenizer`, `M2M100Tokenizer` and `Speech2TextTokenizer` of transformers, and `XLMRobertaTokenizer` of
-transformers 4.
+Source: `MarianTokenizer`, `M2M100Tokenizer` and `Speech2TextTokenizer` of transformers.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from tokbench.opening.recognition import MARIAN_SOURCE
 from tokbench.opening.tokenizer_classes import json_beside, read_declared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from tokbench.opening.recognition import Source
 
@@ -30,7 +27,6 @@ _OF_MODEL = {
     "marian": "MarianTokenizer",
     "m2m_100": "M2M100Tokenizer",
     "speech_to_text": "Speech2TextTokenizer",
-    "xlm-roberta": "XLMRobertaTokenizer",
 }
 """`model_type` of a `config.json` → the class, where none is named."""
 _ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
@@ -43,16 +39,13 @@ _M2M100_LANGUAGES = {
     "wmt21": "en ha is ja cs ru zh de",
 }
 """The languages in the order of their ids, by the setting `language_codes`."""
-_FAIRSEQ_BEGIN = ("<s>", "<pad>", "</s>", "<unk>")
-_MODEL_BEGIN = ("<unk>", "<s>", "</s>")
 
 
-def table_beside(source: Source, pieces: Sequence[str]) -> PieceTable | None:
+def table_beside(source: Source) -> PieceTable | None:
     """The ids that the class of a folder gives the pieces of its model; None where they are the model's.
 
     Args:
         source: the model, and what the user named: of a file by its name the ids are always its own.
-        pieces: of the model, by their ids.
 
     Raises:
         ModelFormatError: the class needs a file that is not there or damaged, or does what cannot be done here.
@@ -61,7 +54,7 @@ def table_beside(source: Source, pieces: Sequence[str]) -> PieceTable | None:
     name = _class_of(source)
     if not source.path.is_dir() or name not in _TABLES:
         return None
-    return _TABLES[name](source, pieces, json_beside(path.parent / "tokenizer_config.json"))
+    return _TABLES[name](source, json_beside(path.parent / "tokenizer_config.json"))
 
 
 def other_ids(source: Source, pieces: Iterable[str]) -> str | None:
@@ -85,8 +78,7 @@ def _class_of(source: Source) -> str | None:
     return named or _OF_MODEL.get(str(model.get("model_type")))
 
 
-def _marian(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) -> PieceTable:
-    del pieces
+def _marian(source: Source, settings: Mapping[str, Any]) -> PieceTable:
     if settings.get("separate_vocabs"):
         raise _impossible(source, "separate_vocabs: two vocabularies, one for texts and one for translations")
     ids = _ids_in_file(source, "MarianTokenizer")
@@ -95,8 +87,7 @@ def _marian(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) 
     return _table(source, ids, roles=roles, others=languages, before=(), behind=(roles["eos"],))
 
 
-def _m2m100(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) -> PieceTable:
-    del pieces
+def _m2m100(source: Source, settings: Mapping[str, Any]) -> PieceTable:
     ids = _ids_in_file(source, "M2M100Tokenizer")
     listed = _M2M100_LANGUAGES.get(settings.get("language_codes", "m2m100"))
     if listed is None:
@@ -111,8 +102,7 @@ def _m2m100(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) 
     return _table(source, ids, roles=roles, others=languages, before=(language,), behind=(roles["eos"],))
 
 
-def _speech2text(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) -> PieceTable:
-    del pieces
+def _speech2text(source: Source, settings: Mapping[str, Any]) -> PieceTable:
     for setting in ("lang_codes", "do_upper_case"):
         if settings.get(setting):
             raise _impossible(source, f"the setting {setting}")
@@ -121,23 +111,10 @@ def _speech2text(source: Source, pieces: Sequence[str], settings: Mapping[str, A
     return _table(source, ids, roles=roles, others={}, before=(), behind=(roles["eos"],))
 
 
-def _xlm_roberta(source: Source, pieces: Sequence[str], settings: Mapping[str, Any]) -> PieceTable | None:
-    """By fairseq's rule: four tokens of its own come first, in place of the model's three."""
-    del settings
-    if tuple(pieces[:3]) != _MODEL_BEGIN:
-        return None
-    ids = {text: id for id, text in enumerate(_FAIRSEQ_BEGIN)}
-    ids |= {text: id + 1 for id, text in enumerate(pieces) if id >= len(_MODEL_BEGIN)}
-    roles = {**_ROLES, "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
-    mask = {"<mask>": len(pieces) + 1}
-    return _table(source, ids, roles=roles, others=mask, before=("<s>",), behind=("</s>",))
-
-
-_TABLES: dict[str | None, Callable[[Source, Sequence[str], Mapping[str, Any]], PieceTable | None]] = {
+_TABLES: dict[str | None, Callable[[Source, Mapping[str, Any]], PieceTable]] = {
     "MarianTokenizer": _marian,
     "M2M100Tokenizer": _m2m100,
     "Speech2TextTokenizer": _speech2text,
-    "XLMRobertaTokenizer": _xlm_roberta,
 }
 
 
@@ -155,7 +132,6 @@ def _table(
     specials = {**beside, **others, **{text: ids[text] for text in roles.values() if text in ids}}
     around = [_parts(before, specials), _parts(behind, specials)]
     first, second = TemplatePart(0), TemplatePart(1)
-    between = around[1] if before and before[0] == roles.get("cls") else ()
     return PieceTable(
         ids=ids,
         unknown=roles["unk"],
@@ -164,7 +140,7 @@ def _table(
         post_processing=PostProcessing(
             template=Template(
                 single=(*around[0], first, *around[1]),
-                pair=(*around[0], first, *between, *between, second, *around[1]),
+                pair=(*around[0], first, second, *around[1]),
             )
         ),
     )

@@ -12,7 +12,6 @@ from support.small_files import opened
 import tokbench
 from tokbench.core.tokens import SpecialPolicy, TokenKind
 from tokbench.errors import ConversionError, ModelFormatError
-from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,17 +61,6 @@ def test_a_folder_of_marian_is_cut_by_the_model_of_its_source(tmp_path: Path) ->
 
 def test_speech2text_ends_a_text(tmp_path: Path) -> None:
     assert loaded(tmp_path, declared("Speech2TextTokenizer")).with_template("hi") == [5, 4, 2]
-
-
-def test_xlm_roberta_counts_by_the_rule_of_fairseq(tmp_path: Path) -> None:
-    begin = [ModelPiece(text, 0.0, PieceType.CONTROL) for text in ("<s>", "</s>")]
-    model = written([HI[0], *begin, *HI[1:]])
-    put(tmp_path, {"sentencepiece.bpe.model": model, "config.json": {"model_type": "xlm-roberta"}})
-    tokenizer: Any = tokbench.load(tmp_path)
-    assert tokenizer.with_template("hi?") == [0, 4, 5, 3, 2]
-    assert tokenizer.with_template("hi", "h") == [0, 4, 5, 2, 2, 4, 6, 2]
-    assert tokenizer.role_ids["mask"] == 10
-    assert tokenizer.info.vocab_size == 11
 
 
 def test_added_tokens_beside_it_are_special_tokens(tmp_path: Path) -> None:
