@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -142,10 +144,9 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
             return ids
         unknown = np.flatnonzero(own.ids == self._own_unknown)
         rows = np.searchsorted(own.offsets, unknown, side="right") - 1
-        for row in np.unique(rows).tolist():
-            spelled = self._model.spelled_pieces(texts[row])
-            start = int(own.offsets[row])
-            for place in unknown[rows == row].tolist():
+        for row, places in groupby(zip(rows.tolist(), unknown.tolist(), strict=True), key=itemgetter(0)):
+            spelled, start = self._model.spelled_pieces(texts[row]), int(own.offsets[row])
+            for _, place in places:
                 ids[place] = self._table.ids.get(spelled[place - start], self._unknown)
         return ids
 
