@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.byte_level_documents import split
 from support.huggingface import added, document, dump
 from support.kernels import chosen
 from support.native_documents import assert_alike, both
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 given_texts = st.lists(mixed_texts, max_size=6)
 NFC = {"type": "NFC"}
-WORDS = {
+WORDS: dict[str, Any] = {
     "type": "BPE",
     "vocab": {"[UNK]": 0, "a": 1, "b": 2, "ab": 3, "é": 4},
     "merges": [["a", "b"]],
@@ -47,6 +48,19 @@ def test_any_document_has_its_librarys_ids_and_spans(
         if isinstance(fallback, NativeDocument):
             assert fallback.info.kernel == "python"
             assert_alike(fallback, library, texts)
+
+
+@pytest.mark.parametrize("kernel", ["python", "auto"])
+@given(texts=st.lists(st.text("abé", max_size=9), max_size=6))
+def test_lazy_repetition_takes_what_the_library_takes(
+    tmp_path_factory: pytest.TempPathFactory, kernel: str, texts: list[str]
+) -> None:
+    words = WORDS | {"vocab": {**WORDS["vocab"], "aa": 5}, "merges": [["a", "a"], ["a", "b"]]}
+    data = dump(document(words, pre_tokenizer=split(r"a{1,2}?b|a+?|[^a]{1,3}?é")))
+    with chosen(kernel):
+        ours, library = both(tmp_path_factory.mktemp("lazy"), data)
+        assert isinstance(ours, NativeDocument)
+        assert_alike(ours, library, texts)
 
 
 @pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
