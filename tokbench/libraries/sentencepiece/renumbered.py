@@ -21,7 +21,7 @@ from tokbench.core.post_processing import NOTHING, model_input
 from tokbench.core.tokens import ModelInput, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import SPACE
-from tokbench.libraries.sentencepiece.bytes import without_prefixes
+from tokbench.libraries.sentencepiece.serialized import without_prefixes
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
