@@ -82,6 +82,8 @@ def documents() -> list[dict[str, Any]]:
 
 @given(number=st.integers(0, 11), texts=TEXTS)
 @example(number=0, texts=["a▁ a\na\n a▁ a", "  a"])
+@example(number=8, texts=["\n\u0301", " \u200b\n\n a\n", "\u3000 a▁ a\na", "a\na▁\n \na"])
+@example(number=2, texts=["\t\n ▁"])
 def test_models(*, number: int, texts: list[str]) -> None:
     proto = models()[number]
     model = parse_model(proto)

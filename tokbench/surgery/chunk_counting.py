@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
-_FIRST = re.compile(" *[^ ]*")
+_CHUNK = re.compile("[ \n]*[^ \n]*")
 _BEFORE = "a"
 _LOCAL_SYMBOL = re.compile(f"{SPACE}*[^{SPACE}\n]*|\n+")
 _RUNS = {"Regex": " {2,}"}
@@ -66,7 +66,7 @@ def count_by_chunks(
     for batch in batches(texts, progress=progress, phase="counting"):
         parts = (part for text in batch for part in parts_of(text))
         with limits_reported():
-            count_texts(counter, [_taken_apart(part, firsts, lines) for part in parts])
+            count_texts(counter, [_taken_apart(part, words_of, firsts, lines) for part in parts])
     with limits_reported():
         counter.finish()
         data, offsets, counts = counter.arrays()
@@ -75,35 +75,62 @@ def count_by_chunks(
             words[word] += count
     block = data.tobytes()
     ends = zip(pairwise(offsets.tolist()), counts.tolist(), strict=True)
-    chunks = ((block[start:stop].decode(), count) for (start, stop), count in ends)
+    chunks = ((block[start:stop].decode() + "\n", count) for (start, stop), count in ends)
     before = {mark: len(words_of(_BEFORE + mark)) for mark in ("", "\n")}
     for chunk, count in chain(chunks, lines.items()):
         is_inside = chunk[0] == " " and SPACE not in chunk
         mark = "" if is_inside else "\n"
-        for word in words_of(f"{_BEFORE}{mark}{chunk}\n")[before[mark] :]:
+        for word in words_of(_BEFORE + mark + chunk)[before[mark] :]:
             words[word] += count
     return words
 
 
-def _taken_apart(part: str, firsts: Counter[str], lines: Counter[str]) -> str:
-    """What is left of a part without its first chunk, to which a space may be given, and lines with ▁.
+def _taken_apart(
+    part: str, words_of: Callable[[str], list[str]], firsts: Counter[str], lines: Counter[str]
+) -> str:
+    """What is left of a part without what is at its beginning, and without lines with ▁.
 
     That may stand beside a space: how many there are in a row, no chunk tells.
     """
-    first_line, _, _ = part.partition("\n")
-    chunk = _FIRST.match(first_line)
-    assert chunk is not None  # as it matches nothing, too
-    first = first_line if SPACE in first_line else chunk.group()
+    if SPACE in part:
+        return _without_marks(part, words_of, firsts, lines)
+    first = _beginning(part, words_of)
     rest = part[len(first) :]
     firsts[first + "\n" if rest else first] += 1
-    if SPACE not in rest:
-        return rest
+    return rest
+
+
+def _beginning(part: str, words_of: Callable[[str], list[str]]) -> str:
+    """A part up to the first chunk that has a word: a space may be put before it, or be taken away."""
+    stop = 0
+    while stop < len(part):
+        chunk = _CHUNK.match(part, stop)
+        assert chunk is not None  # as it matches nothing, too
+        stop = chunk.end()
+        if words_of(chunk.group()):
+            break
+    return part[:stop]
+
+
+def _without_marks(
+    part: str, words_of: Callable[[str], list[str]], firsts: Counter[str], lines: Counter[str]
+) -> str:
+    """The lines of a part but for the first, those with ▁, and what is after each of them up to a line with words."""
+    rows = part.split("\n")
     left = []
-    for line in rest.split("\n"):
-        if SPACE in line:
-            lines[line] += 1
-        else:
-            left.append(line)
+    at = 0
+    while at < len(rows):
+        if at > 0 and SPACE not in rows[at]:
+            left.append(rows[at])
+            at += 1
+            continue
+        start = at
+        while at < len(rows) and (SPACE in rows[at] or not words_of(rows[at])):
+            at += 1
+        at += 1
+        together = "\n".join(rows[start:at])
+        counted = lines if start > 0 else firsts
+        counted[together + "\n" if at < len(rows) else together] += 1
     return "\n".join(left)
 
 
