@@ -20,7 +20,6 @@ from support.texts import bundled_texts, characters_in_use, characters_of_all_ki
 
 import tokbench
 from tokbench import SpecialPolicy
-from tokbench.errors import ConfigError
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import recognise
 from tokbench.opening.request import OpenRequest
@@ -86,13 +85,6 @@ def test_auto_chooses_the_kernel_where_it_is_provable_and_says_so(shared: Path, 
     assert opened.engine == ("native" if name in NATIVE else "library")
     assert (opened.tokenizer.info.kernel in ("native", "python")) == (name in NATIVE)
     assert opened.reason
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("name", [name for name in VOCABULARIES if name not in NATIVE])
-def test_the_kernel_is_refused_where_it_is_not_provable(shared: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match="--engine native"):
-        tokbench.load(shared / "vocab" / name, engine="native")
 
 
 @pytest.mark.real

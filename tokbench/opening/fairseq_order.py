@@ -42,7 +42,7 @@ def has_fairseq_order(source: Source, texts: Sequence[str]) -> bool:
 
 
 def in_fairseq_order(proto: bytes, source: Source) -> tuple[bytes, Source]:
-    """A model with fairseq's four tokens in place of its own three, and one behind; and what it is with its roles."""
+    """A model with fairseq's four tokens in place of its own three, one more after them, and its source with roles."""
     pieces: list[bytes] = []
     rest = b""
     for number, value in fields(proto):

@@ -84,7 +84,7 @@ def _marian(source: Source, settings: Mapping[str, Any]) -> PieceTable:
     ids = _ids_in_file(source, "MarianTokenizer")
     roles = _roles(source, ("eos", "unk", "pad"))
     languages = {text: id for text, id in ids.items() if text.startswith(">>") and text.endswith("<<")}
-    return _table(source, ids, roles=roles, others=languages, before=(), behind=(roles["eos"],))
+    return _table(source, ids, roles=roles, others=languages, before=(), after=(roles["eos"],))
 
 
 def _m2m100(source: Source, settings: Mapping[str, Any]) -> PieceTable:
@@ -99,7 +99,7 @@ def _m2m100(source: Source, settings: Mapping[str, Any]) -> PieceTable:
             source, f"the language {settings['src_lang']!r}, which is none of those of the class"
         )
     roles = _roles(source, tuple(_ROLES))
-    return _table(source, ids, roles=roles, others=languages, before=(language,), behind=(roles["eos"],))
+    return _table(source, ids, roles=roles, others=languages, before=(language,), after=(roles["eos"],))
 
 
 def _speech2text(source: Source, settings: Mapping[str, Any]) -> PieceTable:
@@ -108,7 +108,7 @@ def _speech2text(source: Source, settings: Mapping[str, Any]) -> PieceTable:
             raise _impossible(source, f"the setting {setting}")
     ids = _ids_in_file(source, "Speech2TextTokenizer")
     roles = _roles(source, tuple(_ROLES))
-    return _table(source, ids, roles=roles, others={}, before=(), behind=(roles["eos"],))
+    return _table(source, ids, roles=roles, others={}, before=(), after=(roles["eos"],))
 
 
 _TABLES: dict[str | None, Callable[[Source, Mapping[str, Any]], PieceTable]] = {
@@ -125,12 +125,12 @@ def _table(
     roles: Mapping[str, str],
     others: Mapping[str, int],
     before: tuple[str, ...],
-    behind: tuple[str, ...],
+    after: tuple[str, ...],
 ) -> PieceTable:
     """The table of a class: special tokens are those with a role, and others."""
     beside = {token.content: token.id for token in source.config.added_tokens if token.special}
     specials = {**beside, **others, **{text: ids[text] for text in roles.values() if text in ids}}
-    around = [_parts(before, specials), _parts(behind, specials)]
+    around = [_parts(before, specials), _parts(after, specials)]
     first, second = TemplatePart(0), TemplatePart(1)
     return PieceTable(
         ids=ids,
