@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, UnknownWordError
+from tokbench.libraries.huggingface.engines import asks_for_unknown
 
 Outcome = tuple[int, ...] | str | bytes | None
 """Ids, a text, a token's bytes, or None where there is none; an error counts as its message."""
@@ -78,11 +79,15 @@ def in_words(found: Disagreement) -> str:
 def failure_of(error: BaseException) -> str:
     """What a library says that failed on a text, a panic of its Rust included; raises what is not a failure of it.
 
+    All say the same of a text that has something unknown where the model has no token for it.
+
     >>> failure_of(ValueError("too long"))
     'error: too long'
     """
     if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
         raise error
+    if isinstance(error, UnknownWordError) or asks_for_unknown(str(error)):
+        return "error: a model without an unknown token"
     return f"error: {error.message if isinstance(error, TokbenchError) else error}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 from support import huggingface
@@ -14,10 +15,12 @@ from support.descriptions import SPECIALS, changed, described, ranked, running, 
 from support.sentencepiece_models import scored, unknown, written
 from support.texts import texts
 
+import tokbench
 from tokbench.convert.disagreement import Disagreement, in_words
 from tokbench.convert.proof import Peer, peer_of, prove, token_bytes_of
 from tokbench.convert.proof_texts import corpus_texts, generated_texts, special_texts
 from tokbench.convert.shrinking import shrink
+from tokbench.convert.targets.tokenizers import opened
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import TextError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
@@ -25,6 +28,7 @@ from tokbench.libraries.sentencepiece.models import open_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer
 
@@ -264,6 +268,18 @@ def test_an_error_is_an_outcome_like_any_other() -> None:
     found = difference(source, Peer(name="other", encode=encode))
     assert (found.text, found.found) == ("\0", "error: there is a NUL")
     assert found.found_tokens == ()
+
+
+def test_two_that_refuse_what_is_unknown_agree(tmp_path: Path) -> None:
+    made = tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0, "##b": 1}, unk_token="[UNK]"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.save(str(tmp_path / "tokenizer.json"))
+    source = tokbench.load(tmp_path)
+    assert prove(source, opened(tmp_path / "tokenizer.json")).disagreement is None
+    lenient = Peer(name="other", encode=lambda text: [0] if "1" in text else made.encode(text).ids)
+    found = difference(source, lenient)
+    assert (found.text, found.found) == ("1", (0,))
+    assert str(found.expected).startswith("error: ")
 
 
 def test_a_peer_is_not_asked_for_what_it_excludes() -> None:

@@ -102,6 +102,15 @@ class Engines:
         }
 
 
+def asks_for_unknown(message: str) -> bool:
+    """Whether an error of the library says that a text has something unknown, and the model no token for it.
+
+    >>> asks_for_unknown("WordPiece error: Missing [UNK] token from the vocabulary")
+    True
+    """
+    return _ASKS_FOR_UNKNOWN.search(message) is not None
+
+
 @contextmanager
 def text_errors(source: Path | str) -> Iterator[None]:
     """The same where texts are encoded: a model without an unknown token fails at the first word that it lacks."""
@@ -109,7 +118,7 @@ def text_errors(source: Path | str) -> Iterator[None]:
         with library_errors(source):
             yield
     except ModelFormatError as error:
-        if not _ASKS_FOR_UNKNOWN.search(str(error)):
+        if not asks_for_unknown(str(error)):
             raise
         raise UnknownWordError(
             source,
