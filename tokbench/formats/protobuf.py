@@ -112,6 +112,15 @@ def float_field(number: int, value: float) -> bytes:
     return _dump_varint(number << 3 | _FIXED32) + struct.pack("<f", value)
 
 
+def written_field(number: int, value: int | bytes) -> bytes:
+    r"""A field as `fields` gives it: a number, or bytes of a text or a message.
+
+    >>> b"".join(written_field(number, value) for number, value in fields(b"\x08\x96\x01\x12\x02hi"))
+    b'\x08\x96\x01\x12\x02hi'
+    """
+    return varint_field(number, value) if isinstance(value, int) else length_field(number, value)
+
+
 def _dump_varint(value: int) -> bytes:
     digits = bytearray()
     while value >= 0x80:

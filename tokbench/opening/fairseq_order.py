@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokbench.formats.protobuf import fields, float_field, length_field, varint_field
-from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.protobuf import fields, length_field, varint_field, written_field
+from tokbench.formats.sentencepiece.model import TRAINER_FIELDS, dump_piece
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.opening.tokenizer_classes import json_beside, read_declared
 
 if TYPE_CHECKING:
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
 _CLASS, _MODEL = "XLMRobertaTokenizer", "xlm-roberta"
 _BEGIN = ["<unk>", "<s>", "</s>"]
 _ROLES = {"cls": "<s>", "sep": "</s>", "mask": "<mask>"}
-_PIECES, _TRAINER = 1, 2
-_IDS = {40: 3, 41: 0, 42: 2, 43: 1}
-"""The trainer's options of the ids of <unk>, <s>, </s> and <pad>."""
+_PIECES, _TRAINER, _SELF_TEST = 1, 2, 4
+_IDS = {"unk_id": 3, "bos_id": 0, "eos_id": 2, "pad_id": 1}
 
 
 def has_fairseq_order(source: Source, texts: Sequence[str]) -> bool:
@@ -43,20 +43,20 @@ def has_fairseq_order(source: Source, texts: Sequence[str]) -> bool:
 
 def in_fairseq_order(proto: bytes, source: Source) -> tuple[bytes, Source]:
     """A model with fairseq's four tokens in place of its own three, one more after them, and its source with roles."""
-    pieces: list[bytes] = []
-    rest = b""
+    pieces, others = [], []
     for number, value in fields(proto):
-        assert isinstance(value, bytes)
         if number == _PIECES:
-            pieces.append(value)
-        else:
-            rest += length_field(number, value)
+            pieces.append(written_field(number, value))
+        elif number != _SELF_TEST:
+            others.append(written_field(number, value))
     ordered = [*map(_control, ("<s>", "<pad>", "</s>")), pieces[0], *pieces[3:], _control("<mask>")]
-    ids = b"".join(varint_field(number, id) for number, id in _IDS.items())
-    made = b"".join(length_field(_PIECES, piece) for piece in ordered) + rest + length_field(_TRAINER, ids)
+    options = {"vocab_size": len(ordered), **_IDS}
+    # Of a field that stands twice, a reader takes the last one; of a message, it joins the fields.
+    trainer = b"".join(varint_field(TRAINER_FIELDS[name].number, value) for name, value in options.items())
     config = replace(source.config, tokenizer_class=_CLASS, roles={**_ROLES, **source.config.roles})
+    made = b"".join([*ordered, *others, length_field(_TRAINER, trainer)])
     return made, replace(source, config=config)
 
 
 def _control(text: str) -> bytes:
-    return length_field(1, text.encode()) + float_field(2, 0.0) + varint_field(3, int(PieceType.CONTROL))
+    return dump_piece(ModelPiece(text, 0.0, PieceType.CONTROL))

@@ -1,4 +1,4 @@
-"""A `tokenizer.json` on our kernel, with the library behind it for what is in doubt."""
+"""A `tokenizer.json` on our kernel, with the library for what is in doubt."""
 
 from __future__ import annotations
 

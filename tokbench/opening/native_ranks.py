@@ -1,4 +1,4 @@
-"""Ranks with a split pattern that has no scanner, on our kernel by a program, with `tiktoken` after it.
+"""Ranks with a split pattern that has no scanner, on our kernel by a program, with `tiktoken` for the rest.
 
 tiktoken splits by Rust's expressions, programs by Oniguruma's. What `splitting/syntax.py` understands means the same to
 both but for the end of a line, and for the characters of a class, about which tiktoken is asked.

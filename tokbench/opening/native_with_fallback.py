@@ -1,4 +1,4 @@
-"""A byte-level BPE from elsewhere on our kernel, with the library it came from after it."""
+"""A byte-level BPE from elsewhere on our kernel, with the library it came from for the rest."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.formats.protobuf import fields, length_field, varint_field
+from tokbench.formats.protobuf import fields, length_field, varint_field, written_field
 from tokbench.formats.sentencepiece.model import TRAINER_FIELDS, dump_model, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.surgery.id_map import IdMap
@@ -90,10 +90,6 @@ def pruned_model(proto: bytes, id_map: IdMap) -> bytes:
         else:
             stays = number != _SELF_TEST
         if stays:
-            made.append(_field(number, value))
+            made.append(written_field(number, value))
     # Of a message that stands twice, a reader joins the fields.
     return b"".join([*made, length_field(_TRAINER, trainer)])
-
-
-def _field(number: int, value: int | bytes) -> bytes:
-    return varint_field(number, value) if isinstance(value, int) else length_field(number, value)

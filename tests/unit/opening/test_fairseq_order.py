@@ -11,6 +11,7 @@ from support.small_files import opened
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.formats.protobuf import length_field, varint_field
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 
 if TYPE_CHECKING:
@@ -41,6 +42,14 @@ def test_ids_are_those_of_fairseqs_rule(tmp_path: Path) -> None:
         "sep": 2,
     }
     assert tokenizer.info.kernel == "native"
+
+
+def test_what_else_a_file_has_is_kept_and_its_self_test_is_not(tmp_path: Path) -> None:
+    self_test = length_field(4, length_field(1, length_field(1, b"hi") + length_field(2, b"hi")))
+    odd = written(PIECES) + varint_field(200, 7) + self_test
+    tokenizer: Any = tokbench.load(put(tmp_path, {NAME: odd, **XLM}))
+    assert tokenizer.encode("hi?") == [4, 5, 3]
+    assert tokenizer.model.trainer["vocab_size"] == 8
 
 
 def test_it_is_saved_with_these_ids(tmp_path: Path) -> None:

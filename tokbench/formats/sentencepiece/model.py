@@ -350,7 +350,7 @@ def dump_model(
 ) -> bytes:
     """The bytes of a `.model` file; of the options, those that are given."""
     return (
-        b"".join(map(_piece, pieces))
+        b"".join(map(dump_piece, pieces))
         + length_field(2, _options(trainer, TRAINER_FIELDS))
         + length_field(3, _options(normalizer, NORMALIZER_FIELDS))
     )
@@ -366,7 +366,8 @@ def role_ids(pieces: Sequence[ModelPiece]) -> dict[str, int]:
     return {f"{role}_id": controls.get(text, -1) for role, text in _ROLES.items()}
 
 
-def _piece(piece: ModelPiece) -> bytes:
+def dump_piece(piece: ModelPiece) -> bytes:
+    """A piece as a field of a `.model` file."""
     text = piece.text.encode()
     if len(text) < _SHORT:  # as it is written field by field, four times as fast
         size = len(text)

@@ -16,7 +16,7 @@ from tokbench.core.guarded_arrays import DisguisedTexts
 from tokbench.core.interfaces import Tokenizer
 from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, combined, encode_spans, selected
 from tokbench.core.tokens import TokenKind
-from tokbench.formats.protobuf import fields, length_field, varint_field
+from tokbench.formats.protobuf import fields, length_field, written_field
 from tokbench.formats.sentencepiece.model import parse_model
 
 if TYPE_CHECKING:
@@ -148,9 +148,7 @@ def _respelled(proto: bytes, spellings: Mapping[str, str]) -> bytes:
             if isinstance(text, bytes) and text in texts:
                 value += length_field(_PIECE_TEXT, texts[text])  # noqa: PLW2901 -- the last one counts
         if number != _SELF_TEST:
-            parts.append(
-                length_field(number, value) if isinstance(value, bytes) else varint_field(number, value)
-            )
+            parts.append(written_field(number, value))
     return b"".join(parts)
 
 
