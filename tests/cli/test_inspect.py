@@ -143,7 +143,7 @@ def test_naming_it_twice_is_refused(ranks: Path) -> None:
     assert run("inspect", ranks, "-t", ranks).exit_code == 2
 
 
-def test_what_is_lost_without_normalisation_is_said(tmp_path: Path) -> None:
+def test_what_is_lost_without_normalization_is_said(tmp_path: Path) -> None:
     (tmp_path / "m.model").write_bytes(sentencepiece_models.variant("bpe").description().proto)
     assert inspected(tmp_path / "m.model")["lossless_reason"] == "a ▁ in a text comes back as a space"
     made = small_files.document()

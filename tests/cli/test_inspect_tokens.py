@@ -185,7 +185,7 @@ def test_settings_that_hold_or_do_not_are_reported_as_yes_and_no(
     assert [line.split()[1:] for line in shown if line.split()[:1] == ["byte_level"]] == [["yes", "no"]]
 
 
-def test_other_special_tokens_and_normaliser_are_named(
+def test_other_special_tokens_and_normalizer_are_named(
     run: Callable[..., Done], mine: Path, tmp_path: Path
 ) -> None:
     added = [{"id": 260, "content": "<|end|>", "special": True, "normalized": False}]

@@ -1,4 +1,4 @@
-// What becomes of characters when a text is normalised, two ways: as a table of the kernel, and as what it means, on strings.
+// What becomes of characters when a text is normalized, two ways: as a table of the kernel, and as what it means, on strings.
 #pragma once
 
 #include <map>

@@ -56,7 +56,7 @@ std::size_t length_by_lead(const std::string& text, std::size_t at) {
   return std::min<std::size_t>(lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, text.size() - at);
 }
 
-// Characters of the normalised text and slices of it.
+// Characters of the normalized text and slices of it.
 Vocabulary vocabulary_for(Bytes text, Random& random) {
   Vocabulary vocabulary;
   vocabulary.has_bytes = random.one_in(2);

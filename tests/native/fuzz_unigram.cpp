@@ -1,4 +1,4 @@
-// Unigram gives what its definition gives: one sum of scores through the whole normalised text, whatever was remembered of words,
+// Unigram gives what its definition gives: one sum of scores through the whole normalized text, whatever was remembered of words,
 // in every tier, for one text and many, on threads.
 #include <map>
 #include <set>
@@ -35,7 +35,7 @@ struct Vocabulary {
   }
 };
 
-// Slices of the normalised text, with scores of which sums often meet.
+// Slices of the normalized text, with scores of which sums often meet.
 Vocabulary vocabulary_for(Bytes text, Random& random) {
   Vocabulary vocabulary;
   vocabulary.options = {random.one_in(2), random.one_in(2), !random.one_in(8), random.one_in(8)};
@@ -197,7 +197,7 @@ void check_document(const Vocabulary& vocabulary, const std::vector<Byte>& text,
   check_batch(encoder, text, Units::Utf8, random);
   CHECK(placed_in<UnigramPlacing>(encoder, text, random) == expected);
   if (only_spaces) return;
-  // What is found in normalised text is the same here, where nothing is normalised.
+  // What is found in normalized text is the same here, where nothing is normalized.
   const DocumentUnigramEncoder behind = document_encoder(vocabulary, only_spaces, {}, tokens);
   CHECK(found_in(behind.encode(Bytes(text))) == expected);
   CHECK(placed_in<UnigramPlacing>(behind, text, random) == expected);

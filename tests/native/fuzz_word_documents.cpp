@@ -103,7 +103,7 @@ struct PlacedToken {
   std::size_t start, stop;
 };
 
-// The tokens of a text that was normalised, with their places in it; none of marks for spaces is known.
+// The tokens of a text that was normalized, with their places in it; none of marks for spaces is known.
 template <class Model>
 std::vector<PlacedToken> placed_in(const Document& document, const Model& model, const std::string& text) {
   std::vector<PlacedToken> found;
@@ -155,7 +155,7 @@ Found defined(const Document& document, const Model& model, const std::string& t
   return found;
 }
 
-// The library's places: of whole characters of the text, by what each byte of its normalised form is from.
+// The library's places: of whole characters of the text, by what each byte of its normalized form is from.
 std::vector<PlacedToken> placed_by(const std::vector<PlacedToken>& tokens, const std::vector<std::uint32_t>& origins, const std::string& text) {
   std::vector<PlacedToken> placed;
   for (const PlacedToken& token : tokens) {

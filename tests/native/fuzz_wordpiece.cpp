@@ -29,7 +29,7 @@ struct Vocabulary {
   }
 };
 
-// Characters of the normalised text and slices of it, with the prefix and without.
+// Characters of the normalized text and slices of it, with the prefix and without.
 Vocabulary vocabulary_for(Bytes text, Random& random) {
   Vocabulary vocabulary;
   vocabulary.rules = {random.one_in(2), random.one_in(2), random.one_in(2), random.one_in(2)};

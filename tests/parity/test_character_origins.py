@@ -1,4 +1,4 @@
-"""Which character each character of a normalised text is from, as the installed `tokenizers` says it by offsets."""
+"""Which character each character of a normalized text is from, as the installed `tokenizers` says it by offsets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CHARACTERS = (
 
 @cache
 def offsets_by_library(number: int) -> Callable[[str], tuple[str, Sequence[tuple[int, int]]]]:
-    """A text → what a normaliser makes of it, and the offsets of each character of that."""
+    """A text → what a normalizer makes of it, and the offsets of each character of that."""
     each_character = {
         "type": "Split",
         "pattern": {"Regex": r"[\s\S]"},

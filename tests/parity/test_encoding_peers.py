@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 BYTES = [bytes([value]) for value in range(256)]
 SPECIAL_TOKENS = ("<|endoftext|>", "<pad>")
-WITHOUT_NORMALISATION = [name for name in PATTERN_NAMES if name != "qwen2"]
+WITHOUT_NORMALIZATION = [name for name in PATTERN_NAMES if name != "qwen2"]
 
 
 # tiktoken, on vocabularies of its kind
@@ -255,7 +255,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 with_specials = st.lists(settled_texts | st.sampled_from(SPECIAL_TOKENS), max_size=3).map("".join)
 
 
-@pytest.fixture(scope="session", params=WITHOUT_NORMALISATION)
+@pytest.fixture(scope="session", params=WITHOUT_NORMALIZATION)
 def as_tiktoken(request: pytest.FixtureRequest) -> tuple[BpeTokenizer, tiktoken.Encoding]:
     tokenizer = trained(request.param)
     return tokenizer, tokenizer.to_tiktoken()
@@ -286,14 +286,14 @@ def test_tiktoken_knows_the_same_special_tokens(as_tiktoken: tuple[BpeTokenizer,
     assert peer.n_vocab == tokenizer.info.vocab_size
 
 
-def test_tiktoken_cannot_normalise() -> None:
+def test_tiktoken_cannot_normalize() -> None:
     with pytest.raises(ConversionError, match="tiktoken has no normalizer") as caught:
         trained("qwen2").to_tiktoken()
     assert caught.value.hint
 
 
 def test_tiktoken_opens_the_saved_ranks(saved: Path) -> None:
-    for name in WITHOUT_NORMALISATION:
+    for name in WITHOUT_NORMALIZATION:
         peer = tiktoken_of(ranks_of(saved / name / "ranks.tiktoken"), name)
         for text in list(bundled_texts().values())[::7]:
             assert peer.encode_ordinary(text) == trained(name).encode(text)

@@ -21,7 +21,7 @@ from support.texts import bundled_texts, characters_in_use, characters_of_all_ki
 import tokbench
 from tokbench import SpecialPolicy
 from tokbench.opening.open import open_found
-from tokbench.opening.recognition import recognise
+from tokbench.opening.recognition import recognize
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.unicode_agreement import (
     CLASSES,
@@ -81,7 +81,7 @@ def both(name: str) -> tuple[Tokenizer, Tokenizer]:
 @pytest.mark.real
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_auto_chooses_the_kernel_where_it_is_provable_and_says_so(shared: Path, name: str) -> None:
-    opened = open_found(recognise(shared / "vocab" / name), OpenRequest())
+    opened = open_found(recognize(shared / "vocab" / name), OpenRequest())
     assert opened.engine == ("native" if name in NATIVE else "library")
     assert (opened.tokenizer.info.kernel in ("native", "python")) == (name in NATIVE)
     assert opened.reason

@@ -1,6 +1,6 @@
 """A `tokenizer.json` that asks for more than a pattern and merges gives its library's ids on our kernel.
 
-The claim is made for added tokens with any flags, normalisers, pre-tokenizers in steps, and vocabularies with holes,
+The claim is made for added tokens with any flags, normalizers, pre-tokenizers in steps, and vocabularies with holes,
 each in random combination, on texts that hold the tokens, parts of them and what they may swallow.
 """
 
@@ -156,7 +156,7 @@ def test_any_document_is_explained_or_refused(
         except ConfigError as error:
             assert "cannot be explained" in error.message or "does not tell" in error.message
             continue
-        except ModelFormatError as error:  # of the library, where a normaliser both strips and prepends
+        except ModelFormatError as error:  # of the library, where a normalizer both strips and prepends
             assert re.search("AddedVocabulary bad split|not a char boundary", error.message)
             continue
         ids = [symbol.id for step in explanation.steps for symbol in step.trace.tokens]
@@ -181,7 +181,7 @@ def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:
 
 
 def test_white_space_is_stripped_before_tokens_of_it_are_looked_for(tmp_path: Path) -> None:
-    """As in ModernBERT, whose runs of spaces are found in the normalised text, after its mask."""
+    """As in ModernBERT, whose runs of spaces are found in the normalized text, after its mask."""
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     first = len(made["model"]["vocab"])
     tokens = [
@@ -317,7 +317,7 @@ def test_merges_that_make_a_special_token_are_never_made(tmp_path: Path, flags: 
         ({"pre_tokenizer": sequence(split(r"(?i:strasse)"), ONLY_BYTES)}, "one character together"),
         ({"pre_tokenizer": sequence(BYTE_LEVEL, BYTE_LEVEL)}, "bytes twice"),
         ({"pre_tokenizer": sequence({"type": "UnicodeScripts"}, BYTE_LEVEL)}, "UnicodeScripts"),
-        ({"normalizer": {"type": "ByteLevel"}}, "normalises the text"),
+        ({"normalizer": {"type": "ByteLevel"}}, "normalizes the text"),
         ({"added_tokens": [added("<s>", 300, single_word=True)]}, "take or make a special token"),
         ({"added_tokens": [added(" <b>", 300), added("<a>", 301, lstrip=True)]}, "strips white space"),
     ],
@@ -345,7 +345,7 @@ def test_what_is_not_understood_is_left_to_the_library(
 def test_a_special_token_that_a_text_becomes_after_all_is_the_librarys(
     tmp_path: Path, normalizer: dict[str, Any] | None, content: str, text: str
 ) -> None:
-    """Where special tokens are found, nothing else is spelled like one: but a normaliser may make one."""
+    """Where special tokens are found, nothing else is spelled like one: but a normalizer may make one."""
     made = json.loads(with_parts(ONLY_BYTES, normalizer))
     model = made["model"]
     model["vocab"]["low;"] = len(model["vocab"])

@@ -38,7 +38,7 @@ ALPHABET = "abc"
 
 
 def by_definition(text: str, steps: Mapping[str, int]) -> list[str]:
-    """The pieces of a normalised text, scores in whole steps; an unknown character is a piece of its own.
+    """The pieces of a normalized text, scores in whole steps; an unknown character is a piece of its own.
 
     >>> by_definition("aab", {"a": -2, "b": -2, "ab": -4, "aa": -4})
     ['a', 'ab']
@@ -180,7 +180,7 @@ def test_every_default_training_can_be_exported(sizes: list[int | None]) -> None
     assert exported + refused == len(some)
 
 
-# --- normalisation ----------------------------------------------------------------------------
+# --- normalization ----------------------------------------------------------------------------
 
 
 def replaced(text: str, rules: Mapping[str, str]) -> str:
@@ -215,7 +215,7 @@ def normalized(name: str) -> tuple[dict[str, str], str, Any, Any]:
 
 
 @pytest.mark.parametrize("name", NORMALIZATIONS)
-def test_any_text_is_normalised_as_sentencepiece_does(name: str) -> None:
+def test_any_text_is_normalized_as_sentencepiece_does(name: str) -> None:
     rules, excluded, processor, made = normalized(name)
     source = random.Random(7)
     keys = sorted(rules)

@@ -1,6 +1,6 @@
 """A `tokenizer.json` whose pre-tokenizers cut words has its library's ids on our kernel, whatever its model.
 
-The claim is made for random models of each kind under pre-tokenizers, normalisers and added tokens in any combination.
+The claim is made for random models of each kind under pre-tokenizers, normalizers and added tokens in any combination.
 """
 
 from __future__ import annotations

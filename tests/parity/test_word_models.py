@@ -237,7 +237,7 @@ def with_added(*tokens: dict[str, Any], normalizer: dict[str, Any] | None) -> by
 @pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}, LOWERCASE, {"type": "NFKD"}], ids=str)
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("normalized", [True, False])
-def test_added_tokens_are_found_before_texts_are_normalised_or_after(
+def test_added_tokens_are_found_before_texts_are_normalized_or_after(
     tmp_path: Path, normalizer: dict[str, Any] | None, special: bool, normalized: bool
 ) -> None:
     flags = {"special": special, "normalized": normalized}
@@ -371,7 +371,7 @@ def test_no_table_is_made_of_what_is_not_done_by_character() -> None:
 
 @pytest.mark.parametrize("normalizer", [LOWERCASE, BERT_NORMALIZER], ids=lambda step: step["type"])
 @pytest.mark.parametrize("normalized", [True, False])
-def test_texts_are_normalised_on_the_kernel(
+def test_texts_are_normalized_on_the_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, normalizer: dict[str, Any], normalized: bool
 ) -> None:
     tokens = [added("<s>", 0, normalized=normalized), added("Q", 0, special=False, normalized=normalized)]

@@ -16,7 +16,7 @@ from tokbench.core.progress import no_progress
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.surgery.chunk_counting import document_is_local, model_is_local
-from tokbench.surgery.piece_words import MatchedWords, normaliser_of, words_of_document, words_of_model
+from tokbench.surgery.piece_words import MatchedWords, normalizer_of, words_of_document, words_of_model
 
 LETTERS = " \n\t\r\u00a0\u3000\u200b\u0301\u2581aeé１ﬁ漢Σ,<x>"
 TEXTS = st.lists(
@@ -88,7 +88,7 @@ def test_models(*, number: int, texts: list[str]) -> None:
     proto = models()[number]
     model = parse_model(proto)
     assert model_is_local(model)
-    words = words_of_model(model, normaliser_of(proto))
+    words = words_of_model(model, normalizer_of(proto))
     expected = Counter(word for text in texts for word in words._words_of(text))
     assert words.count(texts, threads=1, progress=no_progress) == _segments(words, expected)
 

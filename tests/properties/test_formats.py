@@ -126,7 +126,7 @@ def test_every_library_gives_the_ids_of_the_law(text: str) -> None:
 
 @settings(deadline=None)
 @given(text=texts)
-def test_normalised_ids_are_those_of_the_normalised_text(text: str) -> None:
+def test_normalized_ids_are_those_of_the_normalized_text(text: str) -> None:
     assert in_tokenizers("nfc").encode(text).ids == encode(unicodedata.normalize("NFC", text))
 
 

@@ -88,7 +88,7 @@ def test_what_is_in_nfc_is_the_same_string() -> None:
 
 
 @pytest.mark.parametrize("kernel", ["native", "fallback"])
-def test_a_covered_text_is_normalised_alike_by_tokenizers_and_its_nfc_is_covered(kernel: str) -> None:
+def test_a_covered_text_is_normalized_alike_by_tokenizers_and_its_nfc_is_covered(kernel: str) -> None:
     normalizers = pytest.importorskip("tokenizers.normalizers")
     agreement = UnicodeAgreement(tokenizers_members, kernel=kernel, nfc=True)
     theirs = normalizers.NFC()

@@ -1,4 +1,4 @@
-"""A text that a normal form leaves as it is: what is said of it without normalising it is true."""
+"""A text that a normal form leaves as it is: what is said of it without normalizing it is true."""
 
 from __future__ import annotations
 

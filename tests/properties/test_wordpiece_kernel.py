@@ -240,10 +240,10 @@ def test_what_is_no_text_is_named(name: str) -> None:
 
 
 CHANGES: list[tuple[dict[str, Any], str]] = [
-    ({"normalizer": None}, "normalises by nothing"),
-    ({"normalizer": {"type": "Lowercase"}}, "normalises by Lowercase"),
+    ({"normalizer": None}, "normalizes by nothing"),
+    ({"normalizer": {"type": "Lowercase"}}, "normalizes by Lowercase"),
     ({"pre_tokenizer": {"type": "Whitespace"}}, "splits by Whitespace"),
-    ({"added_tokens": [added("x y", 900, special=False, normalized=True)]}, "normalised text"),
+    ({"added_tokens": [added("x y", 900, special=False, normalized=True)]}, "normalized text"),
     ({"added_tokens": [added(f"<{i}>", 900 + i, special=False) for i in range(17)]}, "17 added tokens"),
 ]
 

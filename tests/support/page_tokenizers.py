@@ -37,7 +37,7 @@ def ranks(folder: Path) -> Opened:
 
 
 def assert_same_ids(engine: Engine, mine: Opened, texts: Sequence[str]) -> None:
-    """Many texts have the same ids on the page, where the tokenizer is "mine"; special tokens are recognised.
+    """Many texts have the same ids on the page, where the tokenizer is "mine"; special tokens are recognized.
 
     They go there in one call, as a call takes longer than encoding a short text.
     """

@@ -103,7 +103,7 @@ def written(
 
 @cache
 def charsmap(rule: str) -> bytes:
-    """The normalisation table that the library ships for a rule, as "nmt_nfkc"; none for "identity"."""
+    """The normalization table that the library ships for a rule, as "nmt_nfkc"; none for "identity"."""
     import sentencepiece
 
     proto = sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto()

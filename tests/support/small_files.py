@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.formats.tokenizer_json import dump_byte_level_bpe
 from tokbench.opening.open import open_found
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.recognition import recognise
+from tokbench.opening.recognition import recognize
 from tokbench.opening.request import OpenRequest
 
 if TYPE_CHECKING:
@@ -55,4 +55,4 @@ def document_file(folder: Path, made: dict[str, Any], *, name: str = "tokenizer.
 
 def opened(path: Path, **options: Any) -> Opened:
     """What is opened of a file, whatever it is."""
-    return open_found(recognise(path), OpenRequest(**options))
+    return open_found(recognize(path), OpenRequest(**options))

@@ -1,4 +1,4 @@
-"""The results of a benchmark: frozen dataclasses that serialise to JSON."""
+"""The results of a benchmark: frozen dataclasses that serialize to JSON."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Conversations as ids, with what a training loop needs: for each id whether it is learned, its message, its offsets.
 
-A control token is recognised only where every character of it is the template's (`tokbench.core.guarded`). What content
+A control token is recognized only where every character of it is the template's (`tokbench.core.guarded`). What content
 has of them stays text, and is reported as a finding.
 """
 

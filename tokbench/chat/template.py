@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from tokbench.chat.conversation_files import conversation_of
 from tokbench.chat.encoding import ASSISTANT, EncodedChat, EncodedChats, encode_chats
-from tokbench.chat.formats import all_formats, named, recognised
+from tokbench.chat.formats import all_formats, named, recognized
 from tokbench.chat.formats.vocabulary import check_vocabulary, fitted, merges_bytes
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.shortening import shortened
@@ -132,7 +132,7 @@ class ChatTemplate:
         if name == AUTO:
             if own:
                 return cls._own(tokenizer, called, date=date)
-            fitting = recognised(control_tokens(tokenizer), merges_bytes=merges_bytes(tokenizer))
+            fitting = recognized(control_tokens(tokenizer), merges_bytes=merges_bytes(tokenizer))
             if fitting:
                 return cls(fitting[0].name, date=date)
             raise TemplateError(

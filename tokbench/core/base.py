@@ -131,7 +131,7 @@ class BaseTokenizer(PlainUse, ABC):
         *,
         threads: int | None = None,
     ) -> GuardedTexts:
-        """Encode texts, recognising control tokens only in trusted ranges; see `tokbench.core.guarded`."""
+        """Encode texts, recognizing control tokens only in trusted ranges; see `tokbench.core.guarded`."""
         for text in texts:
             utf8(text)
         return encode_between(self, texts, trusted, guard=self._guard, threads=threads)

@@ -1,6 +1,6 @@
 """Distinct words with their counts, in arrays, and the hash that divides them among files.
 
-A word is what a backend counts: a pre-token, a normalised word, a word of a line. Its part is the same everywhere and
+A word is what a backend counts: a pre-token, a normalized word, a word of a line. Its part is the same everywhere and
 in every version, so that what was counted on one machine is summed with what was counted on another.
 """
 

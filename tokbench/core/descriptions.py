@@ -22,7 +22,7 @@ class TokenFlags:
         lstrip: it takes the white space before it.
         rstrip: it takes the white space after it.
         single_word: it is found only where no letter, digit or underscore touches it.
-        normalized: it is matched in the normalised text.
+        normalized: it is matched in the normalized text.
     """
 
     lstrip: bool = False
@@ -152,7 +152,7 @@ class SentencePieceModel:
     """A SentencePiece model of any type.
 
     Attributes:
-        proto: the serialised `ModelProto`, as a `.model` file holds it.
+        proto: the serialized `ModelProto`, as a `.model` file holds it.
         special_tokens: text → id, the control and user-defined symbols that count as special.
         post_processing: what is done to the ids of a text before a model gets them: it stands beside the file.
     """

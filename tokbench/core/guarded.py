@@ -1,7 +1,7 @@
 """Encode texts of which only some parts may hold control tokens.
 
 A control token is a token that gives a text its structure: a special token, or an added one such as `<tool_call>`.
-Recognising them in a whole text lets whoever wrote a part of it write control tokens, too. Here they are recognised
+Recognizing them in a whole text lets whoever wrote a part of it write control tokens, too. Here they are recognized
 only where every character is in a trusted range; elsewhere their text stays text, and each such place is reported.
 """
 
@@ -40,7 +40,7 @@ class ControlToken(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The text of a control token in content, where it is not recognised.
+    """The text of a control token in content, where it is not recognized.
 
     Attributes:
         text: which of the texts has it.
@@ -70,7 +70,7 @@ class GuardedTexts:
 
 @runtime_checkable
 class GuardsControlTokens(Protocol):
-    """A tokenizer that recognises control tokens only where it is allowed to.
+    """A tokenizer that recognizes control tokens only where it is allowed to.
 
     `encode_guarded` asks any tokenizer.
     """
@@ -86,7 +86,7 @@ class GuardsControlTokens(Protocol):
         *,
         threads: int | None = None,
     ) -> GuardedTexts:
-        """Encode texts, recognising control tokens only in the trusted ranges of characters of each."""
+        """Encode texts, recognizing control tokens only in the trusted ranges of characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class ControlTokenGuard:
     Args:
         tokens: the texts of the control tokens.
         flags: control token → how it is found; only `lstrip` and `rstrip` are heeded.
-        recognise: the control tokens of a trusted stretch of text; by default the leftmost, and the longest of
+        recognize: the control tokens of a trusted stretch of text; by default the leftmost, and the longest of
             two that begin together.
 
     >>> guard = ControlTokenGuard(["<|end|>"])
@@ -117,11 +117,11 @@ class ControlTokenGuard:
         tokens: Iterable[str],
         *,
         flags: Mapping[str, TokenFlags] | None = None,
-        recognise: Callable[[str], Iterable[ControlToken]] | None = None,
+        recognize: Callable[[str], Iterable[ControlToken]] | None = None,
     ) -> None:
         self.tokens = tuple(sorted(tokens, key=len, reverse=True))
         self._pattern = re.compile("|".join(map(re.escape, self.tokens))) if self.tokens else None
-        self._recognise = recognise or self._matches
+        self._recognize = recognize or self._matches
         self._takes_before = {text for text, each in (flags or {}).items() if each.lstrip}
         self._takes_after = {text for text, each in (flags or {}).items() if each.rstrip}
         self._needles = tuple({_needle(token) for token in self.tokens})
@@ -162,7 +162,7 @@ class ControlTokenGuard:
             if len(self._stretches) >= _MOST_STRETCHES:
                 self._stretches.clear()
             known = self._stretches[text] = _Stretch(
-                tokens=tuple(self._recognise(text)),
+                tokens=tuple(self._recognize(text)),
                 needles=sum(map(text.count, self._needles)),
                 is_closed=not text.endswith(self._beginnings),
             )
@@ -242,7 +242,7 @@ def encode_guarded(
     *,
     threads: int | None = None,
 ) -> GuardedTexts:
-    r"""Encode texts, recognising control tokens only in trusted ranges.
+    r"""Encode texts, recognizing control tokens only in trusted ranges.
 
     Where nothing outside looks like one, the ids are those of `encode` under `SpecialPolicy.ENCODE`.
 

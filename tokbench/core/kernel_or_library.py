@@ -304,10 +304,10 @@ class KernelOrLibrary(BaseTokenizer):
 
 
 class NormalizedTexts:
-    """An encoder that is given texts in a normal form: what the kernel does where normalisation comes first.
+    """An encoder that is given texts in a normal form: what the kernel does where normalization comes first.
 
     Args:
-        encoder: encodes normalised texts.
+        encoder: encodes normalized texts.
         normalize: makes one of a text.
     """
 

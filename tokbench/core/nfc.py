@@ -1,4 +1,4 @@
-"""NFC by one version of Unicode, so that text has the same ids whatever Python normalises it."""
+"""NFC by one version of Unicode, so that text has the same ids whatever Python normalizes it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def nfc(text: str) -> str:
     r"""The text in NFC by Unicode 14, as the kernel's tables have it; characters that came later stay as they are.
 
     To Unicode 14 they are starters that compose with nothing, so that what stands before such a character and what
-    stands after it are normalised each on its own.
+    stands after it are normalized each on its own.
 
     >>> nfc("e\u0301"), nfc("a\u0301\U0001e08f\u0323") == "á\U0001e08f\u0323"
     ('é', True)

@@ -55,7 +55,7 @@ def sample_segmentation(
 
     Where they stand follows from the tokenizer's own segmentation, whose pieces are the same bytes
     cut elsewhere: an offset inside one of its tokens is exact where the token is the bytes of the
-    text, and its beginning or end where it is not (a normaliser, a space put before the text).
+    text, and its beginning or end where it is not (a normalizer, a space put before the text).
 
     Raises:
         ConfigError: as `sample_ids`.

@@ -54,7 +54,7 @@ class Token:
     """One token of a text: its id, its bytes, where it stands and what kind it is.
 
     `piece` holds the bytes that the vocabulary has for it; they equal the covered text for a
-    lossless tokenizer and may differ from it otherwise (normalisation, unknowns).
+    lossless tokenizer and may differ from it otherwise (normalization, unknowns).
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""Summarise a comparison in sentences: best compression, losses, fairness."""
+"""Summarize a comparison in sentences: best compression, losses, fairness."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED: dict[Cause, str] = {"unknown": "unknown characters", "other": "other cha
 
 
 def summary_of(evaluated: Sequence[EvaluatedTokenizer]) -> tuple[str, ...]:
-    """Summarise a comparison, one sentence a finding."""
+    """Summarize a comparison, one sentence a finding."""
     return (*_compression(evaluated), *losses(evaluated), *_languages(evaluated))
 
 

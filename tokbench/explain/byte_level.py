@@ -47,9 +47,9 @@ class ByteLevelExplainer:
         """How a text becomes ids.
 
         Args:
-            text: as it is split: normalised.
+            text: as it is split: normalized.
             pretokens: its parts, in order; together they are the text.
-            changes: what normalisation changed.
+            changes: what normalization changed.
             original: the place in the original text of a place in this one.
         """
         steps: list[Step] = []

@@ -27,7 +27,7 @@ class Derivation:
     Attributes:
         algorithm: its name, as "byte-level BPE".
         normalized: the text as it is split.
-        changes: what normalisation changed, in the order of the text.
+        changes: what normalization changed, in the order of the text.
         splitter: what made the pre-tokens, in words.
         steps: the pre-tokens in order.
     """
@@ -89,7 +89,7 @@ class Explanation:
         text: the text.
         tokens: its tokens.
         normalized: the text as it is split, special tokens included.
-        changes: what normalisation changed.
+        changes: what normalization changed.
         splitter: what made the pre-tokens, in words.
         steps: the pre-tokens in order.
         boundaries: all places between two tokens.

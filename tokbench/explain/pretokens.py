@@ -1,4 +1,4 @@
-"""What comes before the algorithm: what normalisation changed, and the pre-tokens."""
+"""What comes before the algorithm: what normalization changed, and the pre-tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Characters that normalisation changed.
+    """Characters that normalization changed.
 
     Attributes:
         span: where they stand in the original text, in UTF-8 bytes; empty for what was put in.
@@ -46,7 +46,7 @@ class PreToken:
     """A part of the text that the model sees by itself.
 
     Attributes:
-        text: as the model sees it, normalised.
+        text: as the model sees it, normalized.
         span: where it stands in the original text, in UTF-8 bytes.
         alternative: what matched; None where no pattern made it, or it is not known which alternative did.
         added: whether an added token was found here, so that the model never saw it.
@@ -61,7 +61,7 @@ class PreToken:
 
 
 class Aligned(NamedTuple):
-    """A character of a normalised text.
+    """A character of a normalized text.
 
     Attributes:
         character: it.
@@ -75,11 +75,11 @@ class Aligned(NamedTuple):
 def changes_of(
     text: str, aligned: Iterable[Aligned], *, same: Callable[[str, str], bool] = str.__eq__
 ) -> tuple[Change, ...]:
-    """The changes between a text and its normalised form.
+    """The changes between a text and its normalized form.
 
     Args:
         text: the original.
-        aligned: the characters of the normalised form, in order.
+        aligned: the characters of the normalized form, in order.
         same: whether characters count as what they became.
 
     >>> found = changes_of("Éa ", [Aligned("e", Span(0, 2)), Aligned("a", Span(2, 3))])

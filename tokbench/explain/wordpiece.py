@@ -18,7 +18,7 @@ def trace_longest_matches(
     """How WordPiece cuts a word into pieces.
 
     Args:
-        word: a word, normalised.
+        word: a word, normalized.
         vocab: piece → id, those inside a word with the prefix.
         prefix: what pieces inside a word begin with, as "##".
         unknown: the token that a word becomes as a whole where no piece matches.

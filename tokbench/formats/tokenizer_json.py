@@ -4,7 +4,7 @@ What `tokenizers` does with the file and a reader would not guess:
 
 - a special token's id is not taken from where it is listed: it is the one that the model's vocabulary
   has for its text, and where there is none the next free one;
-- special tokens are recognised in every text, unless `Tokenizer.encode_special_tokens` is set;
+- special tokens are recognized in every text, unless `Tokenizer.encode_special_tokens` is set;
 - a byte without a token is dropped without a word.
 """
 

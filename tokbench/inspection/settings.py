@@ -1,4 +1,4 @@
-"""The settings that affect ids besides tokens and merges: pattern, normaliser, template, flags, by name."""
+"""The settings that affect ids besides tokens and merges: pattern, normalizer, template, flags, by name."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _of_bpe(contents: TokenizerContents) -> dict[str, object]:
     assert bpe is not None
     return {
         "split pattern": bpe.pattern,
-        "normaliser": bpe.normalization,
+        "normalizer": bpe.normalization,
         "template": None if bpe.post_processing.template is None else _written(bpe.post_processing.template),
         "special token": {
             text: {"id": id, **_flags(contents, text)} for text, id in bpe.special_tokens.items()
@@ -150,7 +150,7 @@ def _of_sentencepiece(contents: TokenizerContents) -> dict[str, object]:
     rules = file.normalizer.get("precompiled_charsmap") or b""
     options = {name: value for name, value in file.normalizer.items() if name != "precompiled_charsmap"}
     return {
-        "normaliser": {**options, "rules": sha256(rules).hexdigest()},
+        "normalizer": {**options, "rules": sha256(rules).hexdigest()},
         "trainer": {name: file.trainer.get(name) for name in _TRAINER},
         "special piece": {
             piece.text: piece.type.name.lower() for piece in file.pieces if piece.type is not PieceType.NORMAL

@@ -131,7 +131,7 @@ RULES = (
         severity=Severity.WARNING,
         breaks="Text with such a character cannot be told from text without it, and decodes to other text.",
         found="Characters of many kinds are encoded between two letters; those that leave no trace are named.",
-        remedy="Change the normaliser; if the characters are meant to go, take them out of the data too.",
+        remedy="Change the normalizer; if the characters are meant to go, take them out of the data too.",
         check=_vanishing_characters,
     ),
 )

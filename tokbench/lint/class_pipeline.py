@@ -1,7 +1,7 @@
 """What a class of transformers makes of a vocabulary, and where that is not what its tokenizer.json says.
 
 transformers 5 builds the pipeline of a class that it knows from the vocabulary alone, and transformers 4 changes
-BERT's normaliser and prefix spaces after the settings beside it: what tokenizer.json says is not what runs.
+BERT's normalizer and prefix spaces after the settings beside it: what tokenizer.json says is not what runs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _BERTS = (
     ),
     *("MPNet", "Retribert", "Realm", "DPRContextEncoder", "DPRQuestionEncoder", "DPRReader"),
 )
-"""Classes with BERT's normaliser and pre-tokenizer."""
+"""Classes with BERT's normalizer and pre-tokenizer."""
 _CLASSES = {
     BYTE_LEVEL: (
         *("GPT2", "Roberta", "Bart", "Longformer", "LED", "CodeGen", "Whisper", "Qwen2", "GPTNeoX", "Bloom"),
@@ -183,7 +183,7 @@ def _as_written_today(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _bert(config: Mapping[str, Any]) -> dict[str, Any]:
-    """BERT's normaliser and pre-tokenizer, as the settings beside a vocabulary have them."""
+    """BERT's normalizer and pre-tokenizer, as the settings beside a vocabulary have them."""
     lowercase, chinese = config.get("do_lower_case", True), config.get("tokenize_chinese_chars", True)
     return {
         "normalizer": {

@@ -319,7 +319,7 @@ RULES = (
         name="pattern-as-string",
         severity=Severity.ERROR,
         breaks="A pattern that was saved as a literal string matches nothing, and text is not split at all.",
-        found="Literal strings of normalisers, pre-tokenizers and decoders are searched for signs of expressions.",
+        found="Literal strings of normalizers, pre-tokenizers and decoders are searched for signs of expressions.",
         remedy='Write {"Regex": …} in place of {"String": …}, if the model was trained so.',
         check=_literal_pattern,
     ),

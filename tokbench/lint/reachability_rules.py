@@ -21,7 +21,7 @@ _GROUP = "reachability"
 _REMEDIES = {
     Cause.NO_MERGE: "Make it an added token, or leave it out at the next training.",
     Cause.PATTERN: "Leave it out at the next training, or change the pattern so that it stays whole.",
-    Cause.NORMALIZER: "Leave it out at the next training: normalise the training text as the input is normalised.",
+    Cause.NORMALIZER: "Leave it out at the next training: normalize the training text as the input is normalized.",
     Cause.ADDED_TOKEN: "Leave out the token or the added token: both stand for the same text.",
     Cause.NOT_TEXT: "Leave damaged bytes out of the training text.",
     Cause.BETTER_PARTS: "Leave it out, or give it a score above that of its parts.",
@@ -83,7 +83,7 @@ RULES = (
         severity=Severity.WARNING,
         breaks="A token that no text encodes to is never trained: its embedding is noise, and its place is wasted.",
         found="For every token there is a text that encodes to it, or a proof by merges, scores, pattern, "
-        "normaliser or added tokens that none does.",
+        "normalizer or added tokens that none does.",
         remedy="Put its merge before the one that takes its part, or leave the token out at the next training.",
         check=_unreachable_tokens,
         figures=_figures,

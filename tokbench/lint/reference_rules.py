@@ -209,7 +209,7 @@ RULES = (
     _rule(
         name="changed-setting",
         severity=Severity.ERROR,
-        breaks="Another pattern, normaliser, template or flag changes the ids of texts; the vocabulary stays the same.",
+        breaks="Another pattern, normalizer, template or flag changes the ids of texts; the vocabulary stays the same.",
         found="The settings of both are compared; where no text was found that gets other ids, it is a note.",
         remedy="Do not use the file; fetch the original again, and ask where this one is from.",
         check=_changed_settings,

@@ -1,7 +1,7 @@
 """The pipelines that classes of transformers 5 build around a vocabulary of SentencePiece.
 
 Whatever tokenizer.json says before and after the model is not read, but for the rules of characters in a Precompiled
-normaliser. Source: `tokenization_*.py` of its models.
+normalizer. Source: `tokenization_*.py` of its models.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Declared:
     """What the files say, as a class takes it.
 
     Attributes:
-        rules: the Precompiled normaliser of the tokenizer.json, where it has one.
+        rules: the Precompiled normalizer of the tokenizer.json, where it has one.
         config: tokenizer_config.json, parsed.
     """
 
@@ -73,7 +73,7 @@ def class_names() -> tuple[str, ...]:
 
 
 def precompiled_rules(normalizer: object) -> Step | None:
-    """The Precompiled step of a normaliser, looked for where transformers does: at the top, or in one sequence."""
+    """The Precompiled step of a normalizer, looked for where transformers does: at the top, or in one sequence."""
     if not isinstance(normalizer, dict):
         return None
     steps = normalizer.get("normalizers") if normalizer.get("type") == "Sequence" else [normalizer]

@@ -234,14 +234,14 @@ def _trailing_spaces(text: str) -> Iterator[Danger]:
 
 REMEDIES = {
     "special-token": "Encode the text with special tokens read as text, or leave the document out.",
-    "special-token-look-alike": "Leave the document out, or clean it: normalisation can make it the token.",
+    "special-token-look-alike": "Leave the document out, or clean it: normalization can make it the token.",
     "hidden-text": "Remove it: a model reads tag characters that nobody sees.",
     "direction-mark": "Remove it outside of right-to-left text.",
     "invisible-character": "Remove it: a word with one becomes other tokens than the word.",
     "control-character": "Remove it, and ask whether the file is text.",
     "replacement-character": "Decode the original again with its own encoding.",
-    "not-nfc": "Normalise to NFC: the same text has other tokens in each form.",
-    "mixed-normal-forms": "Normalise to NFC: the same text has other tokens in each form.",
+    "not-nfc": "Normalize to NFC: the same text has other tokens in each form.",
+    "mixed-normal-forms": "Normalize to NFC: the same text has other tokens in each form.",
     "homoglyph": "Replace the letters by those of the word's own script.",
     "trailing-space": "Strip it: a space at the end keeps the next word from its token.",
 }

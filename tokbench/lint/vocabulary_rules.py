@@ -217,7 +217,7 @@ RULES = (
         severity=Severity.WARNING,
         breaks="Two tokens stand for the same text: a model learns it twice, and bytes decide which comes.",
         found="Tokens are compared by their spelling and by its NFC form.",
-        remedy="Normalise the training text, and the input, to NFC.",
+        remedy="Normalize the training text, and the input, to NFC.",
         check=_duplicates,
     ),
     _rule(

@@ -156,7 +156,7 @@ RULES = (
         severity=Severity.WARNING,
         breaks="Code, tables and prompts come back with other white space: indentation and line ends are lost.",
         found="Texts with 0 to 4 spaces, tabs and line ends between and around letters are encoded and decoded.",
-        remedy="Use a normaliser and decoder that keep white space, or do not use it for code.",
+        remedy="Use a normalizer and decoder that keep white space, or do not use it for code.",
         check=_lost_white_space,
     ),
     _rule(

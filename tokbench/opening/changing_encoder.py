@@ -1,4 +1,4 @@
-"""Texts that the kernel itself normalises by a table of characters, where that is all there is to it."""
+"""Texts that the kernel itself normalizes by a table of characters, where that is all there is to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ChangingEncoder(PreparedEncoder, Protocol):
-    """One that normalises texts by a table, but for what added tokens are found before."""
+    """One that normalizes texts by a table, but for what added tokens are found before."""
 
     def encode(
         self,
@@ -55,7 +55,7 @@ class ChangingEncoder(PreparedEncoder, Protocol):
 
 
 class ChangingDocumentEncoder(DocumentEncoder):
-    """A `DocumentEncoder` that leaves it to the kernel to normalise texts, where that goes by characters.
+    """A `DocumentEncoder` that leaves it to the kernel to normalize texts, where that goes by characters.
 
     Args:
         encoder: the kernel's for a document.

@@ -268,7 +268,7 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
             case _:
                 raise NotNativeError(f"it splits by {step.get('type')}")
     if in_front == "text without" and normalization:
-        raise NotNativeError(f"it puts {SPACE} in front of texts that it has normalised")
+        raise NotNativeError(f"it puts {SPACE} in front of texts that it has normalized")
     return Spaces(
         normalization=normalization,
         are_marked=are_marked,
@@ -279,7 +279,7 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
 
 
 def _texts_that_are_gone(normalizers: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The texts that no normalised text has: they were replaced, and nothing that was written since is a part of them.
+    """The texts that no normalized text has: they were replaced, and nothing that was written since is a part of them.
 
     >>> mark = {"type": "Replace", "pattern": {"String": "<p>"}, "content": "▁"}
     >>> space = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
@@ -321,7 +321,7 @@ def _listed(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _needs_normal_text(token: Mapping[str, Any], own: Sequence[str]) -> bool:
-    """Whether an added token can be found in the normalised text alone, if the kernel normalises by some own steps."""
+    """Whether an added token can be found in the normalized text alone, if the kernel normalizes by some own steps."""
     if not token.get("normalized") or not own:
         return False
     holds_spaces = " " in token["content"] or SPACE in token["content"]
@@ -329,7 +329,7 @@ def _needs_normal_text(token: Mapping[str, Any], own: Sequence[str]) -> bool:
 
 
 def _own_step(step: Mapping[str, Any]) -> str:
-    """What a normaliser is to the kernel itself: "mark", "prepend" or "other"."""
+    """What a normalizer is to the kernel itself: "mark", "prepend" or "other"."""
     match step:
         case {"type": "Prepend", "prepend": "▁" | " "}:
             return "prepend"

@@ -1,4 +1,4 @@
-"""Normalisation by character as a table for the kernel (native/normalization/character_changes.hpp).
+"""Normalization by character as a table for the kernel (native/normalization/character_changes.hpp).
 
 The table says what the steps in Python make of each character, so that it is what they are, many times as fast. It has
 the blocks of characters that texts have had so far: to ask about all there are takes seconds.

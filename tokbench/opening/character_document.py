@@ -86,7 +86,7 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def kernel_encoder(self) -> CompiledEncoder:
-        """What encodes the texts that are covered, once they are normalised."""
+        """What encodes the texts that are covered, once they are normalized."""
         return self._description.encoder()
 
     def document_encoder(self, *, specials: bool) -> DocumentEncoder:

@@ -1,4 +1,4 @@
-"""Which character of a text each character of its normalised form is from, as `tokenizers` keeps account of it.
+"""Which character of a text each character of its normalized form is from, as `tokenizers` keeps account of it.
 
 Its offsets of tokens are made of that. Every step here says of a text, for each character that the step makes of it,
 the number of the character that it is from. The library's are in tokenizer/normalizer.rs (`transform_range`, by which

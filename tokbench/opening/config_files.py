@@ -75,7 +75,7 @@ def read_config(folder: Path) -> TokenizerConfig:
 
 
 def with_config(source: Source) -> Source:
-    """A recognised source with the configuration beside its files; some formats contain it themselves."""
+    """A recognized source with the configuration beside its files; some formats contain it themselves."""
     match source.format:
         case Format.TOKBIN | Format.GGUF:
             return source

@@ -20,7 +20,7 @@ _BERT = {
     "strip_accents": "strip_accents",
     "tokenize_chinese_chars": "handle_chinese_chars",
 }
-"""Options of BERT's classes → of the normaliser that they change."""
+"""Options of BERT's classes → of the normalizer that they change."""
 
 
 class Contradiction(NamedTuple):

@@ -1,4 +1,4 @@
-"""Texts of a `tokenizer.json` for the kernel: normalised in Python, where it is not the kernel that normalises them."""
+"""Texts of a `tokenizer.json` for the kernel: normalized in Python, where it is not the kernel that normalizes them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class PreparedEncoder(Protocol):
-    """An encoder of the kernel that finds added tokens, in `normalized` texts only those found after normalisation."""
+    """An encoder of the kernel that finds added tokens, in `normalized` texts only those found after normalization."""
 
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
-        """(start, stop, id) of the added tokens that are found before a text is normalised."""
+        """(start, stop, id) of the added tokens that are found before a text is normalized."""
 
     def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]:
         """The ids of a text."""
@@ -40,7 +40,7 @@ class PreparedEncoder(Protocol):
 
 
 class DocumentEncoder:
-    """Encodes texts on the kernel: finds added tokens, normalises what is between them, and has the rest done.
+    """Encodes texts on the kernel: finds added tokens, normalizes what is between them, and has the rest done.
 
     Args:
         encoder: the kernel's for a document.
@@ -64,11 +64,11 @@ class DocumentEncoder:
         self._specials = specials
         self._first_mark = first_mark
         self._finds_first = bool(not self.takes_texts_as_they_are and rows_of(added, specials=specials)[0])
-        """Whether some added tokens are looked for before a text is normalised."""
+        """Whether some added tokens are looked for before a text is normalized."""
 
     @property
     def takes_texts_as_they_are(self) -> bool:
-        """Whether the kernel normalises, if anybody does."""
+        """Whether the kernel normalizes, if anybody does."""
         return not (self._normalization or self._first_mark)
 
     def encode(self, text: str) -> list[int]:
@@ -126,7 +126,7 @@ class DocumentEncoder:
         return normal if is_marked else self._first_mark + normal
 
     def _is_found_first(self, text: str) -> bool:
-        """Whether an added token is found in a text before it is normalised."""
+        """Whether an added token is found in a text before it is normalized."""
         return self._finds_first and bool(self._encoder.added_places(text.encode(), specials=self._specials))
 
     def _encode_each(self, texts: Sequence[str]) -> Encoded:
@@ -137,7 +137,7 @@ class DocumentEncoder:
         )
 
     def _encode_parts(self, text: str) -> list[int]:
-        """The ids of a text in which added tokens are found before the parts between them are normalised."""
+        """The ids of a text in which added tokens are found before the parts between them are normalized."""
         data = text.encode()
         ids: list[int] = []
         end = 0

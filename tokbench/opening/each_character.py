@@ -1,4 +1,4 @@
-"""What a normaliser of a library makes of texts of which it makes something character by character."""
+"""What a normalizer of a library makes of texts of which it makes something character by character."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ _JSON_NAMES = {
 
 
 def _compression_in(head: bytes) -> Compression | None:
-    r"""The compression of a file, recognised by its first bytes, or None.
+    r"""The compression of a file, recognized by its first bytes, or None.
 
     >>> _compression_in(b"\x1f\x8b\x08\x00"), _compression_in(b"BZhang\n")
     ('gz', None)
@@ -162,7 +162,7 @@ def _blocks(path: Path, compression: Compression) -> Generator[bytes, None, None
 
 
 def _refuse_placeholder(path: Path, head: bytes) -> None:
-    """Refuse a placeholder for another file, recognised by its first bytes.
+    """Refuse a placeholder for another file, recognized by its first bytes.
 
     Raises:
         ModelFormatError: it is a pointer of Git LFS, or a page that a server sent instead of the file.

@@ -22,12 +22,12 @@ class FoundToken(NamedTuple):
 
     Attributes:
         content: as the document has it.
-        text: what is looked for; of one that is matched in the normalised text, its normal form.
+        text: what is looked for; of one that is matched in the normalized text, its normal form.
         id: the id.
         lstrip: it takes the white space before it.
         rstrip: it takes the white space after it.
         single_word: it is found only where no letter, digit or underscore touches it.
-        in_normalized: it is matched in the normalised text, after the others.
+        in_normalized: it is matched in the normalized text, after the others.
         is_special: whether it is found only where special tokens are.
     """
 
@@ -50,7 +50,7 @@ class FoundToken(NamedTuple):
 def rows_of(
     added: Sequence[FoundToken], *, specials: bool
 ) -> tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]]:
-    """The tokens that are found in the text as it is, and those found in the normalised text.
+    """The tokens that are found in the text as it is, and those found in the normalized text.
 
     Args:
         added: all of a document.
@@ -84,7 +84,7 @@ def found_tokens(
         in_normalized = bool(token.get("normalized"))
         text = normalization(content) if in_normalized else content
         if not text:
-            raise NotNativeError(f"nothing is left of its added token {content!r} when it is normalised")
+            raise NotNativeError(f"nothing is left of its added token {content!r} when it is normalized")
         flags = {flag: bool(token.get(flag)) for flag in ("lstrip", "rstrip", "single_word")}
         made.append(
             FoundToken(

@@ -1,4 +1,4 @@
-"""What a `tokenizer.json` asks for beside merging, as our kernel does it: added tokens, normalisation, splitting."""
+"""What a `tokenizer.json` asks for beside merging, as our kernel does it: added tokens, normalization, splitting."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class KernelDocument:
 
     @property
     def tiles(self) -> bool:
-        """Whether the tokens of a text that is normalised, without special tokens, are its bytes in their order."""
+        """Whether the tokens of a text that is normalized, without special tokens, are its bytes in their order."""
         strips = any(token.lstrip or token.rstrip for token in self.added if not token.is_special)
         depends = self.normalization and not self.normalization.keeps_parts
         others = any(token.text != token.content or self._is_of_others(token) for token in self.added)
@@ -106,7 +106,7 @@ def kernel_document(
     added = found_tokens(document.get("added_tokens") or [], ids, normalization=normalization)
     if first_mark and any(token.in_normalized for token in added):
         raise NotNativeError(
-            f"it puts {first_mark} in front of a text, and finds added tokens in what it is normalised to"
+            f"it puts {first_mark} in front of a text, and finds added tokens in what it is normalized to"
         )
     return KernelDocument(vocabulary, with_specials, normalization, splitting, added, first_mark)
 

@@ -225,7 +225,7 @@ def _normalization(normalizer: Mapping[str, Any] | None) -> str | None:
     kinds = [step.get("type") for step in steps]
     if kinds in ([], ["NFC"]):
         return "nfc" if kinds else None
-    raise NotNativeError(f"it normalises the text ({_kinds(steps)})")
+    raise NotNativeError(f"it normalizes the text ({_kinds(steps)})")
 
 
 def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
@@ -275,7 +275,7 @@ def _merges(
     if doubtful:
         made = {text for pair in pairs for text in (*pair, "".join(pair))}
         for text in doubtful if model.get("ignore_merges") else doubtful & made:
-            raise NotNativeError(f"a text that is normalised may become its added token {text!r}")
+            raise NotNativeError(f"a text that is normalized may become its added token {text!r}")
     return tuple(
         [
             (vocab[left], vocab[right], vocab[left + right])

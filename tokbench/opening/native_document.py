@@ -178,7 +178,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def _may_make_others(self) -> bool:
-        """Whether what normalisation makes of characters has to be asked about, too."""
+        """Whether what normalization makes of characters has to be asked about, too."""
         normalization = self._plan.normalization
         if normalization.is_normal_form and not (normalization.is_nfc or normalization.is_by_character):
             return True

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening.config_files import with_config
-from tokbench.opening.recognition import Format, recognise, recognise_without
+from tokbench.opening.recognition import Format, recognize, recognize_without
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _OPENERS = {
 
 
 def open_path(path: Path, request: OpenRequest) -> Opened:
-    """The tokenizer in a file or folder, recognised by content.
+    """The tokenizer in a file or folder, recognized by content.
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, a vocabulary with
@@ -52,15 +52,15 @@ def open_path(path: Path, request: OpenRequest) -> Opened:
         ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
             an engine was asked for that cannot run it exactly.
     """
-    return open_found(recognise(path), request)
+    return open_found(recognize(path), request)
 
 
 def open_found(source: Source, request: OpenRequest) -> Opened:
-    """Open what was recognised, in a folder the first file that is whole. Raises as `open_path` does."""
+    """Open what was recognized, in a folder the first file that is whole. Raises as `open_path` does."""
     try:
-        return _open_recognised(source, request)
+        return _open_recognized(source, request)
     except ModelFormatError as error:
-        other = recognise_without(source, error)
+        other = recognize_without(source, error)
     except ConfigError as error:
         if not source.damaged:
             raise
@@ -69,7 +69,7 @@ def open_found(source: Source, request: OpenRequest) -> Opened:
     return open_found(other, request)
 
 
-def _open_recognised(source: Source, request: OpenRequest) -> Opened:
+def _open_recognized(source: Source, request: OpenRequest) -> Opened:
     opened = _opener_of(source.format)(with_config(source), request)
     config = opened.source.config
     if isinstance(opened.tokenizer, SaveableTokenizer):

@@ -37,7 +37,7 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What was recognised.
+    """What was recognized.
 
     Attributes:
         format: what it is.
@@ -70,8 +70,8 @@ class Source:
         return self.path.name.partition(".")[0] or self.path.name
 
 
-def recognise(path: Path) -> Source:
-    """Recognise what a file or folder is.
+def recognize(path: Path) -> Source:
+    """Recognize what a file or folder is.
 
     Raises:
         StoreError: nothing is there, or it cannot be read.
@@ -80,18 +80,18 @@ def recognise(path: Path) -> Source:
     if store.is_saved_tokenizer(path):
         return Source(Format.SAVED, path, ())
     if path.is_dir():
-        return _recognise_folder(cached_folder(path))
+        return _recognize_folder(cached_folder(path))
     if _is_broken_link(path):
         raise StoreError(
             f"{path} is a link to {path.readlink()}, which does not exist", hint="download the file again"
         )
     if not path.exists():
         raise StoreError(f"there is no file or folder {path}", hint="`tokbench list` shows the tokenizers")
-    return _recognise_file(path)
+    return _recognize_file(path)
 
 
-def recognise_without(source: Source, error: ModelFormatError) -> Source:
-    """What else is in a folder, when what was recognised there turned out to be damaged.
+def recognize_without(source: Source, error: ModelFormatError) -> Source:
+    """What else is in a folder, when what was recognized there turned out to be damaged.
 
     Raises:
         ModelFormatError: nothing whole is left, and each damaged file is named; the error itself where
@@ -99,10 +99,10 @@ def recognise_without(source: Source, error: ModelFormatError) -> Source:
     """
     if source.format is Format.SAVED or not source.path.is_dir():
         raise error
-    return _recognise_folder(source.path, damaged={**source.damaged, source.files[-1]: error})
+    return _recognize_folder(source.path, damaged={**source.damaged, source.files[-1]: error})
 
 
-def _recognise_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] | None = None) -> Source:
+def _recognize_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] | None = None) -> Source:
     known = dict(damaged or {})
     for candidates in _candidates(folder):
         left = [candidate for candidate in candidates if candidate not in known]
@@ -111,7 +111,7 @@ def _recognise_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
             raise ModelFormatError(folder, "one tokenizer", f"several: {names}", hint="name one of the files")
         for candidate in left:
             try:
-                found = _recognise_file(candidate)
+                found = _recognize_file(candidate)
             except ModelFormatError as error:
                 known[candidate] = error
             else:
@@ -162,7 +162,7 @@ def _packed_or_not(path: Path) -> list[Path]:
     return [path, *(path.with_name(path.name + suffix) for suffix in SUFFIXES)]
 
 
-def _recognise_file(path: Path) -> Source:
+def _recognize_file(path: Path) -> Source:
     head = read_head(path)
     _refuse_pickle(path, head)
     if not head:
@@ -179,10 +179,10 @@ def _recognise_file(path: Path) -> Source:
             return Source(found, path, (path,))
     text = head.removeprefix(_MARK).lstrip()
     if text.startswith(b"{"):
-        return _recognise_json(path)
+        return _recognize_json(path)
     if text.startswith(b"[") and plain_name(path).suffix == ".json":
         raise ModelFormatError(path, "a JSON object", "a JSON array", hint=_KNOWN_FILES)
-    return _recognise_lines(path, head)
+    return _recognize_lines(path, head)
 
 
 def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
@@ -201,7 +201,7 @@ def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
     yield Format.LLAMA2C, looks_like_llama2c
 
 
-def _recognise_lines(path: Path, head: bytes) -> Source:
+def _recognize_lines(path: Path, head: bytes) -> Source:
     """Files of lines; their names tell only what a damaged one was meant to be."""
     suffix = plain_name(path).suffix
     if _RWKV_LINES.match(head):
@@ -231,7 +231,7 @@ def _recognise_lines(path: Path, head: bytes) -> Source:
     raise ModelFormatError(path, "a tokenizer", f"a file that begins {head[:16]!r}", hint=_KNOWN_FILES)
 
 
-def _recognise_json(path: Path) -> Source:
+def _recognize_json(path: Path) -> Source:
     head = read_file(path)
     if _TOKENIZER_JSON.search(head):
         return Source(Format.TOKENIZER_JSON, path, (path,))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.wording import near_names
 from tokbench.errors import BackendUnavailableError, StoreError
 from tokbench.opening.config_files import NAMES, TEMPLATES
-from tokbench.opening.recognition import Format, Source, recognise
+from tokbench.opening.recognition import Format, Source, recognize
 
 if TYPE_CHECKING:
     from tokbench.opening.request import Opened, OpenRequest
@@ -97,7 +97,7 @@ def _open_hub(name: str, request: OpenRequest) -> Opened:
             hint="download its tokenizer.json (or tokenizer.model) into a folder and name the folder: -t FOLDER; "
             "a private model needs HF_TOKEN",
         ) from None
-    source = recognise(Path(folder))
+    source = recognize(Path(folder))
     return open_found(source, request)
 
 

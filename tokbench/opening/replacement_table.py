@@ -49,7 +49,7 @@ class ReplacementTable(CharacterAgreement):
 
 
 def table_of(step: Mapping[str, Any]) -> bytes:
-    """The table of a normaliser `Precompiled`. Raises `NotNativeError`."""
+    """The table of a normalizer `Precompiled`. Raises `NotNativeError`."""
     try:
         return base64.b64decode(step.get("precompiled_charsmap") or "", validate=True)
     except (binascii.Error, TypeError, ValueError):

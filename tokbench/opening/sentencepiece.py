@@ -51,7 +51,7 @@ def open_llama2c(source: Source, request: OpenRequest) -> Opened:
 def open_pieces(
     proto: bytes, *, source: Source, request: OpenRequest, warnings: tuple[str, ...] = ()
 ) -> Opened:
-    """The tokenizer of a serialised `ModelProto`.
+    """The tokenizer of a serialized `ModelProto`.
 
     Args:
         proto: the model.
@@ -178,7 +178,7 @@ def _check_whole(proto: bytes, path: Path) -> None:
     if not {_TRAINER, _NORMALIZER} <= {number for number, _ in fields(proto)}:
         raise ModelFormatError(
             path,
-            "a SentencePiece model with its trainer's and normaliser's options",
+            "a SentencePiece model with its trainer's and normalizer's options",
             "pieces alone",
             hint="the file was cut short: download it again",
         )

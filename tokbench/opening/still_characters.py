@@ -1,7 +1,7 @@
 """The characters that a normal form of Unicode leaves as they are, but for the order of marks.
 
-A text of nothing else, whose marks are in order, is normalised already, and so is every part of it: most texts are, and
-to see that takes the kernel a fraction of the time that normalising them takes Python.
+A text of nothing else, whose marks are in order, is normalized already, and so is every part of it: most texts are, and
+to see that takes the kernel a fraction of the time that normalizing them takes Python.
 """
 
 from __future__ import annotations

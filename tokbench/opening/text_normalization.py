@@ -1,4 +1,4 @@
-"""The normalisers of a `tokenizer.json` in Python, so that the kernel gets the text that the library would split.
+"""The normalizers of a `tokenizer.json` in Python, so that the kernel gets the text that the library would split.
 
 They are in `tokenizers/src/normalizers` of Hugging Face's library: unicode.rs, replace.rs, prepend.rs, strip.rs (and
 StripAccents), bert.rs and utils.rs (Lowercase). Expressions that Python may understand differently are left to the
@@ -143,7 +143,7 @@ class TextNormalization:
         return self._spares_letters and stands_alone and not text[0].isspace() and self(text[0]) == text[0]
 
     def becomes(self, character: str) -> frozenset[str]:
-        """A character and all that may stand in a text that is normalised because of it, where it is by character."""
+        """A character and all that may stand in a text that is normalized because of it, where it is by character."""
         return frozenset((character, *unicodedata.normalize("NFD", character), *self(character)))
 
     @property
@@ -188,7 +188,7 @@ class TextNormalization:
 
 
 def library_normalizer(step: Mapping[str, Any]) -> Any:
-    """The library's normaliser that a document asks for."""
+    """The library's normalizer that a document asks for."""
     import orjson
     import tokenizers
 
@@ -236,7 +236,7 @@ def _step_by_kind(step: Mapping[str, Any]) -> Step:
         return Step(lambda text: prefix + text if text else text, character_origins.of_prepended(prefix))
     if kind == "Strip":
         return _strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right")))
-    raise NotNativeError(f"it normalises the text ({kind})")
+    raise NotNativeError(f"it normalizes the text ({kind})")
 
 
 def _spares_letters(step: Mapping[str, Any]) -> bool:
@@ -360,7 +360,7 @@ def _replace(step: Mapping[str, Any]) -> Step:
         # After a match of nothing the library loses its place, and fails in the next step.
         if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
             return Step(library_normalizer(step).normalize_str, None)
-    raise NotNativeError("it normalises the text (Replace by a pattern that may match nothing)")
+    raise NotNativeError("it normalizes the text (Replace by a pattern that may match nothing)")
 
 
 def _strip(*, left: bool, right: bool) -> Step:

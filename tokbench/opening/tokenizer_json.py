@@ -135,7 +135,7 @@ def _wordpiece(
         request.refuses("native", reason)
         return _Run(tokenizer, "library", "asked for" if engine == "library" else reason)
     return _Run(
-        tokenizer, "native", "it is BERT's normaliser, BERT's words and longest matches, nothing else"
+        tokenizer, "native", "it is BERT's normalizer, BERT's words and longest matches, nothing else"
     )
 
 

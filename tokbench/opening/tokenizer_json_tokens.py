@@ -1,7 +1,7 @@
 """The added tokens of a `tokenizer.json`: which are special, which are found in every text, and how.
 
 It mirrors `AddedVocabulary` in tokenizer/added_vocabulary.rs of `tokenizers`: `add_tokens` gives ids,
-`refresh_added_tokens` keeps tokens that are looked for in the normalised text apart from the others, and
+`refresh_added_tokens` keeps tokens that are looked for in the normalized text apart from the others, and
 `extract_and_normalize` looks for the others first: two passes. `find_matches` heeds single_word, lstrip and
 rstrip.
 """
@@ -62,7 +62,7 @@ class AddedTokens:
 
 
 def is_hidden(content: str, *, normalizers: Sequence[str]) -> bool:
-    """Whether no text that lacks a token, in which it was looked for, is spelled like it when it is normalised.
+    """Whether no text that lacks a token, in which it was looked for, is spelled like it when it is normalized.
 
     Args:
         content: the token.
@@ -93,7 +93,7 @@ def added_tokens(
     for token in added:
         content = token["content"]
         if normalization is not None and token.get("normalized"):
-            raise NotNativeError(f"its added token {content!r} is matched in the normalised text")
+            raise NotNativeError(f"its added token {content!r} is matched in the normalized text")
         if content in ids or len(content) < 2:
             raise NotNativeError(f"its added token {content!r} occurs twice, or is a single letter")
         if JoinedPieces(byte_level=True).bytes_of(content) != content.encode():

@@ -154,7 +154,7 @@ def _syllables() -> frozenset[str]:
 
 
 def _is_settled_in_nfc(character: str, *, kernel: str) -> bool:
-    """Whether `tokenizers`, Python and the kernel normalise a character in the same way.
+    """Whether `tokenizers`, Python and the kernel normalize a character in the same way.
 
     By Unicode's stability policy all do for what was assigned in 3.2. Later characters count where NFC has nothing
     to do with them, so that who does not know them leaves them alone, too: they are not part of others. Of later marks

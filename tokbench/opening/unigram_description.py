@@ -121,7 +121,7 @@ def _added_tokens(
 ) -> tuple[tuple[FoundToken, ...], bool]:
     """The added tokens, and whether special ones are among them: if they are found as the library finds them.
 
-    Those that are matched in the normalised text are looked for in words, of which they are a part.
+    Those that are matched in the normalized text are looked for in words, of which they are a part.
     """
     listed: Sequence[Mapping[str, Any]] = document["added_tokens"]
     everywhere = [token for token in listed if not token.get("special")]
@@ -133,7 +133,7 @@ def _added_tokens(
                 only_spaces or token.single_word or any(map(WHITE_SPACE.__contains__, token.text))
             )
             if token.in_normalized and not is_inside:
-                raise NotNativeError(f"its added token {token.content!r} is matched in the normalised text")
+                raise NotNativeError(f"its added token {token.content!r} is matched in the normalized text")
         return made
 
     try:
@@ -210,7 +210,7 @@ def _trims_ends(after: Sequence[Mapping[str, Any]], *, only_spaces: bool) -> boo
             step.get("type") == "Strip" or _is_run_of_spaces(step) for step in after
         ):
             return True
-        raise LeftToLibraryError("it normalises after its table of replacements")
+        raise LeftToLibraryError("it normalizes after its table of replacements")
     match after:
         case [{"type": "Strip", "strip_right": True}, runs] if _is_run_of_spaces(runs):
             return True

@@ -206,7 +206,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return Precompiled(self._described.charsmap)
 
     def _ends_in_space(self, character: str) -> bool:
-        """Whether a text that ends in a character may end in a space when it is normalised."""
+        """Whether a text that ends in a character may end in a space when it is normalized."""
         if character not in self._seen_ends:
             made = self._replaced(character)
             self._seen_ends[character] = not made or made.endswith(" ")
@@ -232,7 +232,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def _encoder_with_specials(self) -> CompiledEncoder | None:
-        """The same where special tokens are found: a vocabulary of its own, as normalised text may spell one."""
+        """The same where special tokens are found: a vocabulary of its own, as normalized text may spell one."""
         return self._compiled(specials=True)
 
     def compiled_encoder(self, *, specials: bool) -> CompiledEncoder:

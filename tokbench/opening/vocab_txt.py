@@ -223,7 +223,7 @@ def _listed(found: Sequence[object]) -> str:
 
 
 def _said_beside(folder: Path) -> dict[str, bool]:
-    """What the configuration beside a word list says of how text is normalised: the switches that are set."""
+    """What the configuration beside a word list says of how text is normalized: the switches that are set."""
     config = folder / "tokenizer_config.json"
     document = parse_json(read_file(config), path=config) if config.is_file() else {}
     return {name: document[name] for name in _NORMALIZATION if isinstance(document.get(name), bool)}

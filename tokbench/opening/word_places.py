@@ -1,7 +1,7 @@
 """Where the tokens of a document of words are in a text, as its library tells it by offsets.
 
-The kernel says it of texts that stay as they are, or that it normalises itself by a table; what Python normalises has
-its places here, by the characters that each character of the normalised text is from.
+The kernel says it of texts that stay as they are, or that it normalizes itself by a table; what Python normalizes has
+its places here, by the characters that each character of the normalized text is from.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PlacingEncoder(Protocol):
     """
 
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
-        """(start, stop, id) of the added tokens that are found before a text is normalised."""
+        """(start, stop, id) of the added tokens that are found before a text is normalized."""
 
     def place_batch(
         self,
@@ -67,7 +67,7 @@ class WordPlaces:
         return self._place_parts(texts, leaves, threads)
 
     def _place_parts(self, texts: Sequence[str], leaves: Sequence[bool], threads: int) -> Places:
-        """The same of texts that are normalised here, unless they stay as they are."""
+        """The same of texts that are normalized here, unless they stay as they are."""
         parts = _Parts()
         for text, stays in zip(texts, leaves, strict=True):
             self._add(text, parts, stays=stays)
@@ -84,7 +84,7 @@ class WordPlaces:
         )
 
     def _add(self, text: str, parts: _Parts, *, stays: bool) -> None:
-        """Add a text part by part, between the added tokens that are found before it is normalised."""
+        """Add a text part by part, between the added tokens that are found before it is normalized."""
         data = text.encode()
         end = 0
         parts.begin_text()
@@ -143,7 +143,7 @@ class _Parts:
     def origins_of(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The places in the texts of what begins and ends at bytes of normalised parts, as many as `counts` in each."""
+        """The places in the texts of what begins and ends at bytes of normalized parts, as many as `counts` in each."""
         bytes_of, normal_bytes_of = (
             character_offsets("".join(self._texts)),
             character_offsets("".join(self.normal)),

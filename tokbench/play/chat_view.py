@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.conversation_files import read_conversations
-from tokbench.chat.formats.catalogue import recognised
+from tokbench.chat.formats.catalogue import recognized
 from tokbench.chat.template import AUTO, ChatTemplate
 from tokbench.core.guarded import control_tokens
 from tokbench.errors import TemplateError
@@ -74,7 +74,7 @@ def conversation_of_text(text: str) -> Conversation:
 
 
 def _template(tokenizer: Tokenizer, name: str) -> ChatTemplate:
-    if name != AUTO or config_of(tokenizer).chat_templates or recognised(control_tokens(tokenizer)):
+    if name != AUTO or config_of(tokenizer).chat_templates or recognized(control_tokens(tokenizer)):
         return ChatTemplate.of(tokenizer, name)
     raise TemplateError(
         f"{tokenizer.info.name} has no chat template, and no built-in one matches its special tokens",

@@ -36,7 +36,7 @@ def added_fields(document: Mapping[str, Any], ids: Mapping[str, int]) -> list[li
 def _added(token: Mapping[str, Any], ids: Mapping[str, int]) -> list[Any]:
     text = token["content"]
     for flag, reason in (
-        ("normalized", "is looked for in the normalised text"),
+        ("normalized", "is looked for in the normalized text"),
         ("single_word", "is found as a whole word alone"),
     ):
         if token.get(flag, flag == "normalized" and not token.get("special")):

@@ -10,7 +10,7 @@ class CharacterBpeCutter {
     this.words = new Map();
   }
 
-  // The words of a normalised text, each with its parts: an id, or null where it is no token, and how many bytes.
+  // The words of a normalized text, each with its parts: an id, or null where it is no token, and how many bytes.
   *cut(normal) {
     for (const word of this.wordsOf(normal)) {
       if (!this.words.has(word)) {

@@ -32,7 +32,7 @@ def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, in
     vocab: Mapping[str, int] = document["model"]["vocab"]
     operands = set(chain.from_iterable(merge[:2] for merge in described.merges))
     if described.spaces.normalization:
-        raise _not_run(f"it normalises by {', '.join(described.spaces.normalization.kinds)}")
+        raise _not_run(f"it normalizes by {', '.join(described.spaces.normalization.kinds)}")
     if len(set(vocab.values())) != len(vocab):
         raise _not_run("two of its tokens have the same id")
     if described.byte_ids is None and described.unknown in operands:

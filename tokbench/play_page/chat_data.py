@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import all_formats
-from tokbench.chat.formats.catalogue import named, recognised
+from tokbench.chat.formats.catalogue import named, recognized
 from tokbench.chat.formats.vocabulary import check_vocabulary
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.template import AUTO, ChatTemplate
@@ -101,7 +101,7 @@ def chat_data(
     if (
         template == AUTO
         and not config_of(tokenizer).chat_templates
-        and not recognised(control_tokens(tokenizer))
+        and not recognized(control_tokens(tokenizer))
     ):
         return NoChat("it has no chat template, and no built-in one matches its special tokens")
     chat = ChatTemplate.of(tokenizer, template, date=date)

@@ -1,4 +1,4 @@
-// SentencePiece: a text is normalised as a whole, and cut into pieces by one of two algorithms.
+// SentencePiece: a text is normalized as a whole, and cut into pieces by one of two algorithms.
 
 const SPACE_SIGN = "\xe2\x96\x81";  // the bytes of ▁
 
@@ -45,7 +45,7 @@ class SentencePieceModel {
     out.reached = base + bytes.length;
   }
 
-  // The bytes of a character: each has its own place, or the last one all of it where normalisation changed it.
+  // The bytes of a character: each has its own place, or the last one all of it where normalization changed it.
   addBytes(part, bytes, first, last, out) {
     const base = out.reached;
     const isText = bytes.slice(first, last) === part;

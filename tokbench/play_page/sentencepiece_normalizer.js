@@ -1,4 +1,4 @@
-// SentencePiece's normaliser: symbols stay, the longest key of a table gives way to its replacement, and spaces are
+// SentencePiece's normalizer: symbols stay, the longest key of a table gives way to its replacement, and spaces are
 // dropped, put in front or behind, and written as ▁.
 
 class SentencePieceNormalizer {
@@ -18,7 +18,7 @@ class SentencePieceNormalizer {
     return this.symbols.get(bytes[place])?.find((symbol) => bytes.startsWith(symbol, place));
   }
 
-  // The normalised bytes, and for each of them, and their end, where in the text it is from.
+  // The normalized bytes, and for each of them, and their end, where in the text it is from.
   normalize(bytes, isFirst) {
     const made = [];
     const places = [];

@@ -16,7 +16,7 @@ class UnigramCutter {
     }
   }
 
-  // The words of a normalised text, for the eye: pieces up to the next one that begins with a space.
+  // The words of a normalized text, for the eye: pieces up to the next one that begins with a space.
   *cut(normal) {
     let word = "";
     let parts = [];

@@ -45,7 +45,7 @@ def unigram_document_data(tokenizer: Tokenizer) -> dict[str, Any]:
     if described.only_spaces:
         raise _not_run("it does not split by WhitespaceSplit")
     if described.normalization:
-        raise _not_run(f"it normalises by {', '.join(described.normalization.kinds)}")
+        raise _not_run(f"it normalizes by {', '.join(described.normalization.kinds)}")
     spelled = tokenizer.spelled_ids
     pieces: list[str | None] = [None] * tokenizer.info.vocab_size
     for piece, id in spelled.items():

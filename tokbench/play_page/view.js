@@ -162,7 +162,7 @@ function detailsOf({ tokenizer, tokens, notes }, at) {
     ...(spelling === shownText(bytes) ? [] : [["piece", spelling]]),
     ["bytes", hex(bytes)],
     ["characters", text === null ? "no whole characters" : Array.from(text, (each) => `U+${codePoint(each)}`).join(" ")],
-    ["place", `bytes ${tokens.starts[at]} to ${tokens.stops[at]}${tokens.isNormalized ? " of the normalised text" : notes !== null ? " of the conversation as it is written" : ""}`],
+    ["place", `bytes ${tokens.starts[at]} to ${tokens.stops[at]}${tokens.isNormalized ? " of the normalized text" : notes !== null ? " of the conversation as it is written" : ""}`],
   ];
   const table = make("table", {}, ...rows.map(([head, value]) => make("tr", {}, make("th", { scope: "row", text: head }), make("td", { text: value }))));
   const word = tokens.words[tokens.wordOf[at]];

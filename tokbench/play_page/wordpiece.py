@@ -1,4 +1,4 @@
-"""WordPiece as the data of `wordpiece.js`, with the table of its normaliser as the installed `tokenizers` has it."""
+"""WordPiece as the data of `wordpiece.js`, with the table of its normalizer as the installed `tokenizers` has it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def bert_characters(
 ) -> dict[str, Any]:
     """The fields of `bert_characters.js`: what becomes nothing, a bound, a word, or something else.
 
-    Each character is normalised by itself: what becomes of a text is what becomes of its characters. So a block of
+    Each character is normalized by itself: what becomes of a text is what becomes of its characters. So a block of
     which all stays, or nothing, is asked about as a whole, as most of Unicode's are. Marks that stay where accents are
     stripped change places with others next to them; they are listed, so that the encoder can order them.
 
@@ -99,7 +99,7 @@ def bert_characters(
 
 @cache
 def _changed(*options: bool) -> dict[int, str]:
-    """What the normaliser makes of each character inside a word that does not stay as it is, in order."""
+    """What the normalizer makes of each character inside a word that does not stay as it is, in order."""
     from tokenizers.normalizers import BertNormalizer
 
     names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")

@@ -163,7 +163,7 @@ def sample_of(stream: BinaryIO, size: int) -> str:
     """The sha256 of a file's size and of sixteen blocks of 4 KiB, evenly spread, the first and the last among them.
 
     A smaller file is read whole. Tells different files of a size apart without reading them; that a
-    file was changed in between is recognised by the time of the change.
+    file was changed in between is recognized by the time of the change.
 
     >>> sample_of(BytesIO(b"text"), 4) == sample_of(BytesIO(b"next"), 4)
     False

@@ -16,7 +16,7 @@ from tokbench.surgery.growing_pieces import MergedPieces, by_pair, by_text
 from tokbench.surgery.models import scores_below
 from tokbench.surgery.piece_extension import PieceExtension
 from tokbench.surgery.piece_learning import PieceLearner
-from tokbench.surgery.piece_words import normaliser_of, words_of_document, words_of_model
+from tokbench.surgery.piece_words import normalizer_of, words_of_document, words_of_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ class CharacterExtension(PieceExtension):
     def words(self) -> PieceWords:
         """How its text becomes words."""
         if isinstance(self.content, bytes) and self.model is not None:
-            return words_of_model(self.model, normaliser_of(self.content))
+            return words_of_model(self.model, normalizer_of(self.content))
         return words_of_document(self.document, self._texts)
 
     @cached_property

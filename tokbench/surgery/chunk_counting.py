@@ -1,4 +1,4 @@
-"""Counting the words of a text by its chunks, spaces and what follows them: each distinct one is normalised once.
+"""Counting the words of a text by its chunks, spaces and what follows them: each distinct one is normalized once.
 
 That gives the words of the whole text where no step before the pieces looks further than to the next space or line end.
 """
@@ -30,7 +30,7 @@ _BEFORE = "a"
 _LOCAL_SYMBOL = re.compile(f"{SPACE}*[^{SPACE}\n]*|\n+")
 _RUNS = {"Regex": " {2,}"}
 _NARROW = {"NFC", "NFD", "Lowercase", "StripAccents", "Prepend", "Replace"}
-"""Normalisers that make a space of nothing else."""
+"""Normalizers that make a space of nothing else."""
 _WIDE = {"NFKC", "NFKD", "Nmt", "Strip", "Precompiled"}
 _SPLITTING = {"Metaspace", "WhitespaceSplit", "Whitespace", "Digits"}
 
@@ -48,7 +48,7 @@ def count_by_chunks(
     Args:
         texts: read once.
         words_of: a part → its words, by steps that `model_is_local` or `document_is_local` approves of.
-        parts_of: a text → what of it is normalised by itself.
+        parts_of: a text → what of it is normalized by itself.
         threads: that count chunks; None takes every processor.
         progress: called with how much of the work is done.
 

@@ -18,7 +18,7 @@ Algorithm = Literal["bpe", "character_bpe", "unigram", "wordpiece"]
 """What tokens are removed from, or added to: proofs of each are worded with it."""
 
 Content = bytes | Mapping[str, Any]
-"""A serialised `ModelProto`, or a parsed `tokenizer.json`."""
+"""A serialized `ModelProto`, or a parsed `tokenizer.json`."""
 
 _OF_MODELS: dict[ModelType, Algorithm] = {ModelType.UNIGRAM: "unigram", ModelType.BPE: "character_bpe"}
 _OF_DOCUMENTS: dict[str, Algorithm] = {"Unigram": "unigram", "WordPiece": "wordpiece"}

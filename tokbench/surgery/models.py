@@ -26,7 +26,7 @@ def extended_model(proto: bytes, pieces: Sequence[ModelPiece]) -> bytes:
     """A `ModelProto` with pieces after its own; what else it holds stays, but for the self-test.
 
     Args:
-        proto: the serialised model.
+        proto: the serialized model.
         pieces: the new ones.
 
     >>> from tokbench.formats.sentencepiece.model import ModelPiece
@@ -64,7 +64,7 @@ def pruned_model(proto: bytes, id_map: IdMap) -> bytes:
     Its self-test, which lists what some texts become, is left out: the library would refuse a model that fails it.
 
     Args:
-        proto: the serialised model.
+        proto: the serialized model.
         id_map: from its ids to the new ones, which keep their order.
 
     >>> from tokbench.formats.sentencepiece.model import ModelPiece, PieceType

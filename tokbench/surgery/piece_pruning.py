@@ -59,7 +59,7 @@ class PiecePruning:
 
     Attributes:
         opened: the tokenizer.
-        content: what holds its pieces: a serialised `ModelProto`, or a parsed `tokenizer.json`.
+        content: what holds its pieces: a serialized `ModelProto`, or a parsed `tokenizer.json`.
     """
 
     opened: Opened

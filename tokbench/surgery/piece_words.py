@@ -1,4 +1,4 @@
-"""The words of a text that pieces are learned from: normalised, and cut where no piece may reach across."""
+"""The words of a text that pieces are learned from: normalized, and cut where no piece may reach across."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class PieceWords:
     """How a text becomes words.
 
     Attributes:
-        normal: a part of a text → its normalised parts, without symbols of the user.
-        parts: a text → what is normalised by itself: what stands between added tokens.
+        normal: a part of a text → its normalized parts, without symbols of the user.
+        parts: a text → what is normalized by itself: what stands between added tokens.
         is_local: whether the chunks of a part tell its words, by `chunk_counting`.
         rules: what a new piece may be.
         space_after: whether ▁ ends a word instead of beginning one.
@@ -102,33 +102,33 @@ class PieceWords:
         return _WORD_BEFORE_SPACE if self.space_after else _WORD
 
 
-def normaliser_of(proto: bytes) -> Callable[[str], str]:
+def normalizer_of(proto: bytes) -> Callable[[str], str]:
     """A text → what the pieces of a SentencePiece model are looked for in, as the library makes it."""
     import sentencepiece
 
     processor = sentencepiece.SentencePieceProcessor(model_proto=proto)
 
-    def normalise(text: str) -> str:
+    def normalize(text: str) -> str:
         normal: str = processor.normalize(text)
         return normal
 
-    return normalise
+    return normalize
 
 
-def words_of_model(model: SentencePieceFile, normalise: Callable[[str], str]) -> PieceWords:
+def words_of_model(model: SentencePieceFile, normalize: Callable[[str], str]) -> PieceWords:
     """The words of a SentencePiece model, by the options that it was trained with.
 
     Args:
         model: what it says.
-        normalise: a text → what its pieces are looked for in.
+        normalize: a text → what its pieces are looked for in.
     """
     options = model.trainer
     symbols = sorted(iter_user_defined(model), key=len, reverse=True)
     cut = re.compile("|".join(map(re.escape, symbols))).split if symbols else None
 
     def normal(text: str) -> list[str]:
-        normalised = normalise(text)
-        return [normalised] if cut is None else cut(normalised)
+        normalized = normalize(text)
+        return [normalized] if cut is None else cut(normalized)
 
     # A piece that is not used is taken apart into the two that it was merged of: it must stay clear which these are.
     unused = frozenset(piece.text for piece in model.pieces if piece.type is PieceType.UNUSED)

@@ -162,8 +162,8 @@ def _splitting(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
     opened = tokenizers.Tokenizer.from_buffer(orjson.dumps(document))
 
     def split(text: str) -> list[str]:
-        normalised = text if opened.normalizer is None else opened.normalizer.normalize_str(text)
-        return [piece for piece, _ in opened.pre_tokenizer.pre_tokenize_str(normalised)]
+        normalized = text if opened.normalizer is None else opened.normalizer.normalize_str(text)
+        return [piece for piece, _ in opened.pre_tokenizer.pre_tokenize_str(normalized)]
 
     return split
 

@@ -14,7 +14,7 @@ from tokbench.surgery.extension_proofs import LikelierByNewPieces, OnlyByNewPiec
 from tokbench.surgery.growing_pieces import ScoredGrowing
 from tokbench.surgery.piece_extension import PieceExtension
 from tokbench.surgery.piece_learning import UNKNOWN
-from tokbench.surgery.piece_words import normaliser_of, words_of_document, words_of_model
+from tokbench.surgery.piece_words import normalizer_of, words_of_document, words_of_model
 from tokbench.surgery.scored_pieces import pieces_of_document, pieces_of_model
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class UnigramExtension(PieceExtension):
     def words(self) -> PieceWords:
         """How its text becomes words."""
         if isinstance(self.content, bytes) and self.model is not None:
-            return words_of_model(self.model, normaliser_of(self.content))
+            return words_of_model(self.model, normalizer_of(self.content))
         return words_of_document(self.document, self.scored.texts.values())
 
     @cached_property

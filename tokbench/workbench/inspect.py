@@ -270,9 +270,9 @@ def _lossless_reason(opened: Opened, alone: frozenset[int]) -> str:
     if not opened.tokenizer.info.lossless:
         return _what_is_lost(opened, byte_level=byte_level)
     if byte_level:
-        return "every byte has a token, and nothing is normalised"
+        return "every byte has a token, and nothing is normalized"
     if alone >= _BYTES_OF_UTF8:
-        return "every byte of UTF-8 has a token, and nothing is normalised"
+        return "every byte of UTF-8 has a token, and nothing is normalized"
     return "shown by its backend"
 
 
@@ -280,7 +280,7 @@ def _what_is_lost(opened: Opened, *, byte_level: bool) -> str:
     if normalizer := opened.composition.parts.get("normalizer"):
         if normalizer.partition(",")[0] == "identity":
             return f"a {SPACE} in a text comes back as a space"
-        return f"the text is normalised before: {normalizer}"
+        return f"the text is normalized before: {normalizer}"
     if not byte_level:
         return "not every byte has a token: some text is unknown to it"
     for text, id in opened.added_tokens.items():

@@ -16,7 +16,7 @@ from tokbench.lint.catalogue import chosen_rules, run_rules
 from tokbench.lint.fixing import check_repairable, check_same_ids, repaired_files, why_left
 from tokbench.lint.target import LintTarget
 from tokbench.opening.open import open_found
-from tokbench.opening.recognition import recognise
+from tokbench.opening.recognition import recognize
 from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def fix_tokenizer(
     with tempfile.TemporaryDirectory() as folder:
         trial = Path(folder) / "repaired"
         write_folder(trial, files, replace=False)
-        copy = LintTarget(open_found(recognise(trial), request))
+        copy = LintTarget(open_found(recognize(trial), request))
         texts = check_same_ids(target.tokenizer, copy.tokenizer, _texts(target))
         names = {repair.finding.rule for repair in repairs}
         again = [

@@ -45,7 +45,7 @@ def load(
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, `vocab.json` with
-            `merges.txt`, `vocab.txt`, GGUF, `tekken.json`, tokbin, or a folder with one of them; recognised by content.
+            `merges.txt`, `vocab.txt`, GGUF, `tekken.json`, tokbin, or a folder with one of them; recognized by content.
             A string may be any name that `-t` takes: one below `tokenizers/`, "default", "tiktoken:NAME",
             "hf:ORG/MODEL".
         pattern: how text is split, a name or a regular expression, where the file does not say.

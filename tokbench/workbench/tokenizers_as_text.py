@@ -22,13 +22,13 @@ def tokenizers_among(paths: Sequence[str]) -> Iterator[Path]:
     []
     """
     from tokbench import store
-    from tokbench.opening.recognition import Format, recognise
+    from tokbench.opening.recognition import Format, recognize
 
     of_lines = {Format.WORDPIECE_VOCAB, Format.VOCAB_AND_MERGES}  # as text has them, too
     for path in map(Path, paths):
         try:
             if store.is_saved_tokenizer(path) or (
-                _is_candidate(path) and recognise(path).format not in of_lines
+                _is_candidate(path) and recognize(path).format not in of_lines
             ):
                 yield path
         except (TokbenchError, OSError, ValueError):

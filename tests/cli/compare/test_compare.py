@@ -283,7 +283,7 @@ def test_without_tokenizers_some_are_trained(run, tmp_path):
 @pytest.mark.real
 @pytest.mark.slow
 def test_tokenizers_of_every_family(run, shared, texts):
-    """Their own normalisers, unknown tokens and byte fallback: every figure is there and in its bounds."""
+    """Their own normalizers, unknown tokens and byte fallback: every figure is there and in its bounds."""
     names = ["bert-base-uncased", "t5-small", "mistral", "gpt2"]
     tokenizers = [part for name in names for part in ("-t", shared / "vocab" / name)]
     data = run("compare", texts, *tokenizers, "--no-times", "--json").good().json

@@ -42,7 +42,7 @@ def native() -> Tokenizer:
 
 @cache
 def folding() -> Tokenizer:
-    """The same on a library, with a normaliser that makes them of other texts; every other one is not special."""
+    """The same on a library, with a normalizer that makes them of other texts; every other one is not special."""
     document = json.loads(byte_level())
     first = max(document["model"]["vocab"].values()) + 1
     tokens = [token for token in native().info.special_tokens if token not in document["model"]["vocab"]]

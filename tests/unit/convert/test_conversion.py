@@ -70,7 +70,7 @@ REFUSED = [
     ("char", "tiktoken", "the backend 'char' does not describe its tokenizers"),
     ("bpe with symbols", "tokenizers", "a user-defined symbol"),
     ("bpe, spaces after", "tokenizers", "spaces at the end of words"),
-    ("bpe folded", "llama2c", "normalises text, and llama2.c does not"),
+    ("bpe folded", "llama2c", "normalizes text, and llama2.c does not"),
     ("bpe without prefix", "llama2c", "puts a space before every text"),
     ("unigram as t5", "llama2c", "this is a unigram model"),
     ("unigram", "llama2c", "which has scores and no merges"),

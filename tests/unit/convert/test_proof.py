@@ -223,7 +223,7 @@ def test_a_decoding_that_drops_incomplete_characters_is_found() -> None:
     assert difference(source, lossy).text == " "
 
 
-def test_a_normaliser_too_many_or_too_few_is_found() -> None:
+def test_a_normalizer_too_many_or_too_few_is_found() -> None:
     plain = changed("qwen2", normalization=None, pattern_name="custom")
     for first, second in ((trained("qwen2"), running(plain)), (running(plain), trained("qwen2"))):
         found = difference(first, second)
@@ -242,7 +242,7 @@ def test_other_options_of_a_sentencepiece_model_are_found() -> None:
     assert found.text == "ab"
 
 
-def test_another_normaliser_of_a_tokenizer_json_is_found() -> None:
+def test_another_normalizer_of_a_tokenizer_json_is_found() -> None:
     document = json.loads(huggingface.wordpiece())
     document["normalizer"]["lowercase"] = False
     opened = [

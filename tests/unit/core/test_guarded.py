@@ -1,4 +1,4 @@
-"""Control tokens are recognised where they are trusted, by every engine, and nowhere else."""
+"""Control tokens are recognized where they are trusted, by every engine, and nowhere else."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ SUBJECTS = {
     "stripping": lambda: with_added(byte_level(), *chatml(lstrip=True, rstrip=True)),
     "single words": lambda: with_added(byte_level(), *chatml(single_word=True)),
     "prepended": lambda: with_added(byte_fallback(), *chatml()),
-    "prepended, normalised": lambda: with_added(byte_fallback(), *chatml(normalized=True)),
+    "prepended, normalized": lambda: with_added(byte_fallback(), *chatml(normalized=True)),
     "first": lambda: with_added(byte_fallback(), *chatml(), normalizer=None, pre_tokenizer=METASPACE),
     "folded": lambda: with_added(byte_level(), *chatml(normalized=True), normalizer={"type": "NFKC"}),
     "lower case": lambda: with_added(
@@ -183,7 +183,7 @@ def test_no_control_token_comes_from_what_is_not_trusted(name: str, parts: list[
         assert 0 <= start <= stop <= edges[-1]
         if id in controls and controls[id] not in ("<unk>", "[UNK]"):
             # A token whose normal form begins with ▁ takes the ▁ or space before it, as the library's offsets say.
-            taken = " \n▁" if name == "prepended, normalised" else " \n"
+            taken = " \n▁" if name == "prepended, normalized" else " \n"
             core = text.encode()[start:stop].decode().strip(taken).encode()
             assert core.decode() == controls[id] or name in ("folded", "lower case")
             first = text.encode().index(core, start)
@@ -200,8 +200,8 @@ def test_no_control_token_comes_from_what_is_not_trusted(name: str, parts: list[
 @pytest.mark.parametrize(
     "text", ["<▁<|im_end|>", "a <|im_end|>", "é  <|im_end|>", "<|im_end|>", "a<|im_end|>x"]
 )
-def test_a_token_that_is_normalised_has_the_place_that_its_library_says(text: str) -> None:
-    tokenizer: Any = subject("prepended, normalised")
+def test_a_token_that_is_normalized_has_the_place_that_its_library_says(text: str) -> None:
+    tokenizer: Any = subject("prepended, normalized")
     ids, spans, _ = guarded(tokenizer, [(text, True)])
     expected = tokenizers.Tokenizer.from_str(tokenizer.document.decode()).encode(text)
     assert ids == expected.ids

@@ -208,7 +208,7 @@ def test_every_kind_of_model_places_any_text(name: str, batch: list[str]) -> Non
 
 
 def test_a_piece_may_end_inside_a_symbol() -> None:
-    # "ab" is taken for one thing by the normaliser, and still "bc" is the better piece.
+    # "ab" is taken for one thing by the normalizer, and still "bc" is the better piece.
     pieces = [unknown(), ModelPiece("ab", 0.0, PieceType.USER_DEFINED)]
     scores = {"bc": -1.0, "a": -1.0, "b": -9.0, "c": -900.0, "x": -2.0, "▁": -1.0}
     model = written([*pieces, *scored(scores)], normalizer={"add_dummy_prefix": False})
@@ -250,7 +250,7 @@ def test_every_kind_of_document_places_every_text(name: str, threads: int | None
 
 
 def awkward_batch() -> list[str]:
-    """Texts of few characters in every order: what a normaliser changes side by side with what it does not."""
+    """Texts of few characters in every order: what a normalizer changes side by side with what it does not."""
     generator = random.Random(0)
     return ["".join(generator.choices(AWKWARD, k=generator.randrange(9))) for _ in range(300)]
 

@@ -63,7 +63,7 @@ def tiny(**changes: Any) -> TokbinContents:
 SOURCES: dict[str, Callable[[], Any]] = {
     "listed merges": trained,
     "ranks, a gap, special tokens after it": lambda: running(ranked(gap=7)),
-    "a normalising pattern": lambda: trained("qwen2"),
+    "a normalizing pattern": lambda: trained("qwen2"),
     "no pattern": lambda: trained("none"),
     "a pattern of one's own": lambda: trained(r"\w+|\W"),
     "a BPE of SentencePiece": lambda: variant("bpe as llama"),

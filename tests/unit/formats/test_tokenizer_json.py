@@ -129,7 +129,7 @@ def test_oniguruma_reads_a_possessive_interval_as_a_repeated_group() -> None:
     assert [text for text, _ in misread.pre_tokenize_str("1234567")] == ["1234567"]
 
 
-def test_a_text_is_normalised_where_asked() -> None:
+def test_a_text_is_normalized_where_asked() -> None:
     tokenizer = opened(document(normalization="nfc", special_tokens=specials()))
     for text in ("e\u0301a\u0308", "\u1100\u1161", "Å", "\u0344"):
         assert ids_of(tokenizer, text) == encode(GPT2, unicodedata.normalize("NFC", text))

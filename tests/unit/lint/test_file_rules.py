@@ -74,7 +74,7 @@ def test_a_class_of_another_pipeline_is_found(tmp_path: Path, name: str) -> None
     ],
     ids=["pattern", "prefix space", "no pattern", "lower case", "T5", "Llama"],
 )
-def test_a_class_with_another_pattern_or_normaliser_is_found_with_a_text(
+def test_a_class_with_another_pattern_or_normalizer_is_found_with_a_text(
     tmp_path: Path, name: str, settings: dict[str, Any], document: Any, part: str
 ) -> None:
     beside = {"tokenizer_config.json": {"tokenizer_class": name, **settings}}

@@ -91,7 +91,7 @@ def with_hole() -> dict[str, Any]:
 
 
 def undecidable() -> dict[str, Any]:
-    """A normaliser of which nothing is known here takes away what the token is made of."""
+    """A normalizer of which nothing is known here takes away what the token is made of."""
     before = {"type": "Replace", "pattern": {"Regex": "(?<=x)y"}, "content": "z"}
     return byte_level(("x", "y"), normalizer=before)
 

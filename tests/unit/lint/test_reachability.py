@@ -209,7 +209,7 @@ def test_the_pattern_is_named_where_it_cuts_a_token_everywhere(tmp_path: Path) -
     assert '"a" + "1"' in evidence
 
 
-def test_the_normaliser_is_named_where_it_changes_a_token(tmp_path: Path) -> None:
+def test_the_normalizer_is_named_where_it_changes_a_token(tmp_path: Path) -> None:
     decomposed = byte_level(("e", b"\xcc"), (b"e\xcc", b"\x81"), normalizer={"type": "NFC"})
     assert cause_of(target_of(decomposed, tmp_path / "nfc"), "e\u0301".encode())[0] is Cause.NORMALIZER
     upper = byte_level(("A", "B"), normalizer={"type": "Lowercase"})

@@ -90,7 +90,7 @@ def outcomes(target: LintTarget) -> dict[str, tuple[str, ...]]:
     ("changed", "setting"),
     [
         ({"pre_tokenizer": NO_SPLIT}, "the split pattern"),
-        ({"normalizer": {"type": "NFC"}}, "the normaliser"),
+        ({"normalizer": {"type": "NFC"}}, "the normalizer"),
         ({"normalizer": {"type": "Lowercase"}}, "the normalizer.type"),
         ({"post_processor": TEMPLATE}, "the template"),
         (

@@ -1,4 +1,4 @@
-"""The table of what normalisation makes of characters grows with the texts; each block is asked about once."""
+"""The table of what normalization makes of characters grows with the texts; each block is asked about once."""
 
 from __future__ import annotations
 

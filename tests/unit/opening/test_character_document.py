@@ -157,10 +157,10 @@ DOCUMENTS: dict[str, Any] = {
             token("a</s>", 902, lstrip=True),
         ]
     ),
-    "symbols in the normalised text": lambda: changed(
+    "symbols in the normalized text": lambda: changed(
         normalizer=REPLACE, added=[token("<sep>", 900, normalized=True), token("the", 901, normalized=True)]
     ),
-    "symbols with spaces in the normalised text": lambda: changed(
+    "symbols with spaces in the normalized text": lambda: changed(
         added=[token("<sep>", 900, normalized=True), token("the ", 901, normalized=True), token("<b>", 902)]
     ),
     "words": lambda: changed(normalizer=None, pre_tokenizer=METASPACE | {"split": True}),
@@ -184,7 +184,7 @@ DOCUMENTS: dict[str, Any] = {
         normalizer={"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": " "}, REPLACE]}
     ),
     "normal forms": lambda: changed(normalizer={"type": "NFKC"}, pre_tokenizer=METASPACE_ALWAYS),
-    "normalised otherwise": lambda: changed(
+    "normalized otherwise": lambda: changed(
         normalizer={
             "type": "Sequence",
             "normalizers": [

@@ -334,7 +334,7 @@ def test_a_saved_folder_keeps_roles_and_templates(tmp_path: Path, backend: str) 
     ],
     ids=str,
 )
-def test_another_normalisation_beside_a_tokenizer_json_is_reported(
+def test_another_normalization_beside_a_tokenizer_json_is_reported(
     tmp_path: Path, said: dict[str, Any], found: str | None
 ) -> None:
     flags = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True}

@@ -18,7 +18,7 @@ from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening import files
 from tokbench.opening.files import SUFFIXES
 from tokbench.opening.open import open_found
-from tokbench.opening.recognition import Format, recognise
+from tokbench.opening.recognition import Format, recognize
 from tokbench.opening.request import OpenRequest
 from tokbench.workbench.inspect import inspect_opened
 
@@ -36,7 +36,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 1721
 
 
 def opened(path: Path, **options: str) -> Opened:
-    return open_found(recognise(path), OpenRequest(**options))
+    return open_found(recognize(path), OpenRequest(**options))
 
 
 def zstd(data: bytes) -> bytes:

@@ -14,7 +14,7 @@ from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.gguf.pretokenizers import known_names
 from tokbench.opening.open import open_found
-from tokbench.opening.recognition import recognise
+from tokbench.opening.recognition import recognize
 from tokbench.opening.request import OpenRequest
 from tokbench.workbench.convert import convert
 
@@ -28,7 +28,7 @@ TOKENS = [*BYTES, b"lo", b"low", b" low"]
 
 
 def opened(path: Path, **options: Any) -> Opened:
-    return open_found(recognise(path), OpenRequest(**options))
+    return open_found(recognize(path), OpenRequest(**options))
 
 
 def gguf(folder: Path, fields: dict[str, Any]) -> Path:
@@ -165,7 +165,7 @@ def test_gguf_without_a_pre_tokenizer_is_split_by_default_and_says_so(tmp_path: 
     assert opened(gguf(tmp_path, gguf_bpe(pre=b"default"))).warnings == ()
 
 
-def test_gguf_of_qwen2_has_no_normaliser(tmp_path: Path) -> None:
+def test_gguf_of_qwen2_has_no_normalizer(tmp_path: Path) -> None:
     """llama.cpp has none, whatever the model's own tokenizer does; and a tokbin of it is the same."""
     found = opened(gguf(tmp_path, gguf_bpe(pre=b"qwen2")))
     assert found.engine == "native"
@@ -228,7 +228,7 @@ def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_end(
         ({"normalizer.lowercase": True, "normalizer.strip_accents": False}, [1, 0, 0]),
     ],
 )
-def test_gguf_of_bert_says_how_its_text_is_normalised(
+def test_gguf_of_bert_says_how_its_text_is_normalized(
     tmp_path: Path, said: dict[str, bool], pieces: list[int]
 ) -> None:
     tokens = ["[UNK]", "▁low", "▁e", "▁[CLS]", "▁[SEP]"] + (["▁Up"] if not said else [])

@@ -19,7 +19,7 @@ from tokbench.formats.llama2c.vocabulary import EXCLUDED, Llama2cTokenizer, dump
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.opening.open import open_found
-from tokbench.opening.recognition import Format, recognise
+from tokbench.opening.recognition import Format, recognize
 from tokbench.opening.request import OpenRequest
 from tokbench.workbench.convert import convert
 
@@ -38,9 +38,9 @@ def both() -> tuple[Any, Llama2cTokenizer]:
     return open_model(model_of_llama2c(binary()), name="mine"), Llama2cTokenizer(binary())
 
 
-def test_it_is_recognised_by_its_content_and_opens_by_its_folder(tmp_path: Path) -> None:
+def test_it_is_recognized_by_its_content_and_opens_by_its_folder(tmp_path: Path) -> None:
     (tmp_path / "tok512.bin").write_bytes(binary())
-    found = open_found(recognise(tmp_path / "tok512.bin"), OpenRequest())
+    found = open_found(recognize(tmp_path / "tok512.bin"), OpenRequest())
     assert found.source.format is Format.LLAMA2C
     assert "without U+0000" in found.warnings[0]
     assert dict(found.tokenizer.info.special_tokens) == {"<s>": 1, "</s>": 2}

@@ -1,4 +1,4 @@
-"""What opens, how it is recognised, and what the user may add to it."""
+"""What opens, how it is recognized, and what the user may add to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tokbench import SpecialPolicy, TokenKind, store
 from tokbench.errors import ConfigError, ModelFormatError, UnknownIdError
 from tokbench.opening.native_document import NativeDocument
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.recognition import Format, recognise
+from tokbench.opening.recognition import Format, recognize
 from tokbench.surgery.pruned_tokenizer import document_of
 
 if TYPE_CHECKING:
@@ -41,16 +41,16 @@ def test_what_is_loaded_has_its_encoder_and_what_a_command_opens_makes_it_for_th
 def test_the_content_decides_and_not_the_name(tmp_path: Path) -> None:
     """Llama 3 calls its rank file `tokenizer.model`; anything may be called `.txt`."""
     path = ranks(tmp_path, name="tokenizer.model")
-    assert recognise(path).format is Format.RANKS
-    assert recognise(tmp_path).format is Format.RANKS
-    assert recognise(document_file(tmp_path, document(), name="notes.txt")).format is Format.TOKENIZER_JSON
+    assert recognize(path).format is Format.RANKS
+    assert recognize(tmp_path).format is Format.RANKS
+    assert recognize(document_file(tmp_path, document(), name="notes.txt")).format is Format.TOKENIZER_JSON
 
 
 def test_a_folder_is_its_tokenizer_json_before_anything_else(tmp_path: Path) -> None:
     ranks(tmp_path)
     document_file(tmp_path, document())
     (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n", encoding="utf-8")
-    source = recognise(tmp_path)
+    source = recognize(tmp_path)
     assert source.format is Format.TOKENIZER_JSON
     assert source.name == tmp_path.name
 
@@ -61,13 +61,13 @@ def test_a_folder_whose_only_tokenizer_has_a_name_of_its_own_opens(tmp_path: Pat
     (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 5}', encoding="utf-8")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     (tmp_path / "my-tokenizer-vocab.json").write_text('{"a": 0}', encoding="utf-8")
-    source = recognise(tmp_path)
+    source = recognize(tmp_path)
     assert (source.format, source.files) == (Format.TOKENIZER_JSON, (made,))
     document_file(tmp_path, document(), name="z_tokenizer.json")
     with pytest.raises(ModelFormatError, match=f"several: {name}, z_tokenizer.json"):
-        recognise(tmp_path)
+        recognize(tmp_path)
     ranks(tmp_path)
-    assert recognise(tmp_path).format is Format.RANKS
+    assert recognize(tmp_path).format is Format.RANKS
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_folder_without_a_whole_tokenizer_says_what_is_missing(
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(ModelFormatError, match=message):
-        recognise(tmp_path)
+        recognize(tmp_path)
 
 
 def test_a_saved_folder_opens_as_before(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ BERT = {"type": "BertProcessing", "cls": ["<|end|>", 259], "sep": ["<|end|>", 25
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"normalizer": {"type": "ByteLevel"}}, r"normalises the text \(ByteLevel\)"),
+        ({"normalizer": {"type": "ByteLevel"}}, r"normalizes the text \(ByteLevel\)"),
         (
             {"pre_tokenizer": {"type": "UnicodeScripts"}},
             "UnicodeScripts is not one that the native kernel runs",

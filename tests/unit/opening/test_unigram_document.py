@@ -311,7 +311,7 @@ def test_scores_are_those_that_the_library_reads() -> None:
 
 def test_what_is_left_to_the_library() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"normalizer": {"type": "ByteLevel"}}, "it normalises the text"),
+        ({"normalizer": {"type": "ByteLevel"}}, "it normalizes the text"),
         ({"normalizer": {"type": "Sequence", "normalizers": [TABLE_STEP, LOWER]}}, "after its table"),
         ({"normalizer": {"type": "Sequence", "normalizers": [TABLE_STEP, TABLE_STEP]}}, "two tables"),
         ({"pre_tokenizer": METASPACE}, "does not make one space of several"),

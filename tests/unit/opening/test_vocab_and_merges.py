@@ -14,7 +14,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.open import open_found
-from tokbench.opening.recognition import recognise
+from tokbench.opening.recognition import recognize
 from tokbench.opening.request import Opened, OpenRequest
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def folder_of(
 
 
 def opened(path: Path, **options: Any) -> Opened:
-    return open_found(recognise(path), OpenRequest(**options))
+    return open_found(recognize(path), OpenRequest(**options))
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_piece_that_would_be_read_as_another_is_refused(piece: str, reason: st
     ],
     ids=str,
 )
-def test_the_configuration_beside_says_how_text_is_normalised(
+def test_the_configuration_beside_says_how_text_is_normalized(
     beside: dict[str, bool], pieces: list[bytes], tmp_path: Path
 ) -> None:
     path = tmp_path / "vocab.txt"

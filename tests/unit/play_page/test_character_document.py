@@ -183,7 +183,7 @@ def test_pairs_are_merged_in_the_order_of_the_list_and_no_others(engine: Engine,
 @pytest.mark.parametrize(
     ("parts", "why"),
     [
-        ({"normalizer": {"type": "NFKC"}}, "it normalises by NFKC"),
+        ({"normalizer": {"type": "NFKC"}}, "it normalizes by NFKC"),
         ({"pre_tokenizer": {"type": "Whitespace"}}, "it splits by Whitespace"),
         ({"model": {"end_of_word_suffix": "</w>"}}, "its model asks for end_of_word_suffix"),
     ],

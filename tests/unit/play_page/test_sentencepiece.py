@@ -105,7 +105,7 @@ def test_a_piece_that_is_not_used_is_taken_apart(engine: Engine, tmp_path: Path)
 
 @pytest.mark.parametrize("rule", ["identity", "nfkc", "nmt_nfkc", "nmt_nfkc_cf"])
 @pytest.mark.parametrize("removes", [True, False])
-def test_texts_are_normalised_as_the_table_says(
+def test_texts_are_normalized_as_the_table_says(
     engine: Engine, tmp_path: Path, rule: str, removes: bool
 ) -> None:
     letters = dict.fromkeys("▁aAbfi.é", -1.0)

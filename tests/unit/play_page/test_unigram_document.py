@@ -143,7 +143,7 @@ def test_short_clusters_are_looked_up_as_a_whole(engine: Engine, tokenizer: Open
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"normalizer": {"type": "NFC"}}, "it normalises by NFC"),
+        ({"normalizer": {"type": "NFC"}}, "it normalizes by NFC"),
         ({"pre_tokenizer": {"type": "Whitespace"}}, "it does not split by WhitespaceSplit"),
     ],
 )

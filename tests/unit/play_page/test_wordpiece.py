@@ -162,7 +162,7 @@ def test_added_tokens_are_found_as_their_flags_say(engine: Engine, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("flag", "why"), [("normalized", "in the normalised text"), ("single_word", "as a whole word alone")]
+    ("flag", "why"), [("normalized", "in the normalized text"), ("single_word", "as a whole word alone")]
 )
 def test_what_the_encoder_does_not_do_is_refused_with_the_reason(tmp_path: Path, flag: str, why: str) -> None:
     added = [{"id": 900, "content": "<m>", "special": True, flag: True}]
@@ -171,12 +171,12 @@ def test_what_the_encoder_does_not_do_is_refused_with_the_reason(tmp_path: Path,
         tokenizer_data(mine, name="mine")
 
 
-def test_another_normaliser_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_another_normalizer_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     wordpiece(path, **RULES["uncased"])
     document = json.loads(path.read_text("utf-8")) | {"normalizer": {"type": "NFKC"}}
     path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(PageError, match="this WordPiece: it normalises by NFKC"):
+    with pytest.raises(PageError, match="this WordPiece: it normalizes by NFKC"):
         tokenizer_data(opened(path), name="mine")
 
 

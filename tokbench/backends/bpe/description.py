@@ -79,7 +79,7 @@ def check_fits_tiktoken(description: ByteLevelBpe | None, pattern: SplitPattern)
     """Check that tiktoken can hold a tokenizer; `description` is None for one that was trained here.
 
     Raises:
-        ConversionError: it merges by a list, or normalises.
+        ConversionError: it merges by a list, or normalizes.
     """
     if description is not None and description.merges is not None:
         raise ConversionError(

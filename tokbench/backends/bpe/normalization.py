@@ -30,7 +30,7 @@ def changed_runs(text: str) -> Iterator[tuple[str, str, Span]]:
 class NfcAlignment:
     r"""Maps byte spans of a text's NFC form to byte spans of the text.
 
-    The text is divided into the smallest runs of characters that are normalised each on its own;
+    The text is divided into the smallest runs of characters that are normalized each on its own;
     inside a run that changed, nothing finer than the run is known.
 
     >>> NfcAlignment("ae\u0301b").original(Span(1, 3))  # the é of "aéb"

@@ -138,7 +138,7 @@ def resolve_pattern(pattern: str) -> SplitPattern:
 def split(pattern: SplitPattern, text: str) -> list[str]:
     """The pre-tokens of a text by the `regex` package: the definition of every pattern.
 
-    Normalisation is not done here. Raises `ConfigError` where a custom pattern leaves a gap
+    Normalization is not done here. Raises `ConfigError` where a custom pattern leaves a gap
     or matches the empty string.
 
     >>> split(resolve_pattern("gpt4"), "It's 12345 o'clock")

@@ -49,7 +49,7 @@ _FEW_IDS = 1 << 12
 
 
 class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
-    """A byte-level BPE tokenizer: lossless for every text, unless its pattern normalises.
+    """A byte-level BPE tokenizer: lossless for every text, unless its pattern normalizes.
 
     Attributes:
         pattern: the split pattern.
@@ -187,7 +187,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
             return self._encoder.count_batch(self._prepared(texts), threads or os.cpu_count() or 1)
 
     def _prepared(self, texts: Sequence[str]) -> list[str]:
-        """The texts, normalised as the pattern requires."""
+        """The texts, normalized as the pattern requires."""
         if self.pattern.normalization is None:
             return list(texts)
         return [self.pattern.normalized(text) for text in texts]
@@ -236,7 +236,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         return TiledSpans(BpeTokenizer.encode_batch(self, texts, threads=threads), self._piece_table)
 
     def pretokens(self, text: str) -> list[str]:
-        """The pre-tokens of a text; together they are the text (its NFC form, where the pattern normalises)."""
+        """The pre-tokens of a text; together they are the text (its NFC form, where the pattern normalizes)."""
         utf8(text)
         prepared = self.pattern.normalized(text)
         if self.pattern.is_custom:

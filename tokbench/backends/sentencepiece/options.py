@@ -42,7 +42,7 @@ class Options:
         split_by_whitespace: whether ▁ only begins a piece.
         required_chars: characters that become pieces, however rare.
         hard_vocab_limit: whether a text that cannot fill the vocabulary is an error.
-        charsmap: the normalisation table; empty for none.
+        charsmap: the normalization table; empty for none.
         trainer: all options of the trainer that a model file keeps, by name.
     """
 
@@ -113,7 +113,7 @@ def _typed(value: str, field: SpecField) -> Any:
 
 
 def _charsmap(normalization: str) -> bytes:
-    """The table of a named normalisation, as the library has it."""
+    """The table of a named normalization, as the library has it."""
     try:
         import sentencepiece
     except ImportError:

@@ -1,6 +1,6 @@
 """Training on the kernel: documents → words → segments → pieces → a SentencePiece model.
 
-The library is asked for its normalisation table, and runs what was trained; it does not train.
+The library is asked for its normalization table, and runs what was trained; it does not train.
 """
 
 from __future__ import annotations

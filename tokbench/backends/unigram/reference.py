@@ -170,7 +170,7 @@ def train(
         most_seeds: of substrings, to begin with.
         pruned_to: how many are left by pruning; the best `size` of them are taken.
         kept_share: of the pieces that a pruning finds.
-        rounds: of expectation and maximisation before each pruning.
+        rounds: of expectation and maximization before each pruning.
         characters: those that are wanted though the text has none.
         progress: called with the number of pieces left, after each round.
     """

@@ -57,7 +57,7 @@ class WordPieceBackend:
         return NormalWordCounting(config)
 
     def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The options of normalisation that words were counted with."""
+        """The options of normalization that words were counted with."""
         from dataclasses import fields
 
         from tokbench.backends.wordpiece.config import WordPieceConfig

@@ -1,7 +1,7 @@
-"""The characters that the library and our kernel normalise and split alike, as BERT does.
+"""The characters that the library and our kernel normalize and split alike, as BERT does.
 
 Both look characters up in Unicode tables of several years. The kernel has those of one version of `tokenizers`; where
-another one is installed, that is asked. Each character is normalised by itself, so that agreeing on each of them is
+another one is installed, that is asked. Each character is normalized by itself, so that agreeing on each of them is
 agreeing on all texts, but for marks that strip_accents keeps and puts into their canonical order: texts with those go
 to the library.
 """

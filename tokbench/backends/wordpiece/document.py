@@ -99,7 +99,7 @@ def _rules(document: Mapping[str, Any]) -> BertRules:
     normalizers = steps(document.get("normalizer"))
     kinds = [step.get("type") for step in normalizers]
     if kinds != ["BertNormalizer"]:
-        raise LeftToLibraryError(f"it normalises by {_named(kinds)}, not by BertNormalizer alone")
+        raise LeftToLibraryError(f"it normalizes by {_named(kinds)}, not by BertNormalizer alone")
     [fields] = normalizers
     clean, ideographs, lower = (
         fields.get(name) for name in ("clean_text", "handle_chinese_chars", "lowercase")
@@ -123,7 +123,7 @@ def _added(added: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], tuple[s
     for token in everywhere:
         if token.get("normalized", True) or not token["content"]:
             raise LeftToLibraryError(
-                f"its added token {token['content']!r} is matched in the normalised text"
+                f"its added token {token['content']!r} is matched in the normalized text"
             )
     if len(everywhere) > _MOST_EVERYWHERE:
         raise LeftToLibraryError(f"it finds {len(everywhere)} added tokens in every text")

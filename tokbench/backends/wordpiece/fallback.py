@@ -1,6 +1,6 @@
 """WordPiece in Python: the same interface as the compiled module, and what runs without it.
 
-Characters are normalised as the installed library normalises each of them; `longest_match.py` does the rest.
+Characters are normalized as the installed library normalizes each of them; `longest_match.py` does the rest.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Word(NamedTuple):
 def normal_words(
     text: str, *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool, lowercase: bool
 ) -> list[str]:
-    """The words of a text, each character normalised by itself."""
+    """The words of a text, each character normalized by itself."""
     normal = _Characters(clean_text, handle_chinese_chars, strip_accents, lowercase)
     return [word.text for word in normal.words(text)]
 

@@ -61,7 +61,7 @@ class WordCounter(PythonDocumentCounter):
             self.finish()
 
     def finish(self) -> None:
-        """Move the counts of parts to their words: each is normalised once, however often it occurs."""
+        """Move the counts of parts to their words: each is normalized once, however often it occurs."""
         for part, count in self._parts.items():
             for word in library_words(part, **self._rules):
                 self.add_counted(word, count)

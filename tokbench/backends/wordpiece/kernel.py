@@ -38,7 +38,7 @@ class WordCounter(DocumentCounter, BulkCounter, Protocol):
         """Parts of the text with characters that are not settled, and their counts; handed over once."""
 
     def add_counted(self, word: str, count: int) -> None:
-        """Occurrences of a word that was normalised elsewhere."""
+        """Occurrences of a word that was normalized elsewhere."""
 
     def items(self) -> list[tuple[str, int]]:
         """Each distinct word and its count, in no order."""
@@ -70,11 +70,11 @@ class Kernel:
             makes what the kernel does, in every text.
         new_encoder: pieces as bytes, uint32 ids of them, and keyword arguments prefix, unknown, max_characters_per_word
             and the fields of `BertRules` → an encoder. Raises ValueError for pieces that cannot be.
-        normal_words: a text and the fields of `BertRules` → its words, each character normalised by itself.
+        normal_words: a text and the fields of `BertRules` → its words, each character normalized by itself.
         is_movable: a code point → whether the character stays under strip_accents, which may put it, or a part of it,
             elsewhere.
         new_counter: keyword arguments special_tokens, settled (a 1 for each of 0x110000 code points that is to be
-            normalised by the kernel), max_characters_per_word, threads, seed and the fields of `BertRules`.
+            normalized by the kernel), max_characters_per_word, threads, seed and the fields of `BertRules`.
         train: a finished counter and the keyword arguments of `reference.train`, seed and progress → all pieces.
         count_tokens: an encoder, a finished counter and threads → how many tokens its words become.
         unmarked: texts, 0x110000 marks and threads → the characters of the texts that have a 0 among them.

@@ -27,10 +27,10 @@ def threads_of(config: WordPieceConfig) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NormalWordCounting:
-    """How normalised words are counted under a configuration; see `tokbench.core.counted_words.WordCounting`.
+    """How normalized words are counted under a configuration; see `tokbench.core.counted_words.WordCounting`.
 
     Parts of a text with a character of which the kernel does not make what the installed library makes, are
-    normalised by the library, each distinct one once, so that training and encoding see the same words.
+    normalized by the library, each distinct one once, so that training and encoding see the same words.
     """
 
     config: WordPieceConfig
@@ -85,7 +85,7 @@ class NormalWordCounting:
         self.drain(counter)
 
     def drain(self, counter: WordCounter) -> None:
-        """Bring all that has arrived into the words, what the kernel does not normalise, too."""
+        """Bring all that has arrived into the words, what the kernel does not normalize, too."""
         with limits_reported():
             counter.drain()
         for part, count in counter.take_unsettled():

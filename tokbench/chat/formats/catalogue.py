@@ -54,7 +54,7 @@ def named(name: str) -> Format:
     return formats[name]
 
 
-def recognised(tokens: Collection[str], *, merges_bytes: bool | None = None) -> list[Format]:
+def recognized(tokens: Collection[str], *, merges_bytes: bool | None = None) -> list[Format]:
     """The templates that a vocabulary is made for: it has every token that they always write.
 
     Templates that tell speakers apart by ordinary text are never among them, as no token tells of these.
@@ -67,7 +67,7 @@ def recognised(tokens: Collection[str], *, merges_bytes: bool | None = None) -> 
         Those that know most of its tokens first, of these those that know least besides, and of these those made for
         bytes or for characters, as it merges; none if none fits.
 
-    >>> [each.name for each in recognised({"<bos>", "<start_of_turn>", "<end_of_turn>"})]
+    >>> [each.name for each in recognized({"<bos>", "<start_of_turn>", "<end_of_turn>"})]
     ['gemma']
     """
     own = set(tokens)

@@ -24,7 +24,7 @@ _REMARK = 200
 
 _JOINING = (
     "texts without characters that join others (marks, joiners, jamo) or split words unseen (such as U+0085): there "
-    "tokenizers normalises whole grapheme clusters, and SentencePiece the longest key of its table"
+    "tokenizers normalizes whole grapheme clusters, and SentencePiece the longest key of its table"
 )
 
 
@@ -73,7 +73,7 @@ def _unigram(source: Source) -> UnigramModel | None:
 
 
 def proto_of(source: Source) -> bytes:
-    """The serialised `ModelProto` of a description, of merges if it is none yet. Raises `ConversionError`."""
+    """The serialized `ModelProto` of a description, of merges if it is none yet. Raises `ConversionError`."""
     match source.description:
         case SentencePieceModel(proto=proto):
             return proto

@@ -91,7 +91,7 @@ def _of_document(data: bytes, *, name: str) -> _Ranked:
         found = parse_byte_level_bpe(document, path=name)
     except NotNativeError as error:
         raise ConversionError(
-            f"tiktoken runs byte-level BPE with one split pattern and no normaliser; for this tokenizer, {error}"
+            f"tiktoken runs byte-level BPE with one split pattern and no normalizer; for this tokenizer, {error}"
         ) from None
     _check_everywhere(found.added)
     return _Ranked(found.bpe, found.added)

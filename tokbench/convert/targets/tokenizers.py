@@ -83,7 +83,7 @@ def restricted(peer: Peer, source: Source) -> Peer:
     peer = replace(peer, undecoded=undecoded_ids(source))
     if excluded := _excluded(source):
         names = ", ".join(f"U+{ord(character):04X}" for character in excluded)
-        without = f"texts without {names}, which it would normalise otherwise"
+        without = f"texts without {names}, which it would normalize otherwise"
         peer = replace(
             peer, excluded=excluded, domain=without if peer.domain is None else f"{peer.domain}; {without}"
         )
@@ -95,7 +95,7 @@ def restricted(peer: Peer, source: Source) -> Peer:
 
 
 def _excluded(source: Source) -> str:
-    """The characters that stand for something else there while a text is normalised."""
+    """The characters that stand for something else there while a text is normalized."""
     if not isinstance(source.description, SentencePieceModel):
         return ""
     from tokbench.formats.sentencepiece.charsmap_json import normalization_of

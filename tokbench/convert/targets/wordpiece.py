@@ -125,10 +125,10 @@ def _template_notes(done: PostProcessing, written: Template | None) -> tuple[str
 
 
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said of the normaliser to whoever opens the vocabulary."""
+    """What is said of the normalizer to whoever opens the vocabulary."""
     normalizer, splitter = document.get("normalizer") or {}, document.get("pre_tokenizer") or {}
     for part, step, expected in (
-        ("normaliser", normalizer, "BertNormalizer"),
+        ("normalizer", normalizer, "BertNormalizer"),
         ("pre-tokenizer", splitter, "BertPreTokenizer"),
     ):
         if (found := step.get("type")) != expected:

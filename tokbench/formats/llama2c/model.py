@@ -44,7 +44,7 @@ def looks_like_llama2c(data: bytes) -> bool:
 
 
 def model_of_llama2c(data: bytes, *, path: Path | str = "tokenizer.bin") -> bytes:
-    """The serialised `ModelProto` of a `tokenizer.bin`.
+    """The serialized `ModelProto` of a `tokenizer.bin`.
 
     Args:
         data: the whole file.

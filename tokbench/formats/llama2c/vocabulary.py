@@ -146,11 +146,11 @@ def _check_options(model: SentencePieceFile) -> None:
             f"llama2.c merges by scores, as BPE does, and this is a {model.model_type.name.lower()} model"
         )
     if options["precompiled_charsmap"]:
-        raise ConversionError("the model normalises text, and llama2.c does not")
+        raise ConversionError("the model normalizes text, and llama2.c does not")
     if model.denormalizer["precompiled_charsmap"]:
         raise ConversionError("the model changes text when it decodes, and llama2.c does not")
     if options["remove_extra_whitespaces"]:
-        raise ConversionError("the model normalises text (it removes extra spaces), and llama2.c does not")
+        raise ConversionError("the model normalizes text (it removes extra spaces), and llama2.c does not")
     if not options["add_dummy_prefix"]:
         raise ConversionError("llama2.c puts a space before every text, and this model does not")
     if not options["escape_whitespaces"]:

@@ -23,7 +23,7 @@ _MOST_RANKS = 1 << 24
 
 
 def model_of_bpe(document: Mapping[str, Any], *, merges: Sequence[tuple[str, str]]) -> bytes:
-    """The serialised `ModelProto` of a `tokenizer.json`.
+    """The serialized `ModelProto` of a `tokenizer.json`.
 
     Args:
         document: what the file says; its model is a BPE.

@@ -1,4 +1,4 @@
-"""SentencePiece's normalisation table, `precompiled_charsmap`: which characters become which.
+"""SentencePiece's normalization table, `precompiled_charsmap`: which characters become which.
 
 It is the size of a double array (uint32), the array (a trie in the layout of Darts-clone, uint32 each) and the
 replacements, each ended by a NUL. At each place of a text the longest key that stands there is replaced.
@@ -35,7 +35,7 @@ def rules_of(charsmap: bytes) -> Mapping[str, str]:
             for key, value in _entries(charsmap[4 : 4 + size])
         }
     except UnicodeDecodeError:
-        raise ConversionError("its normalisation table replaces parts of characters") from None
+        raise ConversionError("its normalization table replaces parts of characters") from None
     return MappingProxyType(rules)
 
 
@@ -57,7 +57,7 @@ def _entries(array: bytes) -> Iterator[tuple[bytes, int]]:
         place, key = pending.pop()
         visited += 1
         if visited > _MOST_NODES or len(key) > _LONGEST_KEY:
-            raise ConversionError("its normalisation table contains a cycle, or is too large")
+            raise ConversionError("its normalization table contains a cycle, or is too large")
         base = bases[place]
         if numbers[place] & _HAS_LEAF:
             yield key, numbers[base] & _VALUE

@@ -1,6 +1,6 @@
-"""SentencePiece's normalisation table as equivalent normalisers of `tokenizers`.
+"""SentencePiece's normalization table as equivalent normalizers of `tokenizers`.
 
-The library has a normaliser that takes the table, `Precompiled`, and it does something else: it replaces a
+The library has a normalizer that takes the table, `Precompiled`, and it does something else: it replaces a
 whole grapheme cluster of up to five bytes by what its beginning maps to, and the characters of a longer one
 each by itself. So texts are prepared for it:
 
@@ -33,15 +33,15 @@ _CONTROLS = [chr(code) for code in (*range(1, 9), 11, *range(14, 32), 127)]
 _MOST_STEPS = 200
 _MOST_EXCLUDED = 3
 _AT_ONCE = 500
-_OTHERWISE = "its normalisation table joins characters as tokenizers cannot"
+_OTHERWISE = "its normalization table joins characters as tokenizers cannot"
 
 
 @dataclass(frozen=True, slots=True)
 class Normalization:
-    """A normalisation table as normalisers of `tokenizers`.
+    """A normalization table as normalizers of `tokenizers`.
 
     Attributes:
-        steps: normalisers, one after the other.
+        steps: normalizers, one after the other.
         excluded: characters for which they do something else.
     """
 
@@ -51,7 +51,7 @@ class Normalization:
 
 @lru_cache(maxsize=8)
 def normalization_of(charsmap: bytes) -> Normalization:
-    """The normalisers that do what a table does.
+    """The normalizers that do what a table does.
 
     Raises:
         ConversionError: there are none.
@@ -101,7 +101,7 @@ class _Plan:
         return self.rules.get(self.separator) == ""
 
     def steps(self, charsmap: bytes, *, patched: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-        """The normalisers; `patched` are keys that the library does not compose, and what they become."""
+        """The normalizers; `patched` are keys that the library does not compose, and what they become."""
         firsts = {key[0] for key in self.joined}
         later = {each: self.rules[each] for each in firsts - set(self.composed) if each in self.rules}
         stand_ins = self.stand_ins.items()
@@ -125,7 +125,7 @@ def _plan(rules: Mapping[str, str]) -> _Plan:
     joined = [key for key in rules if len(key) > 1]
     in_keys = {character for key in joined for character in key}
     if " " in rules or "\n" in in_keys or " " in in_keys:
-        raise ConversionError("its normalisation table changes spaces")
+        raise ConversionError("its normalization table changes spaces")
     dropped = [each for each in _CONTROLS if rules.get(each) == "" and each not in in_keys]
     separator = dropped.pop(0) if dropped else SEPARATOR
     composed = _composed() if joined else {}

@@ -1,7 +1,7 @@
 """SentencePiece's `.model`: the pieces, and how text is prepared for them, read without the library.
 
 The file is a `ModelProto` of Protocol Buffers. It is read here before the library sees it: the
-library trusts a model's tables, and a damaged normalisation table would make it read outside them.
+library trusts a model's tables, and a damaged normalization table would make it read outside them.
 
 Source: the schema `sentencepiece_model.proto` of SentencePiece.
 """
@@ -64,7 +64,7 @@ class SentencePieceFile:
 
 
 class SpecField(NamedTuple):
-    """An option of the trainer or the normaliser: its number in the file, its kind, its default."""
+    """An option of the trainer or the normalizer: its number in the file, its kind, its default."""
 
     number: int
     kind: str
@@ -130,7 +130,7 @@ NORMALIZER_FIELDS: dict[str, SpecField] = {
     "escape_whitespaces": SpecField(5, "bool", default=True),
     "normalization_rule_tsv": SpecField(6, "text", default=""),
 }
-"""The normaliser's options."""
+"""The normalizer's options."""
 
 _PIECES, _TRAINER, _NORMALIZER, _DENORMALIZER = 1, 2, 3, 5
 _MAX_PIECES = 1 << 24
@@ -262,7 +262,7 @@ def _check_pieces(model: SentencePieceFile) -> None:
 
 
 def _check_charsmap(charsmap: bytes) -> None:
-    """Check that a normalisation table stays within its bounds.
+    """Check that a normalization table stays within its bounds.
 
     It is the size of a double array (uint32), the array (uint32 each; a trie in the layout of Darts-clone), and
     the replacements, each ended by a NUL.
@@ -273,19 +273,19 @@ def _check_charsmap(charsmap: bytes) -> None:
         return
     size = int.from_bytes(charsmap[:4], "little")
     if len(charsmap) <= 4 or size % 4 or size < 1024 or size > len(charsmap) - 5:
-        raise ValueError(f"a normalisation table of {size} in {len(charsmap)} bytes")
+        raise ValueError(f"a normalization table of {size} in {len(charsmap)} bytes")
     units = np.frombuffer(charsmap, "<u4", count=size // 4, offset=4)
     replacements = charsmap[4 + size :]
     if replacements[-1] != 0:
-        raise ValueError("a normalisation table whose last replacement has no end")
+        raise ValueError("a normalization table whose last replacement has no end")
     values = units[units >> 31 == 1] & 0x7FFF_FFFF
     if values.size and int(values.max()) >= len(replacements):
-        raise ValueError("a normalisation table that points after its replacements")
+        raise ValueError("a normalization table that points after its replacements")
     nodes = np.flatnonzero(units >> 31 == 0)
     offsets = (units[nodes] >> 10) << ((units[nodes] & (1 << 9)) >> 6)
     furthest = (nodes.astype(np.uint64) ^ offsets) | 0xFF
     if furthest.size and int(furthest.max()) >= units.size:
-        raise ValueError("a normalisation table that points after its end")
+        raise ValueError("a normalization table that points after its end")
 
 
 def piece_bytes(piece: ModelPiece, *, unk_surface: str) -> bytes:

@@ -2,12 +2,12 @@
 
 What has to be said in other words:
 
-- the dummy prefix, the removal of spaces and ▁ are normalisers, and there is no pre-tokenizer;
+- the dummy prefix, the removal of spaces and ▁ are normalizers, and there is no pre-tokenizer;
 - a BPE of scores becomes a list of merges (see `ranked_merges`);
 - `tokenizers` finds every piece of a Unigram vocabulary in a text, control symbols too: texts that
   spell one are cut inside it, at a place that no piece crosses.
 
-- of a normalisation table it does something else than SentencePiece (see `charsmap_json`).
+- of a normalization table it does something else than SentencePiece (see `charsmap_json`).
 
 What it does otherwise: it adds up scores in double precision, SentencePiece in single precision. Where
 `unigram_scores` does not show that no sum is rounded, some text may have other ids.
@@ -75,7 +75,7 @@ def dump_sentencepiece(
 
 
 def preparation_of(model: SentencePieceFile) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """The normalisers and the pre-tokenizer of that `tokenizer.json`. Raises as `dump_sentencepiece`."""
+    """The normalizers and the pre-tokenizer of that `tokenizer.json`. Raises as `dump_sentencepiece`."""
     _check(model)
     return _normalizers(model), _cuts(model)
 
@@ -130,8 +130,8 @@ def _check(model: SentencePieceFile) -> None:
     for piece in model.pieces:
         if piece.type is PieceType.USER_DEFINED:
             raise ConversionError(
-                f"{piece.text!r} is a user-defined symbol, which SentencePiece finds before it normalises; "
-                "tokenizers would normalise the text on both sides of it by itself"
+                f"{piece.text!r} is a user-defined symbol, which SentencePiece finds before it normalizes; "
+                "tokenizers would normalize the text on both sides of it by itself"
             )
         if piece.type is PieceType.UNUSED and model.model_type is ModelType.BPE:
             raise ConversionError(f"{piece.text!r} is an unused piece, which SentencePiece takes apart again")

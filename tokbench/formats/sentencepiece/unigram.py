@@ -1,7 +1,7 @@
 """A `tokenizer.json` with a Unigram, as a SentencePiece model.
 
 What `sentencepiece_json` writes comes back as it was. So do files in the manner of T5 and XLM-RoBERTa: a
-normalisation table (`Precompiled`) and `Metaspace`, with white space split or stripped. Their library replaces
+normalization table (`Precompiled`) and `Metaspace`, with white space split or stripped. Their library replaces
 whole grapheme clusters where SentencePiece replaces the longest key of the table: characters that join others
 are left out of what is the same.
 """
@@ -35,7 +35,7 @@ class UnigramModel:
     """A `.model`, and where it differs from its source.
 
     Attributes:
-        proto: the serialised `ModelProto`.
+        proto: the serialized `ModelProto`.
         pieces: by id, with the scores of the `tokenizer.json`.
         excluded: characters that the two prepare differently.
     """
@@ -144,11 +144,11 @@ def _charsmap(document: Mapping[str, Any]) -> bytes:
         if step["type"] == "Precompiled"
     ]
     if len(tables) > 1:
-        raise ConversionError("it has several normalisation tables, and SentencePiece takes one")
+        raise ConversionError("it has several normalization tables, and SentencePiece takes one")
     try:
         return base64.b64decode(tables[0]) if tables and tables[0] else b""
     except (binascii.Error, TypeError, ValueError):
-        raise ConversionError("its normalisation table is not base64") from None
+        raise ConversionError("its normalization table is not base64") from None
 
 
 def _is_written_so(proto: bytes, document: Mapping[str, Any]) -> bool:

@@ -103,7 +103,7 @@ def rounded(score: float) -> float:
 
 
 def with_rounded_scores(proto: bytes) -> bytes:
-    """A serialised `ModelProto` whose normal pieces have rounded scores, and nothing else is changed."""
+    """A serialized `ModelProto` whose normal pieces have rounded scores, and nothing else is changed."""
     made = []
     for number, value in fields(proto):
         if number == 1 and isinstance(value, bytes):

@@ -39,7 +39,7 @@ The last one, so filled up, ends the file.
                 those the same -ln(merges + 1) for what no merge makes; log probabilities for Unigram;
                 0 where a model has none
     7 merges    model 2 only: left id, right id, made id (4 each) in the order of their ranks
-    8 payload   models 3 and 4 only: the serialised ModelProto, or the tokenizer.json, packed by zlib
+    8 payload   models 3 and 4 only: the serialized ModelProto, or the tokenizer.json, packed by zlib
     9 config    with flag 4 only: JSON in UTF-8, what the tokenizer is to a model: "tokenizer_config" and
                 "generation_config" as the files of these names say it, chat templates included
    10 input     with flag 8, models 1 and 2: where a model gets more than bare ids or a special token has a flag: UTF-8,

@@ -45,7 +45,7 @@ class AddedToken:
         single_word: whether it is found only where no letter touches it.
         lstrip: whether it takes the white space before it.
         rstrip: whether it takes the white space after it.
-        normalized: whether it is matched in the normalised text.
+        normalized: whether it is matched in the normalized text.
     """
 
     id: int

@@ -216,7 +216,7 @@ class DecodesDocument(BaseTokenizer):
         """What ids add to a text where that is not what their tokens are: id → bytes.
 
         Added tokens have their texts for tokens, and go through the decoder all the same: under Llama 2's,
-        "▁" in one becomes a space. One that is matched in the normalised text is spelled as it is found there.
+        "▁" in one becomes a space. One that is matched in the normalized text is spelled as it is found there.
         """
         assert self._joined is not None
         decoded = {id: self._joined.bytes_of(spelling) for id, spelling in self._decoded_spellings.items()}

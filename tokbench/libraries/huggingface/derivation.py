@@ -1,6 +1,6 @@
-"""How a `tokenizer.json` makes tokens, step by step: what the library does, with its own normaliser and pre-tokenizer.
+"""How a `tokenizer.json` makes tokens, step by step: what the library does, with its own normalizer and pre-tokenizer.
 
-The library tells only what comes out in the end. Its normaliser and pre-tokenizer are asked part by part; the
+The library tells only what comes out in the end. Its normalizer and pre-tokenizer are asked part by part; the
 model is computed in `model_traces.py`. What comes of it is held to the library's ids by whoever asks.
 """
 

@@ -1,4 +1,4 @@
-"""Recognise control tokens only in trusted ranges, on the `tokenizers` library, which finds them in every text.
+"""Recognize control tokens only in trusted ranges, on the `tokenizers` library, which finds them in every text.
 
 A text in which the library itself finds none outside the trusted ranges is encoded as the library does it. In another
 one, each control token of the trusted ranges is written as no text is, for a copy of the tokenizer that knows these
@@ -58,7 +58,7 @@ class GuardedEncoder:
         self._found = found
         self._unknown = ids.get(unknown) if unknown is not None else None
         self._id_array = np.array(list(ids.values()), np.uint32)
-        self._guard = ControlTokenGuard(ids, recognise=self._recognised)
+        self._guard = ControlTokenGuard(ids, recognize=self._recognized)
 
     def encode(
         self, texts: Sequence[str], trusted: Sequence[Sequence[tuple[int, int]]], *, threads: int | None
@@ -86,7 +86,7 @@ class GuardedEncoder:
             spans = combined(selected(spans, is_safe), disguised.undisguised(hidden), chosen=is_safe)
         return GuardedTexts(spans, tuple(refused))
 
-    def _recognised(self, text: str) -> Iterator[ControlToken]:
+    def _recognized(self, text: str) -> Iterator[ControlToken]:
         """The control tokens that the library finds in a text."""
         spans, ranges = self._found([text], isolated=False, threads=1)
         ids = spans.encoded.ids
@@ -138,7 +138,7 @@ def _is_inside(token: ControlToken, trusted: Sequence[tuple[int, int]]) -> bool:
 def _apart(
     wrong: Sequence[ControlToken], outside: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int, str]]:
-    """What only the library found: in a text that it had normalised."""
+    """What only the library found: in a text that it had normalized."""
     for start, stop, token in wrong:
         if not any(first < stop and start < last for first, last, _ in outside):
             yield start, stop, token

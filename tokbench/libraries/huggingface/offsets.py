@@ -35,7 +35,7 @@ def own_spans(data: bytes, ranges: Sequence[tuple[int, int]], pieces: Sequence[b
     r"""A span for each token, ordered and without overlap, from ranges that share characters.
 
     Of tokens that share a character each gets the bytes of its piece where they stand in the text;
-    where they do not (a normaliser wrote something else), the last of them gets the character and
+    where they do not (a normalizer wrote something else), the last of them gets the character and
     those before it end in front of it.
 
     Args:

@@ -242,7 +242,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         *,
         threads: int | None = None,
     ) -> GuardedTexts:
-        """Encode texts, recognising control tokens only in trusted ranges; see `tokbench.core.guarded`."""
+        """Encode texts, recognizing control tokens only in trusted ranges; see `tokbench.core.guarded`."""
         return self._guarded_encoder.encode(texts, trusted, threads=threads)
 
     @cached_property

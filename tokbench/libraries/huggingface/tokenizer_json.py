@@ -172,7 +172,7 @@ def control_contents(document: Mapping[str, Any]) -> list[str]:
 
 
 def steps(part: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """The steps of a normaliser, pre-tokenizer, post-processor or decoder, sequences laid out flat.
+    """The steps of a normalizer, pre-tokenizer, post-processor or decoder, sequences laid out flat.
 
     >>> [step["type"] for step in steps({"type": "Sequence", "decoders": [{"type": "Fuse"}]})]
     ['Fuse']

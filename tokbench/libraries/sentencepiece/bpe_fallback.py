@@ -1,6 +1,6 @@
 """BPE over characters as the SentencePiece library computes it, in Python: what the kernel is tested against.
 
-A normalised text is its user-defined symbols, which nothing is merged with, and its characters. Two neighbours that
+A normalized text is its user-defined symbols, which nothing is merged with, and its characters. Two neighbours that
 make a piece together are merged: the pair with the highest score first, of equal ones the leftmost. A piece that is
 not used is taken apart again, and what is not a piece in the end is unknown: its bytes, or one piece for all of it side
 by side.
@@ -78,7 +78,7 @@ class Encoder(EncodesOneByOne):
         kinds: uint8[len(pieces)], of `PieceType`.
         unknown: the id of what is not a piece.
         byte_ids: the ids of the 256 bytes, where unknown characters become bytes.
-        charsmap: as the normaliser takes it.
+        charsmap: as the normalizer takes it.
         options: the options of `Normalizer`.
 
     Raises:
@@ -128,7 +128,7 @@ class Encoder(EncodesOneByOne):
         return ids
 
     def _parts(self, normal: bytes) -> Iterator[bytes]:
-        """The pieces of a normalised text, and its characters that are none."""
+        """The pieces of a normalized text, and its characters that are none."""
         symbols: list[bytes] = []
         frozen: set[int] = set()
         place = 0

@@ -37,7 +37,7 @@ class Denormalizer:
         spec = b"".join(
             value for number, value in fields(proto) if number == _DENORMALIZER and isinstance(value, bytes)
         )
-        # The library normalises by the table of a whole model, so this is one, with the pieces that it asks for.
+        # The library normalizes by the table of a whole model, so this is one, with the pieces that it asks for.
         pieces = (
             length_field(1, text) + varint_field(3, kind)
             for text, kind in ((b"<unk>", PieceType.UNKNOWN), (b"a", PieceType.NORMAL))

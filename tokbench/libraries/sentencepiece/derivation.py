@@ -90,7 +90,7 @@ class ModelExplainer:
         )
 
     def _traces(self, normalized: str, text: str) -> Iterator[tuple[int, int, Trace]]:
-        """The parts of a normalised text: their characters, and how each became tokens."""
+        """The parts of a normalized text: their characters, and how each became tokens."""
         if self._model.model_type is ModelType.UNIGRAM:
             lattice = Lattice(len(normalized), tuple(self._edges(normalized)))
             pieces = self._processor.encode(text, out_type=str)
@@ -238,7 +238,7 @@ def _symbols(text: str, lexicon: Lexicon) -> tuple[list[str], list[int]]:
 
 
 def _changes(text: str, normalized: str, places: Sequence[int]) -> tuple[Change, ...]:
-    """What normalisation changed; that a space is spelled ▁ is not a change."""
+    """What normalization changed; that a space is spelled ▁ is not a change."""
 
     def aligned() -> Iterator[Aligned]:
         for number, character in enumerate(normalized):

@@ -1,6 +1,6 @@
-"""Recognise control tokens only in trusted ranges, for a SentencePiece model with user-defined symbols.
+"""Recognize control tokens only in trusted ranges, for a SentencePiece model with user-defined symbols.
 
-The library finds user-defined symbols in every text, and in what its normaliser makes of one. A text in which it finds
+The library finds user-defined symbols in every text, and in what its normalizer makes of one. A text in which it finds
 one outside the trusted ranges is encoded by a copy of the model that spells each of them as one character of no text.
 """
 

@@ -103,7 +103,7 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     """The encoder of a model that has a kernel.
 
     Raises:
-        ValueError: its normalisation table is damaged, or a piece occurs twice.
+        ValueError: its normalization table is damaged, or a piece occurs twice.
         BackendUnavailableError: the compiled module is demanded and not installed.
     """
     return _kernel_of(model).new_encoder(model)

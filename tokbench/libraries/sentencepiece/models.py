@@ -52,7 +52,7 @@ def open_model(
     engine: str = "auto",
     model: SentencePieceFile | None = None,
 ) -> KernelModel:
-    """The tokenizer of a serialised model, with the capabilities of its algorithm.
+    """The tokenizer of a serialized model, with the capabilities of its algorithm.
 
     Args:
         proto: a `ModelProto`, as a `.model` file holds it.

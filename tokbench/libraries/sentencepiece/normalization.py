@@ -1,4 +1,4 @@
-"""SentencePiece's normaliser, outside the library: the definition in Python of what the kernel does.
+"""SentencePiece's normalizer, outside the library: the definition in Python of what the kernel does.
 
 What a text becomes before pieces are looked for in it. At each place a user-defined symbol stays as it is, else the
 longest key of the character map gives way to its replacement, else a character stays; a byte that begins none becomes
@@ -30,11 +30,11 @@ class CharacterMap:
     def __init__(self, table: bytes) -> None:
         size = int.from_bytes(table[:4], "little")
         if len(table) <= 4 or size == 0 or size % _BLOCK_BYTES or size >= len(table) - 4:
-            raise ValueError(f"a normalisation table whose array has {size} bytes")
+            raise ValueError(f"a normalization table whose array has {size} bytes")
         self._units: list[int] = np.frombuffer(table, "<u4", count=size // 4, offset=4).tolist()
         self._replacements = table[4 + size :]
         if self._replacements[-1] != 0:
-            raise ValueError("a normalisation table whose last replacement has no end")
+            raise ValueError("a normalization table whose last replacement has no end")
         self._check()
 
     def longest(self, text: bytes, start: int) -> tuple[int, bytes]:
@@ -62,17 +62,17 @@ class CharacterMap:
         is_value = units >> 31 == 1
         leads_outside = ~is_value & (bases | 0xFF >= len(units))
         if _label(root) or _ends_key(root) or not _offset(root) or leads_outside[0]:
-            raise ValueError("a normalisation table without a root")
+            raise ValueError("a normalization table without a root")
         ends_key = ~is_value & ~leads_outside & (units & (1 << 8) != 0)
         if leads_outside.any() or not is_value[bases[ends_key]].all():
-            raise ValueError("a normalisation table that points after its end")
+            raise ValueError("a normalization table that points after its end")
         values = units[is_value] & 0x7FFF_FFFF
         if values.size and values.max() >= len(self._replacements):
-            raise ValueError("a normalisation table that points after its replacements")
+            raise ValueError("a normalization table that points after its replacements")
         ends = np.flatnonzero(np.frombuffer(self._replacements, np.uint8) == 0)
         if values.size and (ends[np.searchsorted(ends, values)] - values).max() > _LONGEST_REPLACEMENT:
             raise ValueError(
-                f"a normalisation table with a replacement of more than {_LONGEST_REPLACEMENT} bytes"
+                f"a normalization table with a replacement of more than {_LONGEST_REPLACEMENT} bytes"
             )
 
     def _replacement(self, value: int) -> bytes:
@@ -118,7 +118,7 @@ class Normalizer:
         self._space = SPACE.encode() if escape_whitespaces else b" "
 
     def normalize(self, text: bytes) -> bytes:
-        """The normalised form of a text, which need not be UTF-8."""
+        """The normalized form of a text, which need not be UTF-8."""
         made = bytearray()
         place = self._after_spaces(text) if self._removes else 0
         if place == len(text):

@@ -1,11 +1,11 @@
 """Where the tokens of many texts stand, from their ids: what the library says itself comes token by token.
 
-The library finds its pieces in the normalised text, side by side from its beginning. So the places
+The library finds its pieces in the normalized text, side by side from its beginning. So the places
 there are running sums of the pieces' lengths, and what is left is the way back to the text:
 
-- Where a model has no normalisation table, a text that it takes as it is, with a space in front where
+- Where a model has no normalization table, a text that it takes as it is, with a space in front where
   it puts one, is its pieces joined together: then the running sums are the places themselves.
-- For any other text the library tells of each byte of the normalised one where it comes from.
+- For any other text the library tells of each byte of the normalized one where it comes from.
 
 All of this gives what `segment` gives, token for token.
 """
@@ -124,7 +124,7 @@ class SpanFinder:
             (joined[start:stop] == self._prefix + each for each, start, stop in found), np.bool_, len(data)
         )
 
-    # --- the way through the normalised text --------------------------------------------------
+    # --- the way through the normalized text --------------------------------------------------
 
     def _by_normalization(
         self,
@@ -166,7 +166,7 @@ class SpanFinder:
         )
 
     def _origins(self, data: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each byte of the normalised texts, and each end, its place in the text; where each text begins."""
+        """For each byte of the normalized texts, and each end, its place in the text; where each text begins."""
         origins = array("q")
         offsets = [0]
         for each in data:
@@ -183,7 +183,7 @@ class SpanFinder:
         *,
         threads: int | None,
     ) -> list[int]:
-        """The bytes of each unknown token in the normalised text: only as pieces does the library tell them."""
+        """The bytes of each unknown token in the normalized text: only as pieces does the library tell them."""
         holds_unknown = np.logical_or.reduceat(is_unknown, offsets[:-1])
         pieces = self._processor.encode(
             [each.decode() for each in compress(data, holds_unknown)],
@@ -209,7 +209,7 @@ def _own_bytes(
     sizes = np.diff(np.append(leads, len(values)))
     inside = np.arange(len(values)) - np.repeat(leads, sizes)
     places = np.repeat(starts[leads], sizes) + inside
-    # A character that normalisation made longer can reach after the end.
+    # A character that normalization made longer can reach after the end.
     same = np.frombuffer(data, np.uint8).take(places, mode="clip") == values
     is_text = np.logical_and.reduceat(same, leads) & (stops[leads + sizes - 1] - starts[leads] == sizes)
     return np.where(np.repeat(is_text, sizes), [places, places + 1], [starts, stops])

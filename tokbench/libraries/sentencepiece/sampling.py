@@ -105,7 +105,7 @@ def unigram_sample(text: str, lexicon: Lexicon, *, alpha: float, seed: int) -> l
     piece is drawn by its share in what reaches the place where it stops.
 
     Args:
-        text: as the model's normaliser leaves it.
+        text: as the model's normalizer leaves it.
         lexicon: the pieces.
         alpha: 0 draws all segmentations alike.
         seed: of the generator.
@@ -136,7 +136,7 @@ def bpe_dropout(text: str, lexicon: Lexicon, *, dropout: float, seed: int) -> li
     highest score are merged first, and of equal ones the leftmost.
 
     Args:
-        text: as the model's normaliser leaves it.
+        text: as the model's normalizer leaves it.
         lexicon: the pieces.
         dropout: from 0 to 1.
         seed: of the generator.

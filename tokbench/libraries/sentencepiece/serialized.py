@@ -1,6 +1,6 @@
-"""Segmentations from the library's serialised results, with corrected spans; and the bytes of ids.
+"""Segmentations from the library's serialized results, with corrected spans; and the bytes of ids.
 
-The serialised form is the one that every version of the library has, and its offsets are bytes.
+The serialized form is the one that every version of the library has, and its offsets are bytes.
 
 Source: the schema `sentencepiece.proto` of SentencePiece.
 """
@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 def found_pieces(answer: bytes) -> tuple[list[Found], float]:
-    """The pieces of a serialised `SentencePieceText` in order, and its score."""
+    """The pieces of a serialized `SentencePieceText` in order, and its score."""
     found: list[Found] = []
     score = 0.0
     for number, value in fields(answer):
@@ -42,7 +42,7 @@ def found_pieces(answer: bytes) -> tuple[list[Found], float]:
 
 
 def found_segmentations(answer: bytes) -> list[tuple[list[Found], float]]:
-    """The segmentations of a serialised `NBestSentencePieceText`, the best first."""
+    """The segmentations of a serialized `NBestSentencePieceText`, the best first."""
     return [
         found_pieces(value)
         for number, value in fields(answer)
@@ -75,7 +75,7 @@ def own_spans(
 
 
 def _byte_spans(character: Sequence[Found], piece: bytes, data: bytes) -> Iterator[Span]:
-    """The bytes of one character; where normalisation changed it, all of the text goes to the last one."""
+    """The bytes of one character; where normalization changed it, all of the text goes to the last one."""
     start, stop = character[0].start, character[-1].stop
     is_text = piece == data[start:stop]
     for index, each in enumerate(character):
@@ -102,7 +102,7 @@ def without_prefixes(
         ids: the same as ids.
         specials: the special tokens by their ids.
         strippable: the ids of pieces whose first byte may be such a space.
-        normalizer: the options of the model's normaliser.
+        normalizer: the options of the model's normalizer.
     """
     drops_all = normalizer["remove_extra_whitespaces"]
     drops_one = drops_all or normalizer["add_dummy_prefix"]

@@ -3,7 +3,7 @@
 What the library does that a reader would not guess:
 
 - A space and ▁ (U+2581) become the same thing, so that a text with ▁ in it comes back with a space:
-  no SentencePiece model is lossless. One with identity normalisation, byte fallback and no removal of
+  no SentencePiece model is lossless. One with identity normalization, byte fallback and no removal of
   white space gives back every other text exactly.
 - A text gets a space in front (the dummy prefix). Where it makes a piece of its own, that piece covers
   nothing: its span is empty.
@@ -14,7 +14,7 @@ What the library does that a reader would not guess:
   pieces of the kind SPECIAL all the same.
 - Decoding drops control symbols. Here they give their text, and what follows one is a text of its own,
   as it was when it was encoded.
-- Few models change text when they decode (a denormaliser). It is applied to each such text.
+- Few models change text when they decode (a denormalizer). It is applied to each such text.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
     """A SentencePiece model of any type; see `sentencepiece_models.open_model`, which makes them.
 
     Attributes:
-        proto: the serialised `ModelProto`.
+        proto: the serialized `ModelProto`.
         model: what it says.
         config: the options it was trained with, as plain data.
         post_processing: what is done to the ids of a text before a model gets them, where that stands beside it.
@@ -185,7 +185,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         return self._tokens(found, data)
 
     def spelled_pieces(self, text: str) -> list[str]:
-        """The pieces of a text as the model spells them, and what is unknown as the normalised text has it."""
+        """The pieces of a text as the model spells them, and what is unknown as the normalized text has it."""
         spelled: list[str] = self._processor.encode(text, out_type=str)
         return spelled
 
@@ -225,7 +225,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         *,
         threads: int | None = None,
     ) -> GuardedTexts:
-        """Encode texts, recognising control tokens only in trusted ranges; see `tokbench.core.guarded`."""
+        """Encode texts, recognizing control tokens only in trusted ranges; see `tokbench.core.guarded`."""
         if len(self.control_tokens) == len(self.info.special_tokens):
             return super().encode_guarded(texts, trusted, threads=threads)
         for text in texts:
@@ -279,7 +279,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         if not has_denormalizer(self.model):
             return None
         return Denormalizer(
-            self.proto, self.model, open_processor=partial(_processor, path="its denormaliser")
+            self.proto, self.model, open_processor=partial(_processor, path="its denormalizer")
         )
 
     @property
@@ -322,7 +322,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         return Lexicon.of(self.model)
 
     def _normalized(self, text: str) -> str:
-        """A text as the pieces see it: normalised, with ▁ for spaces. Raises `TextError` for surrogates."""
+        """A text as the pieces see it: normalized, with ▁ for spaces. Raises `TextError` for surrogates."""
         utf8(text)
         normalized: str = self._processor.normalize(text)
         return normalized

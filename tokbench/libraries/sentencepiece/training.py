@@ -142,7 +142,7 @@ def _chosen(spool: IO[bytes], config: SentencePieceConfig, *, total: int) -> Ite
 def _trained(
     lines: Iterable[bytes], config: SentencePieceConfig, *, vocab_size: int, progress: Progress
 ) -> tuple[bytes, float]:
-    """The serialised model, and when all of the text had been read."""
+    """The serialized model, and when all of the text had been read."""
     arguments = config.library_arguments(vocab_size=vocab_size)
     job = {"arguments": arguments, "threads": config.threads}
     steps = (

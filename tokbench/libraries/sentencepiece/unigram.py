@@ -55,7 +55,7 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     """The encoder of a model for which there is no reason to leave it to its library.
 
     Raises:
-        ValueError: its normalisation table is damaged, or a piece occurs twice.
+        ValueError: its normalization table is damaged, or a piece occurs twice.
         BackendUnavailableError: the compiled module is demanded and not installed.
     """
     _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)

@@ -50,7 +50,7 @@ class ScoredPieces(NamedTuple):
 
 
 def best_cuts(text: bytes, vocabulary: ScoredPieces) -> list[Cut]:
-    """The pieces of a normalised text.
+    """The pieces of a normalized text.
 
     >>> scores = {b"a": (1, np.float32(-1)), b"b": (2, np.float32(-1)), b"ab": (3, np.float32(-1.5))}
     >>> [cut.id for cut in best_cuts(b"aabx", ScoredPieces(scores, 0, np.float32(-11)))]
@@ -101,7 +101,7 @@ class Encoder(EncodesOneByOne):
         unknown_score: the score of a character that is none.
         bytes: the ids of the 256 bytes, where characters that are not pieces become bytes.
         reset: the amount beyond which sums of scores begin again at 0.
-        charsmap: as the normaliser takes it, like all that follow.
+        charsmap: as the normalizer takes it, like all that follow.
         symbols: the user-defined symbols.
         options: the options of `Normalizer`.
 

@@ -1,6 +1,6 @@
 """A model of words or of characters: each is a piece or unknown, and unknown ones side by side are one token.
 
-Words begin at each ▁ of the normalised text. A model of characters finds its user-defined symbols first, the longest
+Words begin at each ▁ of the normalized text. A model of characters finds its user-defined symbols first, the longest
 that begin at a place. Source: word_model.cc, char_model.cc and model_interface.cc of SentencePiece 0.2.3.
 """
 
@@ -64,7 +64,7 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     """The encoder of a model for which there is no reason to leave it to its library.
 
     Raises:
-        ValueError: its normalisation table is damaged.
+        ValueError: its normalization table is damaged.
         BackendUnavailableError: the compiled module is demanded and not installed.
     """
     name, module = chosen_module(compiled=COMPILED, fallback=unigram_fallback.__name__)
@@ -115,7 +115,7 @@ class Definition(EncodesOneByOne):
 
 
 class Encoder:
-    """The same on the kernel, whose normaliser and whose encoder of words it joins.
+    """The same on the kernel, whose normalizer and whose encoder of words it joins.
 
     Args:
         model: a model of words or of characters.

@@ -199,7 +199,7 @@ class Analysis:
         return Neighbours(rules, tokens, kinds=self._kinds, fits=self._fits)
 
     def _kinds(self, characters: str) -> list[str]:
-        """Characters that normalised texts have, in groups that the pattern does not tell apart."""
+        """Characters that normalized texts have, in groups that the pattern does not tell apart."""
         lost: Collection[str] = ()
         if self.target.bpe is not None and self.target.bpe.normalization == "nfc":
             lost = {each for each in characters if nfc(each) != each}
@@ -250,7 +250,7 @@ class Analysis:
         return any(each.get("content") == added and not each.get("single_word") for each in entries)
 
     def _disprove_steps(self) -> None:
-        """What the normaliser or pre-tokenizer never lets through."""
+        """What the normalizer or pre-tokenizer never lets through."""
         bpe = self.target.bpe
         for id in self._open():
             text = self.text(id)
@@ -268,7 +268,7 @@ class Analysis:
         if lost := steps.lost_characters(piece.removeprefix(_INSIDE)):
             shown = ", ".join(quoted(character) for character in lost)
             self.unreachable[id] = Unreachable(
-                id, Cause.NORMALIZER, f"the normaliser leaves no {shown} in any text", {"characters": lost}
+                id, Cause.NORMALIZER, f"the normalizer leaves no {shown} in any text", {"characters": lost}
             )
         elif piece.startswith(_INSIDE):
             if steps.cut_after(piece.removeprefix(_INSIDE)):
@@ -285,7 +285,7 @@ class Analysis:
 
 
 def _changed(id: int, text: str) -> Unreachable:
-    return Unreachable(id, Cause.NORMALIZER, f"normalised to NFC it is {quoted(nfc(text))}")
+    return Unreachable(id, Cause.NORMALIZER, f"normalized to NFC it is {quoted(nfc(text))}")
 
 
 def _in_parts(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -22,7 +22,7 @@ _SPACE = "\u2581"
 
 
 class DocumentSteps:
-    """The normaliser and pre-tokenizer of a tokenizer.json, as its library runs them.
+    """The normalizer and pre-tokenizer of a tokenizer.json, as its library runs them.
 
     Args:
         document: parsed; its library has opened it before.
@@ -38,20 +38,20 @@ class DocumentSteps:
         """Whether the characters of a piece stand for bytes."""
         return any(step.get("type") == "ByteLevel" for step in (*self.normalizers, *self.pre_tokenizers))
 
-    def normalised(self, text: str) -> str:
-        """A text after the normaliser."""
+    def normalized(self, text: str) -> str:
+        """A text after the normalizer."""
         normal: str = self._library.normalizer.normalize_str(text) if self.normalizers else text
         return normal
 
     def pretokens(self, text: str) -> list[str]:
         """What the model is given of a text, piece by piece."""
-        normal = self.normalised(text)
+        normal = self.normalized(text)
         if not self.pre_tokenizers:
             return [normal] if normal else []
         return [part for part, _ in self._library.pre_tokenizer.pre_tokenize_str(normal)]
 
     def lost_characters(self, text: str) -> str:
-        """Those characters of a text that no normalised text has; none where that is not known."""
+        """Those characters of a text that no normalized text has; none where that is not known."""
         kinds = {step.get("type") for step in self.normalizers}
         if not self.normalizers or not kinds <= _STABLE | _BY_CHARACTER | _REPLACING | _REMOVING:
             return ""
@@ -91,7 +91,7 @@ class DocumentSteps:
         return self.cut_inside(f"a{text}") if kinds <= {"BertPreTokenizer", "WhitespaceSplit"} else None
 
     def _cut_by_step(self, step: Mapping[str, Any], text: str) -> list[str] | None:
-        """By what is done to each character by itself; BERT's normaliser makes words of Chinese ones."""
+        """By what is done to each character by itself; BERT's normalizer makes words of Chinese ones."""
         if any(one.get("type") == "BertNormalizer" for one in self.normalizers):
             text = self._library.normalizer.normalize_str(text).strip() or text
         engine = _engine_of_step(json.dumps(step))
@@ -138,7 +138,7 @@ class DocumentSteps:
 
     @cached_property
     def _image(self) -> frozenset[str]:
-        """The characters that single characters are normalised to."""
+        """The characters that single characters are normalized to."""
         normalize = self._library.normalizer.normalize_str
         found: set[str] = set()
         for point in range(0x110000):

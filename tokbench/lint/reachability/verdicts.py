@@ -20,7 +20,7 @@ class Cause(StrEnum):
     PATTERN = "pattern"
     """The split pattern never leaves it in one pre-token."""
     NORMALIZER = "normalizer"
-    """The normaliser never gives its text."""
+    """The normalizer never gives its text."""
     ADDED_TOKEN = "added-token"  # noqa: S105 -- a token of texts
     """An added token is found inside it first."""
     NOT_TEXT = "not-text"

@@ -106,7 +106,7 @@ Array<std::uint32_t> origins_of(const CharacterChanges& changes, const nb::str& 
 }  // namespace
 
 void bind_preparation(nb::module_& module) {
-  nb::class_<CharacterChanges>(module, "CharacterChanges", "What normalisation makes of each character, and the order of its marks.")
+  nb::class_<CharacterChanges>(module, "CharacterChanges", "What normalization makes of each character, and the order of its marks.")
       .def(nb::new_(&made_changes), "characters"_a.noconvert(), "firsts"_a.noconvert(), "orders"_a.noconvert(), "inserted"_a.noconvert(),
            "starts"_a.noconvert(), "text"_a,
            "The parts of each of some characters: uint32[n], uint32[n + 1], uint8[p], uint8[p], uint32[p + 1] and their UTF-8.")

@@ -33,7 +33,7 @@ class Prepared : public Base {
  public:
   struct Reading {
     bool has_specials = false;   // special tokens are found
-    bool is_normalized = false;  // it was normalised; added tokens that are found before that were found, and are not in it
+    bool is_normalized = false;  // it was normalized; added tokens that are found before that were found, and are not in it
     const CharacterChanges* changes = nullptr;  // what is done to the text otherwise; here it is only looked at
   };
 

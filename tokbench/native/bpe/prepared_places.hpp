@@ -1,7 +1,7 @@
 // Texts → ids with the part of its text that each is from, as `tokenizers` says it, of words that steps cut: from the beginning of
 // the first character that the token has something of to the end of the last one.
 //
-// The ids of a word stand side by side in it, each as long as what it was made of. A place in a text that was normalised is that of
+// The ids of a word stand side by side in it, each as long as what it was made of. A place in a text that was normalized is that of
 // the character that was there before.
 #pragma once
 

@@ -95,7 +95,7 @@ struct PreparedBinding {
     using namespace nb::literals;
     bound
         .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
-             "(start, stop, id) of the added tokens that are found before a text is normalised.")
+             "(start, stop, id) of the added tokens that are found before a text is normalized.")
         .def("pretokens", &pretokens, "text"_a, "The pre-tokens of a text in which there are no added tokens, by its steps.")
         .def_prop_ro("cuts_at_spaces", &cuts_at_spaces,
                      "Whether its steps split at each space between two ASCII letters, and both sides as if they stood alone.")

@@ -130,7 +130,7 @@ NB_MODULE(_character_bpe, module) {
            "byte_ids"_a.noconvert().none(), "space_in_front"_a, "escape_whitespaces"_a, "added"_a, "added_with_specials"_a,
            "Of tokens and merges: uint32[M, 3], the ids of two tokens and of what they become, the first one first.")
       .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
-           "(start, stop, id) of the added tokens that are found before a text is normalised.")
+           "(start, stop, id) of the added tokens that are found before a text is normalized.")
       .def("encode", &encode_document, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false)
       .def("encode_batch", &encode_documents, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
            "(uint32[N] ids, int64[len(texts) + 1] offsets).")

@@ -24,10 +24,10 @@ class CharacterBpeDocument : public CharacterBpeFamily {
 
   struct Reading {
     bool has_specials = false;   // special tokens are found
-    bool is_normalized = false;  // added tokens that are found before a text is normalised were found, and are not in it
+    bool is_normalized = false;  // added tokens that are found before a text is normalized were found, and are not in it
   };
 
-  // `options` of the model's normaliser, which puts a space in front unless there is `Nothing` to get one, and drops none.
+  // `options` of the model's normalizer, which puts a space in front unless there is `Nothing` to get one, and drops none.
   CharacterBpeDocument(CertainCuts cuts, const NormalizerOptions& options, Preparation preparation)
       : CharacterBpeFamily(std::move(cuts), options), preparation_(std::make_shared<const Preparation>(std::move(preparation))) {}
 

@@ -1,4 +1,4 @@
-// BPE over characters as the encoder runs it: a text cut where no token reaches across, each word by itself normalised and merged.
+// BPE over characters as the encoder runs it: a text cut where no token reaches across, each word by itself normalized and merged.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class CharacterBpeFamily {
     }
 
    private:
-    // The ids of a text that is normalised.
+    // The ids of a text that is normalized.
     std::size_t solve_normal(Id* out) {
       begin();
       Id* const first = out;
@@ -83,10 +83,10 @@ class CharacterBpeFamily {
     std::vector<PlacedSymbol> symbols_;
   };
 
-  // `cuts` of the model's pieces and normaliser, which may cut nowhere.
+  // `cuts` of the model's pieces and normalizer, which may cut nowhere.
   CharacterBpeFamily(CertainCuts cuts, const NormalizerOptions& options)
       : cuts_(std::make_shared<const CertainCuts>(std::move(cuts))), options_(options), most_ids_(cuts_->most_made()) {
-    if (most_ids_ > kMostGrowth) throw NotTheSame("its normalisation makes texts many times as long");
+    if (most_ids_ > kMostGrowth) throw NotTheSame("its normalization makes texts many times as long");
   }
 
   SplitWords split_words() const { return nullptr; }
@@ -134,7 +134,7 @@ class CharacterBpeFamily {
   static constexpr std::size_t kNoWords = SIZE_MAX;
   static constexpr std::size_t kMostGrowth = 64;
 
-  // Asks for room for all that normalising can make of a word.
+  // Asks for room for all that normalizing can make of a word.
   template <class Worker, class Output>
   struct Widened {
     Output output;

@@ -2,7 +2,7 @@
 //
 // The search is that of `tokenizers`: the leftmost token, of those that begin together the longest, and so on after it;
 // first for the tokens that are matched in the text as it is, then, in the parts between them, for those that are
-// matched in the normalised text.
+// matched in the normalized text.
 #pragma once
 
 #include <algorithm>
@@ -258,13 +258,13 @@ class AddedTokens {
   bool may_end_words() const { return sets_[0].may_end_words() || sets_[1].may_end_words(); }
   bool may_be_cut() const { return sets_[0].may_be_cut() && sets_[1].may_be_cut(); }
 
-  // See AddedTokenSet; without the first set for a text that was normalised after it.
+  // See AddedTokenSet; without the first set for a text that was normalized after it.
   template <class Part, class Found>
   void cut(Bytes text, bool is_normalized, const Part& part, const Found& found) const {
     cut(text, is_normalized, [](Bytes each) { return each; }, part, found);
   }
 
-  // The same, where what is between the tokens of the first set is normalised by normalize(bytes), if that was not done.
+  // The same, where what is between the tokens of the first set is normalized by normalize(bytes), if that was not done.
   template <class Normalize, class Part, class Found>
   void cut(Bytes text, bool is_normalized, const Normalize& normalize, const Part& part, const Found& found) const {
     const auto in_normal_part = [&](Bytes each) {

@@ -72,7 +72,7 @@ class Worker {
     return copies_.data();
   }
 
-  // Room for a text that was normalised, until the next one.
+  // Room for a text that was normalized, until the next one.
   std::vector<Byte>& room_for_normalized() { return normalized_; }
 
   // The ids of one word, written to `out`, which has room for one a byte; their number.

@@ -1,4 +1,4 @@
-// Where a text can be cut, before it is normalised, so that no token reaches across and the parts are normalised as the whole is.
+// Where a text can be cut, before it is normalized, so that no token reaches across and the parts are normalized as the whole is.
 //
 // Between two characters that are *plain* - alone they stay what they are - and that stand side by side in no piece, in no key of
 // the character map and in no user-defined symbol. Whatever the scores are, a token ends there. A space counts as what it becomes.
@@ -45,10 +45,10 @@ class CertainCuts {
   // Whether it cuts at all: not where a key is no whole characters.
   bool cuts() const { return cuts_; }
 
-  // The most bytes that each byte of a text is normalised to, but for a space that is put in front or after.
+  // The most bytes that each byte of a text is normalized to, but for a space that is put in front or after.
   std::size_t most_made() const { return most_made_; }
 
-  // Whether a space may be put in front of a text instead of being added to what the text is normalised to.
+  // Whether a space may be put in front of a text instead of being added to what the text is normalized to.
   bool takes_space_in_front() const { return !begins_with_space_ && is_plain(' '); }
 
   bool is_plain(std::uint32_t code_point) const { return (traits_[code_point] & kPlain) != 0; }

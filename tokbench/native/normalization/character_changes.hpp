@@ -1,4 +1,4 @@
-// Normalisation that makes of a text what it makes of each of its characters, but for the order of combining marks: lower case,
+// Normalization that makes of a text what it makes of each of its characters, but for the order of combining marks: lower case,
 // NFD and NFKD, texts without accents, and BERT's. What it makes of them is given by the caller, who knows Unicode.
 #pragma once
 

@@ -37,11 +37,11 @@ class CharacterMap {
   // Throws std::invalid_argument for a table that leads anywhere outside of itself.
   explicit CharacterMap(Bytes table) {
     std::uint32_t size = 0;
-    if (table.size() <= sizeof size) throw std::invalid_argument("a normalisation table of 4 bytes or fewer");
+    if (table.size() <= sizeof size) throw std::invalid_argument("a normalization table of 4 bytes or fewer");
     for (std::size_t i = sizeof size; i-- > 0;) size = size << 8 | table[i];
     table = table.subspan(sizeof size);
     if (size % kBlockBytes != 0 || size == 0 || size >= table.size()) {
-      throw std::invalid_argument("a normalisation table whose array has " + std::to_string(size) + " bytes");
+      throw std::invalid_argument("a normalization table whose array has " + std::to_string(size) + " bytes");
     }
     units_.resize(size / sizeof(Unit));
     for (std::size_t i = 0; i < units_.size(); ++i) {
@@ -90,7 +90,7 @@ class CharacterMap {
         continue;
       }
       const std::size_t place = children.places[step.next_child++];
-      if (++steps > kMostSteps || path.size() > kLongestKey) throw std::invalid_argument("a normalisation table that leads in circles");
+      if (++steps > kMostSteps || path.size() > kLongestKey) throw std::invalid_argument("a normalization table that leads in circles");
       key.push_back(static_cast<Byte>(units_[place].label()));
       const std::size_t base = place ^ units_[place].offset();
       if (units_[place].ends_key()) {
@@ -165,18 +165,18 @@ class CharacterMap {
   }
 
   void check() const {
-    if (replacements_.back() != 0) throw std::invalid_argument("a normalisation table whose last replacement has no end");
+    if (replacements_.back() != 0) throw std::invalid_argument("a normalization table whose last replacement has no end");
     const auto leads_outside = [this](std::size_t place) { return ((place ^ units_[place].offset()) | 0xFF) >= units_.size(); };
     if (units_[0].label() != 0 || units_[0].ends_key() || units_[0].offset() == 0 || leads_outside(0)) {
-      throw std::invalid_argument("a normalisation table without a root");
+      throw std::invalid_argument("a normalization table without a root");
     }
     for (std::size_t place = 1; place < units_.size(); ++place) {
       const Unit unit = units_[place];
       if (unit.is_value()) {
-        if (unit.value() >= replacements_.size()) throw std::invalid_argument("a normalisation table that points behind its replacements");
-        if (replacement_at(unit.value()).size() > kLongestReplacement) throw std::invalid_argument("a normalisation table with a replacement of more than 1024 bytes");
+        if (unit.value() >= replacements_.size()) throw std::invalid_argument("a normalization table that points behind its replacements");
+        if (replacement_at(unit.value()).size() > kLongestReplacement) throw std::invalid_argument("a normalization table with a replacement of more than 1024 bytes");
       } else if (leads_outside(place) || (unit.ends_key() && !units_[place ^ unit.offset()].is_value())) {
-        throw std::invalid_argument("a normalisation table that points behind its end");
+        throw std::invalid_argument("a normalization table that points behind its end");
       }
     }
   }

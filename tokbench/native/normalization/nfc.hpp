@@ -2,7 +2,7 @@
 //
 // The definition takes a text apart, orders its marks and composes what can be. What is used changes the runs alone in which
 // something may happen: each ends before a *still* character, which stays what it is and lets nothing pass, so that a run is
-// normalised as it is in its text. Most texts have a few such runs or none, and nearly all of these are in NFC already.
+// normalized as it is in its text. Most texts have a few such runs or none, and nearly all of these are in NFC already.
 //
 // Source: Unicode Standard Annex #15, sections 1.3 and 9.
 #pragma once

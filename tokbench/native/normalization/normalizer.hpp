@@ -23,7 +23,7 @@ struct NormalizerOptions {
   bool treat_whitespace_as_suffix;  // the dummy prefix stands after the text
 };
 
-// Room for normalised text, used again and again.
+// Room for normalized text, used again and again.
 struct NormalizedText {
   std::vector<Byte> bytes;
   std::vector<std::int64_t> origins;  // where they are asked for: for each byte, and the end, a place in the text
@@ -53,7 +53,7 @@ class Normalizer {
     return {1, kReplacementCharacter};
   }
 
-  // Writes the normalised form of a text to `out`. Of a part of one, what stands before it ends in no space and what stands
+  // Writes the normalized form of a text to `out`. Of a part of one, what stands before it ends in no space and what stands
   // after it has no part in its last character or symbol; the first part, and the last one, have more than spaces.
   void normalize(Bytes text, TextEnds ends, NormalizedText& out) const { write<false>(text, ends, out); }
 

@@ -1,4 +1,4 @@
-// The words of lines as they stand in a text: what is normalised and cut further is each distinct one, once.
+// The words of lines as they stand in a text: what is normalized and cut further is each distinct one, once.
 #pragma once
 
 #include <string_view>

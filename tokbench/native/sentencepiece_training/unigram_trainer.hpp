@@ -1,4 +1,4 @@
-// Unigram training: expectation and maximisation in turns, and pruning in between, until few enough pieces are left.
+// Unigram training: expectation and maximization in turns, and pruning in between, until few enough pieces are left.
 //
 // Source: Kudo 2018, "Subword Regularization", section 3.2; what it leaves open is as in SentencePiece's
 // unigram_model_trainer.cc. The sums are in double precision, and in whole numbers where an order could show.
@@ -13,7 +13,7 @@ struct UnigramOptions {
   std::size_t most_seeds;
   std::size_t pruned_to;  // by the rounds; the best `size` of them are taken
   double kept_share;      // of the pieces at each pruning
-  unsigned rounds;        // of expectation and maximisation before each pruning
+  unsigned rounds;        // of expectation and maximization before each pruning
   unsigned threads;
 };
 

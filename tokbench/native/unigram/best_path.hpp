@@ -1,4 +1,4 @@
-// Normalised text → the pieces of the highest sum of scores, in time linear in the text, times how many pieces end at a place.
+// Normalized text → the pieces of the highest sum of scores, in time linear in the text, times how many pieces end at a place.
 //
 // The definition is BestPath::at(): sums as the library makes them, in its order and precision, from the sum that stands before
 // the text. Where two sums are the same, the piece that begins first stays. What is added to what is rounded, so that a word can

@@ -181,7 +181,7 @@ NB_MODULE(_unigram, module) {
       .def("covers", [](const DocumentUnigramEncoder& encoder, nb::handle text) { return encoder.model()->form.covers(text_of(text)); },
            "text"_a, "Whether the library makes of a text what the encoder does.")
       .def("added_places", [](const DocumentUnigramEncoder& encoder, const nb::bytes& text) { return places_of(encoder.family().found_first(), text); },
-           "text"_a, "(start, stop, id) of the added tokens that are found before a text is normalised.")
+           "text"_a, "(start, stop, id) of the added tokens that are found before a text is normalized.")
       .def("encode", &encode_document, "text"_a, nb::kw_only(), "normalized"_a = false)
       .def("encode_batch", &encode_documents, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false,
            "(uint32[N] ids, int64[len(texts) + 1] offsets).")

@@ -20,7 +20,7 @@ class DocumentUnigram {
   using Model = UnigramDocument;
 
   struct Reading {
-    bool is_normalized = false;  // added tokens that are found before a text is normalised were found, and are not in it
+    bool is_normalized = false;  // added tokens that are found before a text is normalized were found, and are not in it
   };
 
   class Solver {
@@ -44,7 +44,7 @@ class DocumentUnigram {
     const DocumentForm& form_;
   };
 
-  // `found_first` are the added tokens that are found before a text is normalised; those found after it are the form's.
+  // `found_first` are the added tokens that are found before a text is normalized; those found after it are the form's.
   explicit DocumentUnigram(AddedTokenSet found_first)
       : found_first_(std::make_shared<const AddedTokenSet>(std::move(found_first))),
         reaches_spaces_(!found_first_->may_be_cut_before_spaces()) {}

@@ -35,7 +35,7 @@ class DocumentForm {
   enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown, JoinsPrevious };
 
   // `joining` has one for each of 0x110000 code points. Where words are what stands between spaces, other white space is to be
-  // `Unknown`, and ▁ as well. `added` are the tokens that are found in normalised text. Throws std::invalid_argument for a table
+  // `Unknown`, and ▁ as well. `added` are the tokens that are found in normalized text. Throws std::invalid_argument for a table
   // that does not keep words apart, and for added tokens with white space, or where words stand between spaces.
   DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, AddedTokenSet added)
       : map_(std::move(map)), joining_(std::move(joining)), only_spaces_(only_spaces), added_(std::move(added)) {
@@ -130,7 +130,7 @@ class DocumentForm {
   }
 
   // Calls use(bytes) for each pre-token of a word that stands between white space, and use_added(id) for each added token that
-  // is found when the word is normalised.
+  // is found when the word is normalized.
   template <class Use, class UseAdded>
   void for_each_text(Bytes word, NormalizedText& normal, const Use& use, const UseAdded& use_added) const {
     normal.bytes.clear();
@@ -379,7 +379,7 @@ class DocumentForm {
   CharacterMap map_;
   std::vector<std::uint8_t> joining_;
   bool only_spaces_;
-  AddedTokenSet added_;               // that are found in normalised text
+  AddedTokenSet added_;               // that are found in normalized text
   std::vector<std::uint64_t> pairs_;  // of characters that a key begins with
   std::size_t growth_ = 1;
 };

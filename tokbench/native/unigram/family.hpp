@@ -1,4 +1,4 @@
-// Unigram as the encoder runs it: words as they stand in the text, each by itself normalised and cut, and one sum of scores
+// Unigram as the encoder runs it: words as they stand in the text, each by itself normalized and cut, and one sum of scores
 // through all of them.
 //
 // A word is remembered with the sums before it for which its best cut stays what it is (best_path.hpp). The sum runs along, token

@@ -34,7 +34,7 @@ inline std::optional<std::vector<std::uint32_t>> characters_in_keys(const Charac
   return are_whole ? std::optional(std::move(all)) : std::nullopt;
 }
 
-// The normalised text is cut into words where ▁ begins a run of it: no piece is to reach across, and no character, key or
+// The normalized text is cut into words where ▁ begins a run of it: no piece is to reach across, and no character, key or
 // symbol of the text that it is made of.
 class NormalForm {
  public:

@@ -2,7 +2,7 @@
 //
 // Parts come back in words that are new: "(foo" and "foo," have one. The short ones of a thread are remembered in a table of a
 // fixed size, where a new one takes the place of another. Those that are not there are looked at side by side (walked_texts.hpp).
-// Words with characters that are rewritten before pieces are looked for are normalised, and are one part.
+// Words with characters that are rewritten before pieces are looked for are normalized, and are one part.
 #pragma once
 
 #include "best_path.hpp"
@@ -17,7 +17,7 @@ namespace tokbench {
 //   puts_space_in_front_of_words()      whether it is cut after one more space
 //   kTextsAreAlone                      whether the sum begins at 0 with each text that a word becomes
 //   for_each_text(word, normal, use, use_added)    calls use(text) for each, with room for it, and use_added(id) for each
-//                                       added token that is found in the normalised word
+//                                       added token that is found in the normalized word
 //   may_hold_added(word)                whether one is found in a word of which no character is rewritten
 template <class Real, class Form>
 class PartSolver {
@@ -86,7 +86,7 @@ class PartSolver {
     return static_cast<std::size_t>(out - first);
   }
 
-  // The same of a normalised text, whatever words were taken.
+  // The same of a normalized text, whatever words were taken.
   std::size_t text_behind(Real& sum, Bytes text, Id* out) {
     WalkedTexts<Real> alone(model_);
     alone.add(text);
@@ -109,7 +109,7 @@ class PartSolver {
 
   // One cache line. It is written where it stays: its parts are read again at once, in other sizes than they are copied in.
   struct Part {
-    Bytes raw;                 // none where it is normalised
+    Bytes raw;                 // none where it is normalized
     WordKey key;               // of a short one
     Entry* entry = nullptr;    // where it may be
     Id ids[kMostIds];

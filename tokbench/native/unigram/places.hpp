@@ -2,8 +2,8 @@
 // that the token has something of to the end of the last one.
 //
 // Where no character of a word is rewritten, its pieces stand side by side in it, after ▁, which has no place of its own or that
-// of a space. Other words are normalised and cut again to see what became of their characters. SentencePiece's own places are
-// those of its normaliser.
+// of a space. Other words are normalized and cut again to see what became of their characters. SentencePiece's own places are
+// those of its normalizer.
 #pragma once
 
 #include "document_family.hpp"
@@ -35,7 +35,7 @@ class UnigramPlacing {
   // The ids of a word of the text.
   void add(Bytes word, std::span<const Id> ids) {
     const std::optional<PlacedText::Place> in_front = space_in_front(word);
-    if (!add_plain(word, ids, in_front)) add_normalised(word, in_front);
+    if (!add_plain(word, ids, in_front)) add_normalized(word, in_front);
   }
 
  private:
@@ -85,7 +85,7 @@ class UnigramPlacing {
     return true;
   }
 
-  void add_normalised(Bytes word, const std::optional<Place>& in_front) {
+  void add_normalized(Bytes word, const std::optional<Place>& in_front) {
     const std::int64_t offset = word.data() - text_;
     form_.for_each_placed_text(
         word, in_front, normal_,

@@ -29,7 +29,7 @@ class WalkedTexts {
   // Those of all texts: of each, one more than it has characters.
   std::size_t num_places() const { return used_; }
 
-  // Normalised text.
+  // Normalized text.
   void add(Bytes text) {
     Adding adding = begin(text.size(), {nullptr, copies_.size()});
     const Byte* p = text.data();

@@ -68,7 +68,7 @@ NB_MODULE(_wordpiece, module) {
   module.attr("SOURCES") = TOKBENCH_SOURCES;
   module.attr("CHARACTER_TABLES") = kCharacterTablesVersion;
   module.def("normal_words", &normal_words, "text"_a, nb::kw_only(), "clean_text"_a, "handle_chinese_chars"_a, "strip_accents"_a,
-             "lowercase"_a, "The words of a text, normalised each by itself.");
+             "lowercase"_a, "The words of a text, normalized each by itself.");
   module.def("split", &split, "text"_a, "ideographs"_a, "simd"_a = nb::none(),
              "Where the words that are looked up begin and end, in bytes. `simd` names a tier, as TOKBENCH_SIMD does.");
   module.def(

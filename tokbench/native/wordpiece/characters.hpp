@@ -1,6 +1,6 @@
-// What BERT's normaliser makes of a character, and what its pre-tokenizer makes of that.
+// What BERT's normalizer makes of a character, and what its pre-tokenizer makes of that.
 //
-// The normaliser is clean_text, handle_chinese_chars, strip_accents and lowercase, in this order. All of them work on
+// The normalizer is clean_text, handle_chinese_chars, strip_accents and lowercase, in this order. All of them work on
 // each character by itself but strip_accents, which also puts combining marks into their canonical order: that is
 // not done here. It changes nothing unless two characters of trait::kMovable follow one another, and texts with such
 // characters are left to the library.

@@ -1,4 +1,4 @@
-// WordPiece as the encoder runs it: words as they stand in the text, each by itself normalised, cut and matched.
+// WordPiece as the encoder runs it: words as they stand in the text, each by itself normalized, cut and matched.
 #pragma once
 
 #include "encoding/encoder.hpp"
@@ -26,7 +26,7 @@ class WordPieceFamily {
       return static_cast<std::size_t>(out - first);
     }
 
-    // What a word is looked up by depends on what it is normalised to.
+    // What a word is looked up by depends on what it is normalized to.
 
    private:
     // Whether a word is ASCII without control characters: then all that happens to it is that it is written in

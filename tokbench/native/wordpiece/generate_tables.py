@@ -1,6 +1,6 @@
 """Generate `character_tables.hpp` from the `tokenizers` library: python generate_tables.py
 
-What BERT's normaliser and pre-tokenizer do to a character depends on Unicode tables of several years, as the library
+What BERT's normalizer and pre-tokenizer do to a character depends on Unicode tables of several years, as the library
 was built with them. So they are taken from the library itself, a character at a time; tests compare every code point
 with the one that is installed, and texts with characters on which the two differ are left to it.
 """

@@ -1,4 +1,4 @@
-// Text → BERT's words: normalised, and cut at white space and punctuation. The definition, a character at a time.
+// Text → BERT's words: normalized, and cut at white space and punctuation. The definition, a character at a time.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@ struct Place {
   std::uint32_t stop;
 };
 
-// Room for normalised text, used again and again, and where in the text each byte of it is from.
+// Room for normalized text, used again and again, and where in the text each byte of it is from.
 struct NormalText {
   std::vector<Byte> bytes;
   std::vector<Place> places;
 };
 
-// Calls use(first byte in normal.bytes, bytes, characters) for each word. A text of bytes that are no UTF-8 is normalised
+// Calls use(first byte in normal.bytes, bytes, characters) for each word. A text of bytes that are no UTF-8 is normalized
 // as if each of them were a character.
 template <bool kWithPlaces, class Use>
 inline void for_each_normal_word(const BertRules& rules, Bytes text, NormalText& normal, Use use) {

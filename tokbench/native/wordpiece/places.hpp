@@ -1,7 +1,7 @@
 // Texts → ids with the part of its text that each is from, as `tokenizers` says it: from the beginning of the first character
 // that the token has something of to the end of the last one.
 //
-// The tokens of a word of plain ASCII stand side by side in it. Other words are normalised again to see what became of their
+// The tokens of a word of plain ASCII stand side by side in it. Other words are normalized again to see what became of their
 // characters.
 #pragma once
 
@@ -19,7 +19,7 @@ class Placing {
 
   // The ids of a word of the text.
   void add(Bytes word, std::span<const Id> ids) {
-    if (!is_plain(word)) return add_normalised(word);
+    if (!is_plain(word)) return add_normalized(word);
     const std::int64_t start = word.data() - text_, stop = start + static_cast<std::int64_t>(word.size());
     // A single one is the whole word, known or not.
     if (ids.size() == 1) return placed_.add(ids.front(), start, stop);
@@ -38,7 +38,7 @@ class Placing {
     return !others;
   }
 
-  void add_normalised(Bytes word) {
+  void add_normalized(Bytes word) {
     if (word.size() > UINT32_MAX) throw std::length_error("a word of more than 4 GB");
     const std::int64_t offset = word.data() - text_;
     for_each_normal_word<true>(pieces_.rules(), word, normal_, [&](std::size_t start, std::size_t size, std::size_t characters) {

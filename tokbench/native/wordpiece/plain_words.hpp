@@ -1,4 +1,4 @@
-// WordPiece of words that are cut and normalised elsewhere.
+// WordPiece of words that are cut and normalized elsewhere.
 #pragma once
 
 #include "encoding/encoder.hpp"

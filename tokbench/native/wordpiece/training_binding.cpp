@@ -136,7 +136,7 @@ void bind_training(nb::module_& module) {
             if (count < 1) throw std::invalid_argument("a count must be positive");
             self.add_counted(utf8_view(word), count);
           },
-          "word"_a, "count"_a, "Occurrences of a word that was normalised elsewhere.")
+          "word"_a, "count"_a, "Occurrences of a word that was normalized elsewhere.")
       .def("items", &counted_items, "Each distinct word and its count, in no order.")
       .def("characters", &counted_characters, "(character, count, whether it stands inside words) by code point.")
       .def_prop_ro("words", &num_words)

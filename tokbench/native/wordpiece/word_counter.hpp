@@ -1,6 +1,6 @@
 // Counts BERT's words while documents arrive.
 //
-// What is counted on the way are parts of the text as they stand there (word_scanner.hpp): each distinct one is normalised
+// What is counted on the way are parts of the text as they stand there (word_scanner.hpp): each distinct one is normalized
 // once, behind the last document, and gives its count to the words that it becomes.
 #pragma once
 
@@ -51,7 +51,7 @@ class WordCounter {
     std::uint64_t seed;
   };
 
-  // `settled` has a 1 for each of 0x110000 code points that is to be normalised here.
+  // `settled` has a 1 for each of 0x110000 code points that is to be normalized here.
   WordCounter(SpecialTokens special_tokens, std::vector<std::uint8_t> settled, const Options& options)
       : options_(options),
         settled_(std::move(settled)),
@@ -66,7 +66,7 @@ class WordCounter {
   void commit(std::size_t used) { open().commit(used); }
   void end_source() { open().end_source(); }
 
-  // Waits for all documents, and normalises; once more, it does nothing. Nothing but words is added behind it.
+  // Waits for all documents, and normalizes; once more, it does nothing. Nothing but words is added behind it.
   void finish() {
     if (parts_ == nullptr) return;
     parts_->finish();
@@ -89,7 +89,7 @@ class WordCounter {
   // Parts with characters that are not settled: what they become is to be added. They are handed over once.
   std::vector<Part> take_unsettled() { return std::exchange(unsettled_, {}); }
 
-  // `count` > 0 occurrences of a word that was normalised elsewhere, if it is in one of these parts of the counts.
+  // `count` > 0 occurrences of a word that was normalized elsewhere, if it is in one of these parts of the counts.
   void add_counted(Bytes word, std::int64_t count, std::size_t first = 0, std::size_t last = PretokenCounts::kParts) {
     counted_bytes_.add(word, count);
     const auto characters = static_cast<std::size_t>(std::ranges::count_if(word, [](Byte byte) { return !is_continuation(byte); }));
@@ -100,7 +100,7 @@ class WordCounter {
     }
   }
 
-  // Waits until what has arrived is normalised, but for the end of a source that may go on; then more may be added.
+  // Waits until what has arrived is normalized, but for the end of a source that may go on; then more may be added.
   void drain() {
     if (parts_ == nullptr) return;
     parts_->drain();

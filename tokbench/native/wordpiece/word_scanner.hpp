@@ -1,8 +1,8 @@
-// Text → the words that are looked up: parts of it, as it stands there, that are normalised each by itself.
+// Text → the words that are looked up: parts of it, as it stands there, that are normalized each by itself.
 //
 // They lie between gaps (white space that stays white space), and some characters are words alone: punctuation and, where the
 // rules say so, ideographs. Every one of BERT's words comes from one of these; one of these can become several of BERT's words,
-// or none. A character that the normaliser changes into punctuation or white space, or leaves out, does not end a word here.
+// or none. A character that the normalizer changes into punctuation or white space, or leaves out, does not end a word here.
 #pragma once
 
 #include "characters.hpp"

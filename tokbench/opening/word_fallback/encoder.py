@@ -60,7 +60,7 @@ class WordEncoder:
         self._seen: dict[str, list[WordToken]] = {}
 
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
-        """(start, stop, id) of the added tokens that are found before a text is normalised."""
+        """(start, stop, id) of the added tokens that are found before a text is normalized."""
         characters = text.decode()
         places = byte_offsets(characters)
         found = self._searches[specials, False].parts(characters)

@@ -167,7 +167,7 @@ def test_tokens_of_a_sample_tile_the_text(text: str, seed: int, alpha: float) ->
 
 
 @given(text=texts, seed=st.integers(0, 9))
-def test_places_are_ordered_and_in_range_after_a_normalisation(text: str, seed: int) -> None:
+def test_places_are_ordered_and_in_range_after_a_normalization(text: str, seed: int) -> None:
     sampling = Sampling(dropout=0.5, seed=seed)
     tokens = sample_segmentation(trained(pattern="qwen2"), text, sampling, special=SpecialPolicy.TEXT).tokens
     edges = [0, *(edge for token in tokens for edge in token.span), len(text.encode())]

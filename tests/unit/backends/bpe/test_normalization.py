@@ -37,7 +37,7 @@ def spans_of(text: str) -> list[Span]:
 
 
 @given(text=composing_texts)
-def test_normalising_is_nfc_or_nothing(text: str) -> None:
+def test_normalizing_is_nfc_or_nothing(text: str) -> None:
     assert SplitPattern("none", None, normalization="nfc").normalized(text) == unicodedata.normalize(
         "NFC", text
     )
@@ -59,7 +59,7 @@ def test_spans_come_back_ordered_in_range_and_covering(text: str) -> None:
 
 
 @given(text=composing_texts)
-def test_what_a_span_came_from_normalises_to_what_it_holds(text: str) -> None:
+def test_what_a_span_came_from_normalizes_to_what_it_holds(text: str) -> None:
     data, normal = text.encode(), unicodedata.normalize("NFC", text)
     alignment = NfcAlignment(text)
     for span in spans_of(normal):

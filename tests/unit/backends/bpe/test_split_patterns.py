@@ -183,9 +183,9 @@ def test_a_pattern_is_known_by_its_name_and_by_its_text() -> None:
             assert resolve_pattern(pattern.regex) == pattern
 
 
-def test_only_qwen2_normalises_and_only_by_its_name() -> None:
-    normalising = [name for name in PATTERN_NAMES if resolve_pattern(name).normalization is not None]
-    assert normalising == ["qwen2"]
+def test_only_qwen2_normalizes_and_only_by_its_name() -> None:
+    normalizing = [name for name in PATTERN_NAMES if resolve_pattern(name).normalization is not None]
+    assert normalizing == ["qwen2"]
     text = resolve_pattern("qwen2").regex
     assert text is not None
     assert resolve_pattern(text) == SplitPattern(name="custom", regex=text)

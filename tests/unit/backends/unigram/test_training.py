@@ -123,7 +123,7 @@ def test_symbols_are_not_trained_on_and_have_their_ids() -> None:
     assert "<s>" not in learned
 
 
-def test_normalisation_is_that_of_the_library() -> None:
+def test_normalization_is_that_of_the_library() -> None:
     tokenizer = trained(["Ｈｅｌｌｏ\u3000ﬁne Hello fine"] * 5, vocab_size=300, normalization="nmt_nfkc")
     assert not any(ord(c) > 0x2581 for piece in normal_pieces(tokenizer) for c in piece)
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)

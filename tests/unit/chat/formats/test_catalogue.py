@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.conversations import conversations, hostile_conversations, wrong_conversations
 
 from tokbench.chat.conversation import Conversation
-from tokbench.chat.formats import all_formats, named, recognised
+from tokbench.chat.formats import all_formats, named, recognized
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def test_a_format_says_what_it_is_and_needs(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_vocabulary_with_all_its_tokens_is_recognised(name):
+def test_a_vocabulary_with_all_its_tokens_is_recognized(name):
     format = named(name)
-    assert (format in recognised(format.known_tokens)) == (not format.text_marks)
+    assert (format in recognized(format.known_tokens)) == (not format.text_marks)
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_a_vocabulary_with_all_its_tokens_is_recognised(name):
     ],
 )
 def test_the_template_that_knows_most_tokens_is_first(tokens, name):
-    assert recognised(tokens)[0].name == name
+    assert recognized(tokens)[0].name == name
 
 
 @pytest.mark.parametrize(("merges_bytes", "name"), [(True, "mistral-v3-tekken"), (False, "mistral-v3")])
 def test_what_is_merged_tells_templates_with_the_same_tokens_apart(merges_bytes: bool, name: str) -> None:
-    assert recognised(named("mistral-v3").known_tokens, merges_bytes=merges_bytes)[0].name == name
+    assert recognized(named("mistral-v3").known_tokens, merges_bytes=merges_bytes)[0].name == name
 
 
-def test_a_vocabulary_of_no_format_is_not_recognised():
-    assert recognised(["<s>", "[CLS]"]) == []
+def test_a_vocabulary_of_no_format_is_not_recognized():
+    assert recognized(["<s>", "[CLS]"]) == []
 
 
 def rendered_by_all(conversation: Conversation, *, prompt: bool) -> list[Rendered]:

@@ -235,7 +235,7 @@ def dumped(pieces: list[ModelPiece], **options: Any) -> bytes:
 @pytest.mark.parametrize(
     ("pieces", "options", "found"),
     [
-        (pieces_of(), {"remove_extra_whitespaces": True}, "normalises text"),
+        (pieces_of(), {"remove_extra_whitespaces": True}, "normalizes text"),
         (pieces_of(), {"add_dummy_prefix": False}, "puts a space before every text"),
         ([*pieces_of()[:3], *pieces_of()[4:], pieces_of()[3]], {}, "the 256 bytes at the ids from 3"),
         ([*pieces_of(), ModelPiece("x", 0.0, PieceType.USER_DEFINED)], {}, "user_defined piece"),

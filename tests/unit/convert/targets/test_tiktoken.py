@@ -132,7 +132,7 @@ REFUSED = [
         {},
         "'  ' and '    ' can overlap",
     ),
-    ([], {"normalizer": {"type": "Lowercase"}}, r"it normalises the text \(Lowercase\)"),
+    ([], {"normalizer": {"type": "Lowercase"}}, r"it normalizes the text \(Lowercase\)"),
     (
         [],
         {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}},

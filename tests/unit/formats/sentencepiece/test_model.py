@@ -149,16 +149,16 @@ def charsmap(units: list[int], replacements: bytes = b"x\0") -> bytes:
 @pytest.mark.parametrize(
     ("table", "found"),
     [
-        (b"\x00", "a normalisation table of"),
-        (struct.pack("<I", 1 << 31) + bytes(2000), "a normalisation table of"),
-        (charsmap([0] * 255), "a normalisation table of"),
+        (b"\x00", "a normalization table of"),
+        (struct.pack("<I", 1 << 31) + bytes(2000), "a normalization table of"),
+        (charsmap([0] * 255), "a normalization table of"),
         (charsmap([0] * 256, b"x"), "has no end"),
         (charsmap([0] * 255 + [0x8000_0002]), "after its replacements"),
         (charsmap([0] * 255 + [1 << 20]), "after its end"),
         (charsmap([0] * 255 + [(1 << 10) | (1 << 9)]), "after its end"),
     ],
 )
-def test_a_normalisation_table_that_points_outside_itself_is_refused(table: bytes, found: str) -> None:
+def test_a_normalization_table_that_points_outside_itself_is_refused(table: bytes, found: str) -> None:
     with pytest.raises(ModelFormatError, match=found):
         parse_model(written([unknown()], normalizer={"precompiled_charsmap": table}))
 

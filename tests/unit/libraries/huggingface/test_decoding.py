@@ -131,8 +131,8 @@ def test_a_special_token_of_spaces_inside_a_text_is_streamed_whole() -> None:
     assert "".join(shown) == tokenizer.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 
 
-def test_a_normalised_special_token_keeps_the_space_that_it_took() -> None:
-    """Llama 2's normaliser writes "▁<s>" for " <s>", which is where such a token is found; tokenizers 0.22 loses it."""
+def test_a_normalized_special_token_keeps_the_space_that_it_took() -> None:
+    """Llama 2's normalizer writes "▁<s>" for " <s>", which is where such a token is found; tokenizers 0.22 loses it."""
     made = json.loads(byte_fallback())
     for token in made["added_tokens"]:
         token["normalized"] = True

@@ -1,4 +1,4 @@
-"""The normaliser, compiled and in Python, gives what the library's gives."""
+"""The normalizer, compiled and in Python, gives what the library's gives."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def tables() -> list[bytes]:
 @pytest.mark.parametrize("number", range(11))
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_damaged_tables_are_refused(kernel: str, number: int) -> None:
-    with pytest.raises(ValueError, match="normalisation table"):
+    with pytest.raises(ValueError, match="normalization table"):
         with_all_options(kernel, tables()[number])
 
 
@@ -166,7 +166,7 @@ def test_tables_with_changed_units_are_refused_or_give_the_same_in_both(data: st
     try:
         CharacterMap(bytes(whole))
     except ValueError:
-        with pytest.raises(ValueError, match="normalisation table"):
+        with pytest.raises(ValueError, match="normalization table"):
             with_all_options("native", bytes(whole))
         return
     text = data.draw(TEXTS)

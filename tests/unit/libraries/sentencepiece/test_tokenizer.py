@@ -88,7 +88,7 @@ def test_each_byte_of_a_byte_fallback_covers_its_own() -> None:
     ]
 
 
-def test_the_bytes_of_a_character_that_normalisation_changed_share_what_it_came_from() -> None:
+def test_the_bytes_of_a_character_that_normalization_changed_share_what_it_came_from() -> None:
     tokenizer = variant("bpe folded")
     # U+337F is four characters after NFKC, in one place of the text.
     tokens = [token for token in tokenizer.segment("a㍿b").tokens if token.kind is TokenKind.BYTE]
