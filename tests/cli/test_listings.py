@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from support.commands import COMMANDS
@@ -15,6 +16,7 @@ from tokbench.config import load_preset, preset_names
 from tokbench.core.special_presets import SPECIAL_PRESETS
 from tokbench.files.bundled import bundled_files
 from tokbench.registry import backend_names
+from tokbench.workbench import doctor
 
 GROUP = ["group", "kind", "title", "files", "documents", "bytes", "characters", "lines", "licence"]
 
@@ -218,6 +220,21 @@ def test_the_doctor_says_which_kernel_runs(process):
     found = {check["subject"].strip(): check for check in done.json["checks"]}
     assert found["kernel"]["found"] == "python"
     assert b"running the slow Python kernel (TOKBENCH_KERNEL=python)" in done.err
+
+
+@pytest.mark.parametrize(
+    "version, found, hint",
+    [
+        ((3, 13), "not installed", "optional: pip install 'tokbench[zstd]'"),
+        ((3, 14), "not needed: Python itself reads such files", None),
+    ],
+)
+def test_the_doctor_asks_for_zstandard_where_python_lacks_it(run, monkeypatch, version, found, hint):
+    find = doctor.find_spec
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "zstandard" else find(name))
+    monkeypatch.setattr(doctor, "sys", SimpleNamespace(version_info=version))
+    checks = {check["subject"].strip(): check for check in run("doctor", "--json").json["checks"]}
+    assert (checks["zstandard"]["found"], checks["zstandard"]["hint"]) == (found, hint)
 
 
 # --- help -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import hashlib
 import locale
 import os
 import platform
+import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -66,6 +67,9 @@ _OPTIONAL = {
     "zstandard": "zstd",
 }
 
+_IN_PYTHON = {"zstandard": (3, 14)}
+"""What Python does itself, and since which version."""
+
 
 def examine() -> DoctorResult:
     """Check everything without changing anything; only importing the backends takes time."""
@@ -93,6 +97,9 @@ def _libraries() -> Iterator[Check]:
         yield Check(name, found or "missing", passed=found is not None, hint="pip install tokbench")
     for name, extra in _OPTIONAL.items():
         found = _version(name)
+        if found is None and name in _IN_PYTHON and sys.version_info >= _IN_PYTHON[name]:
+            yield Check(name, "not needed: Python itself reads such files")
+            continue
         yield Check(
             name,
             found or "not installed",
