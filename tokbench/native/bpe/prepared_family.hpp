@@ -186,7 +186,7 @@ class Prepared : public Base {
   // As far as its beginning tells.
   static bool has_many_spaces(Bytes text) {
     constexpr std::size_t kSampled = 1024, kBytesPerSpace = 16;
-    const auto is_letter = [](Byte byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; };
+    const auto is_letter = [](Byte byte) -> unsigned { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; };
     const std::size_t size = std::min(text.size(), kSampled);
     std::size_t found = 0;
     for (std::size_t i = 1; i + 1 < size; ++i) found += (text[i] == ' ') & is_letter(text[i - 1]) & is_letter(text[i + 1]);

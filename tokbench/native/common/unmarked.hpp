@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler.hpp"
+#include "shared_value.hpp"
 #include "texts.hpp"
 #include "threads.hpp"
 #include "zeroed_table.hpp"
@@ -25,7 +26,7 @@ class Marks {
   }
 
   bool has(std::size_t code_point) const { return of(code_point) != 0; }
-  std::uint8_t of(std::size_t code_point) const { return std::atomic_ref(first_[code_point]).load(std::memory_order_relaxed); }
+  std::uint8_t of(std::size_t code_point) const { return shared_value(first_[code_point]); }
   bool has_all_of_ascii() const { return marks_ascii_; }
 
  private:
@@ -102,8 +103,8 @@ class UnmarkedCodePoints {
 
  private:
   static std::uint64_t bit(std::uint32_t code_point) { return std::uint64_t{1} << code_point % 64; }
-  std::atomic_ref<std::uint64_t> word_of(std::uint32_t code_point) const { return std::atomic_ref(seen_.load(std::memory_order_relaxed)[code_point / 64]); }
-  bool is_seen(std::uint32_t code_point) const { return (word_of(code_point).load(std::memory_order_relaxed) & bit(code_point)) != 0; }
+  std::uint64_t& word_of(std::uint32_t code_point) const { return seen_.load(std::memory_order_relaxed)[code_point / 64]; }
+  bool is_seen(std::uint32_t code_point) const { return (shared_value(word_of(code_point)) & bit(code_point)) != 0; }
 
   void make_room() {
     const std::lock_guard lock(mutex_);
@@ -113,7 +114,7 @@ class UnmarkedCodePoints {
   }
 
   TOKBENCH_NEVER_INLINE void add(std::uint32_t code_point) {
-    if ((word_of(code_point).fetch_or(bit(code_point), std::memory_order_relaxed) & bit(code_point)) != 0) return;
+    if ((set_shared_bits(word_of(code_point), bit(code_point)) & bit(code_point)) != 0) return;
     const std::lock_guard lock(mutex_);
     found_.push_back(code_point);
   }

@@ -304,7 +304,7 @@ class PieceAutomaton {
 
   // A base from which all the numbers lead to free places. Nodes with many children leave places free for those with few.
   Place base_for(std::span<const Number> numbers) {
-    for (Place& place = searched_to_[std::bit_width(numbers.size())];; ++place) {
+    for (Place& place = searched_to_[static_cast<std::size_t>(std::bit_width(numbers.size()))];; ++place) {
       if (place == nodes_.size()) add_block();
       const Place base = place ^ numbers.front();
       if (std::ranges::all_of(numbers, [&](Number number) { return is_free(base ^ number); })) return base;

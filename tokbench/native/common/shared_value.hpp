@@ -1,0 +1,31 @@
+// Values in plain memory that one thread reads while another sets them, in no order with anything else.
+//
+// It is what std::atomic_ref is for, which libc++ has from version 19 on only: a Mac's compiler may lack it.
+#pragma once
+
+#if !defined(__GNUC__)
+#include <atomic>
+#endif
+
+namespace tokbench {
+
+template <class T>
+inline T shared_value(const T& value) {
+#if defined(__GNUC__)
+  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+#else
+  return std::atomic_ref(const_cast<T&>(value)).load(std::memory_order_relaxed);
+#endif
+}
+
+// Sets bits, and returns what was there before.
+template <class T>
+inline T set_shared_bits(T& value, T bits) {
+#if defined(__GNUC__)
+  return __atomic_fetch_or(&value, bits, __ATOMIC_RELAXED);
+#else
+  return std::atomic_ref(value).fetch_or(bits, std::memory_order_relaxed);
+#endif
+}
+
+}  // namespace tokbench
