@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -66,6 +67,9 @@ def wheel(source_distribution: Path, tmp_path_factory: pytest.TempPathFactory) -
     """
     if at_hand := os.environ.get("TOKBENCH_WHEEL"):
         return Path(at_hand)
+    for needed in ("cmake", "nanobind"):
+        if shutil.which(needed) is None and importlib.util.find_spec(needed) is None:
+            pytest.skip(f"{needed} is not installed")
     folder = tmp_path_factory.mktemp("wheel")
     options = ("--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", folder)
     run("-m", "pip", "wheel", *options, source_distribution, cwd=folder, SKBUILD_CMAKE_BUILD_TYPE="Debug")

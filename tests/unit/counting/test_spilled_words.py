@@ -191,7 +191,9 @@ def test_parts_are_counted_and_added_up_in_the_memory_that_is_said(tmp_path: Pat
 def test_merging_takes_no_more_than_is_said() -> None:
     program = (
         "import sys, numpy as np\n"
-        "from tokbench.native import _bpe\n"
+        "from tokbench.native.kernel_choice import chosen_module\n"
+        "name, _bpe = chosen_module(compiled='tokbench.native._bpe', fallback='tokbench.backends.bpe.fallback')\n"
+        "assert name == 'native'\n"
         "random = np.random.default_rng(7)\n"
         "sizes = random.integers(2, 24, 1_500_000)\n"
         "offsets = np.concatenate([[0], np.cumsum(sizes)])\n"
