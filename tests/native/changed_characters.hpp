@@ -27,7 +27,7 @@ struct Changes {
   struct Part {
     std::string text;
     Byte order;
-    bool is_inserted;  // behind another part, when its character was taken apart
+    bool is_inserted;  // after another part, when its character was taken apart
   };
   std::map<std::string, std::vector<Part>> parts;
 
@@ -64,7 +64,7 @@ struct Changes {
     std::vector<std::uint32_t> origins;  // of each byte
   };
 
-  // Neighbours change places until none of an order stands behind one of a greater order. What was there keeps its origins in their
+  // Neighbours change places until none of an order stands after one of a greater order. What was there keeps its origins in their
   // order; what was put in has that of what is before it.
   Made of(const std::string& text) const {
     struct MadePart {

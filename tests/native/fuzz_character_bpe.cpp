@@ -67,8 +67,8 @@ Vocabulary vocabulary_for(Bytes text, Random& random) {
   std::set<std::string> pieces;
   for (std::size_t left = normal.empty() ? 0 : random.below(60); left > 0; --left) {
     const std::size_t first = random.below(starts.size() - 1);
-    const std::size_t behind = std::min(first + (random.one_in(2) ? 1 : random.between(1, 9)), starts.size() - 1);
-    const std::string slice = normal.substr(starts[first], starts[behind] - starts[first]);
+    const std::size_t after = std::min(first + (random.one_in(2) ? 1 : random.between(1, 9)), starts.size() - 1);
+    const std::string slice = normal.substr(starts[first], starts[after] - starts[first]);
     if (!first_invalid(naive::to_bytes(slice))) pieces.insert(slice);
   }
   for (const std::string& piece : pieces) {
@@ -121,17 +121,17 @@ Found defined(const Vocabulary& vocabulary, Bytes text) {
   }
   merge(parts, scores);
   Found found;
-  bool is_behind_unknown = false;
+  bool is_after_unknown = false;
   for (const Part& part : parts) {
     const auto id = ids.find(part.text);
     if (id != ids.end()) {
       found.push_back(id->second);
     } else if (vocabulary.has_bytes) {
       for (const char byte : part.text) found.push_back((*vocabulary.bytes())[static_cast<Byte>(byte)]);
-    } else if (!is_behind_unknown) {
+    } else if (!is_after_unknown) {
       found.push_back(0);
     }
-    is_behind_unknown = id == ids.end();
+    is_after_unknown = id == ids.end();
   }
   return found;
 }
@@ -185,12 +185,12 @@ bool begins_with_space(const std::string& part) { return part.starts_with(" ") |
 // The longest of the tokens that begin first, again and again; what is between them is a text by itself.
 Found defined_with(const std::vector<AddedToken>& added, SpaceInFront space, Vocabulary vocabulary, const std::string& text) {
   Found found;
-  std::size_t behind = 0;
+  std::size_t after = 0;
   const auto add_part = [&](std::size_t end) {
-    if (behind == end) return;
-    const std::string part = text.substr(behind, end - behind);
+    if (after == end) return;
+    const std::string part = text.substr(after, end - after);
     vocabulary.options.add_dummy_prefix = space == SpaceInFront::EachPart || (space == SpaceInFront::PartsWithout && !begins_with_space(part)) ||
-                                          (space == SpaceInFront::TextWithout && behind == 0 && !begins_with_space(part));
+                                          (space == SpaceInFront::TextWithout && after == 0 && !begins_with_space(part));
     const Found ids = defined(vocabulary, naive::to_bytes(part));
     found.insert(found.end(), ids.begin(), ids.end());
   };
@@ -205,7 +205,7 @@ Found defined_with(const std::vector<AddedToken>& added, SpaceInFront space, Voc
     }
     add_part(at);
     found.push_back(longest->id);
-    behind = at += longest->text.size();
+    after = at += longest->text.size();
   }
   add_part(text.size());
   return found;

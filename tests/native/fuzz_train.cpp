@@ -34,7 +34,7 @@ void check(Trainer&& trainer, const naive::Learned& expected) {
   CHECK(trainer.num_tokens() == expected.num_tokens);
 }
 
-// Whether there is room for words of these sizes, by definition: records of words of 2 to 6 symbols are those behind a header,
+// Whether there is room for words of these sizes, by definition: records of words of 2 to 6 symbols are those after a header,
 // which is 32 bits and a symbol; they begin at every step-th symbol, and 100 steps are too many here (CMakeLists.txt).
 bool has_room(const std::vector<std::size_t>& sizes, std::size_t header, std::size_t step) {
   std::size_t steps = 0;

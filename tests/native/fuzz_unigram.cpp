@@ -48,8 +48,8 @@ Vocabulary vocabulary_for(Bytes text, Random& random) {
   std::set<std::string> pieces;
   if (!random.one_in(4)) pieces.emplace(kSpaceMark);
   for (std::size_t left = starts.size() < 2 ? 0 : random.below(40); left > 0; --left) {
-    const std::size_t first = random.below(starts.size() - 1), behind = std::min(first + random.between(1, 5), starts.size() - 1);
-    pieces.emplace(characters_of(Bytes(normal.bytes).subspan(starts[first], starts[behind] - starts[first])));
+    const std::size_t first = random.below(starts.size() - 1), after = std::min(first + random.between(1, 5), starts.size() - 1);
+    pieces.emplace(characters_of(Bytes(normal.bytes).subspan(starts[first], starts[after] - starts[first])));
   }
   const float scale = random.one_in(3) ? 1000.0f : 1.0f;
   for (const std::string& piece : pieces) {
@@ -136,13 +136,13 @@ void check_cuts(Bytes text, WordCut cut) {
 }
 
 DocumentUnigramEncoder document_encoder(const Vocabulary& vocabulary, bool only_spaces, std::vector<AddedToken> found_first,
-                                        std::vector<AddedToken> found_behind) {
+                                        std::vector<AddedToken> found_after) {
   UnigramRules<double> rules;
   rules.unknown_score = vocabulary.rules.unknown_score;
   rules.looks_up_unknown = true;
   std::vector<std::uint8_t> joining(0x110000);
   for (std::size_t one = 0x300; one < 0x370; ++one) joining[one] = DocumentForm::MayJoinPrevious;
-  DocumentForm form(CharacterMap(), joining, only_spaces, AddedTokenSet(std::move(found_behind)));
+  DocumentForm form(CharacterMap(), joining, only_spaces, AddedTokenSet(std::move(found_after)));
   UnigramModel<double> model(vocabulary.scored<double>(), rules, form.rewritten());
   return {{std::move(model), std::move(form)}, DocumentUnigram(AddedTokenSet(std::move(found_first)))};
 }
@@ -198,9 +198,9 @@ void check_document(const Vocabulary& vocabulary, const std::vector<Byte>& text,
   CHECK(placed_in<UnigramPlacing>(encoder, text, random) == expected);
   if (only_spaces) return;
   // What is found in normalized text is the same here, where nothing is normalized.
-  const DocumentUnigramEncoder behind = document_encoder(vocabulary, only_spaces, {}, tokens);
-  CHECK(found_in(behind.encode(Bytes(text))) == expected);
-  CHECK(placed_in<UnigramPlacing>(behind, text, random) == expected);
+  const DocumentUnigramEncoder after = document_encoder(vocabulary, only_spaces, {}, tokens);
+  CHECK(found_in(after.encode(Bytes(text))) == expected);
+  CHECK(placed_in<UnigramPlacing>(after, text, random) == expected);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Words marked(const MarkStep& step, const std::string& text) {
 
 struct Document {
   std::vector<std::variant<Step, MarkStep>> steps;
-  std::vector<AddedToken> found_first, found_behind;
+  std::vector<AddedToken> found_first, found_after;
   bool makes_nfc;
 
   Document(const Words& characters, Random& random) : makes_nfc(random.one_in(3)) {
@@ -54,8 +54,8 @@ struct Document {
     std::set<std::string> texts;
     for (std::size_t left = random.below(5); left > 0; --left) texts.insert(random.one_in(4) ? "<|a|>" : slice_of(characters, 4, random));
     for (const std::string& text : texts) {
-      const AddedToken token{text, static_cast<Id>(200'000 + found_first.size() + found_behind.size()), false, false, false};
-      (random.one_in(2) ? found_first : found_behind).push_back(token);
+      const AddedToken token{text, static_cast<Id>(200'000 + found_first.size() + found_after.size()), false, false, false};
+      (random.one_in(2) ? found_first : found_after).push_back(token);
     }
   }
 
@@ -70,17 +70,17 @@ struct Document {
         made.push_back(step_of(std::get<Step>(step)));
       }
     }
-    return {AddedTokens({}, found_behind), AddedTokens(found_first, found_behind), SplitSteps(character_sets(), std::move(made)), false, makes_nfc};
+    return {AddedTokens({}, found_after), AddedTokens(found_first, found_after), SplitSteps(character_sets(), std::move(made)), false, makes_nfc};
   }
 };
 
 // Calls part(text) for what is between tokens, and token(id): the longest of those that begin first, again and again.
 template <class OnPart, class OnToken>
 void cut(const std::vector<AddedToken>& tokens, const std::string& text, const OnPart& part, const OnToken& found) {
-  std::string behind;
+  std::string after;
   const auto end_part = [&] {
-    if (!behind.empty()) part(behind);
-    behind.clear();
+    if (!after.empty()) part(after);
+    after.clear();
   };
   for (std::size_t at = 0; at < text.size();) {
     const AddedToken* longest = nullptr;
@@ -88,7 +88,7 @@ void cut(const std::vector<AddedToken>& tokens, const std::string& text, const O
       if (text.compare(at, token.text.size(), token.text) == 0 && (longest == nullptr || token.text.size() > longest->text.size())) longest = &token;
     }
     if (longest == nullptr) {
-      behind += text[at++];
+      after += text[at++];
       continue;
     }
     end_part();
@@ -108,7 +108,7 @@ template <class Model>
 std::vector<PlacedToken> placed_in(const Document& document, const Model& model, const std::string& text) {
   std::vector<PlacedToken> found;
   std::size_t start = 0;
-  cut(document.found_behind, text, [&](const std::string& between) {
+  cut(document.found_after, text, [&](const std::string& between) {
     std::vector<PlacedWord> words{{start, between}};
     for (const auto& step : document.steps) {
       std::vector<PlacedWord> next;
@@ -130,7 +130,7 @@ std::vector<PlacedToken> placed_in(const Document& document, const Model& model,
     }
     start += between.size();
   }, [&](Id id) {
-    const auto& token = *std::ranges::find(document.found_behind, id, &AddedToken::id);
+    const auto& token = *std::ranges::find(document.found_after, id, &AddedToken::id);
     found.push_back({id, start, start + token.text.size()});
     start += token.text.size();
   });

@@ -49,8 +49,8 @@ Vocabulary vocabulary_for(Bytes text, Random& random) {
       starts.push_back(start);
     }
     starts.push_back(word.size());
-    const auto insert = [&](std::size_t first, std::size_t behind, bool is_inside) {
-      const std::string slice = word.substr(starts[first], starts[behind] - starts[first]);
+    const auto insert = [&](std::size_t first, std::size_t after, bool is_inside) {
+      const std::string slice = word.substr(starts[first], starts[after] - starts[first]);
       if (!first_invalid(naive::to_bytes(slice))) pieces.insert(is_inside ? vocabulary.prefix + slice : slice);
     };
     for (std::size_t i = 0; i + 1 < starts.size(); ++i) {

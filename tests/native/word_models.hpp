@@ -107,18 +107,18 @@ struct Bpe {
       }
     }
     Tokens found;
-    bool is_behind_unknown = false;
+    bool is_after_unknown = false;
     for (const Letter& letter : letters) {
       if (letter.id) {
         found.push_back({*letter.id, letter.text.size()});
       } else if (has_bytes) {
         for (const char byte : letter.text) found.push_back({(*bytes())[static_cast<Byte>(byte)], 1});
-      } else if (joins_unknown && is_behind_unknown) {
+      } else if (joins_unknown && is_after_unknown) {
         found.back().size += letter.text.size();
       } else {
         found.push_back({*unknown, letter.text.size()});
       }
-      is_behind_unknown = !letter.id;
+      is_after_unknown = !letter.id;
     }
     return found;
   }

@@ -25,7 +25,7 @@ struct CharacterClasses {
 };
 
 // The positions after the runs of `mask` that begin at `starts`: adding carries through a run.
-inline Mask behind_runs(Mask mask, Mask starts) { return (mask + starts) & ~mask; }
+inline Mask after_runs(Mask mask, Mask starts) { return (mask + starts) & ~mask; }
 
 // Adds the characters beyond ASCII; `size` shrinks to before the first one that is cut off, or hard.
 template <Rules R>
@@ -65,15 +65,15 @@ inline Mask digit_group_starts(Mask digits, Mask starts) {
 inline Mask white_space_starts(Mask white, Mask newlines, Mask absorbed) {
   const Mask gaps = white & ~newlines;
   const Mask first = white & ~(white << 1) & ~absorbed;
-  const Mask behind_absorbed = gaps & (absorbed << 1);
+  const Mask after_absorbed = gaps & (absorbed << 1);
   const Mask last = gaps & ~(white >> 1);
   // After a line end begins a pre-token, unless another line end follows in the same run.
-  Mask behind_newline = gaps & ((newlines & ~absorbed) << 1);
-  for (Mask wrong = behind_runs(gaps, behind_newline) & newlines; wrong != 0; wrong &= wrong - 1) {
-    const Mask before = behind_newline & ((wrong & (~wrong + 1)) - 1);
-    behind_newline &= ~std::bit_floor(before);
+  Mask after_newline = gaps & ((newlines & ~absorbed) << 1);
+  for (Mask wrong = after_runs(gaps, after_newline) & newlines; wrong != 0; wrong &= wrong - 1) {
+    const Mask before = after_newline & ((wrong & (~wrong + 1)) - 1);
+    after_newline &= ~std::bit_floor(before);
   }
-  return first | behind_absorbed | last | behind_newline;
+  return first | after_absorbed | last | after_newline;
 }
 
 // Where pre-tokens begin among the `size` <= kBlock bytes at `p`, as far as these bytes tell; bit 0 is
@@ -88,32 +88,32 @@ TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, cons
   const Mask known = first_bits(characters.size);
   const Mask letters = characters.letters & known, digits = classes.digits & known, white = classes.white & known;
   const Mask punctuation = known & ~(letters | digits | white);
-  const Mask behind_space = (classes.spaces & known) << 1;
+  const Mask after_space = (classes.spaces & known) << 1;
   const Mask newlines = classes.newlines & known, apostrophes = classes.apostrophes & known;
   const Mask first_letters = letters & ~(letters << 1);
-  const Mask first_punctuation = punctuation & ~(punctuation << 1) & ~behind_space;
+  const Mask first_punctuation = punctuation & ~(punctuation << 1) & ~after_space;
   Mask starts = first_punctuation;
   Mask known_starts = known;
 
   if constexpr (R.word == WordRule::SpaceBefore) {
     static_assert(R.word != WordRule::SpaceBefore || (R.max_digits == 0 && !R.newline_rule && !R.newlines_after_punctuation));
-    starts |= first_letters & ~behind_space;
-    starts |= digits & ~(digits << 1) & ~behind_space;
+    starts |= first_letters & ~after_space;
+    starts |= digits & ~(digits << 1) & ~after_space;
     starts |= white & ~((white << 1) & (white >> 1));
   } else {
     static_assert(R.word == WordRule::SpaceBefore || (R.newline_rule && R.newlines_after_punctuation && !R.indentation));
-    const Mask after_punctuation = newlines & (punctuation << 1);
-    const Mask behind_absorbed = behind_runs(newlines, after_punctuation);
-    const Mask absorbed = newlines & ~(newlines + after_punctuation);
+    const Mask first_absorbed = newlines & (punctuation << 1);
+    const Mask after_absorbed = after_runs(newlines, first_absorbed);
+    const Mask absorbed = newlines & ~(newlines + first_absorbed);
     // What can stand before a word and begins a pre-token: one character of punctuation, or the last white space.
-    const Mask behind_punctuation = ((first_punctuation << 1) + characters.inside) & ~characters.inside;
-    const Mask behind_gap = (white & ~newlines) << 1;
-    starts |= first_letters & ~behind_punctuation & ~behind_gap;
+    const Mask after_punctuation = ((first_punctuation << 1) + characters.inside) & ~characters.inside;
+    const Mask after_gap = (white & ~newlines) << 1;
+    starts |= first_letters & ~after_punctuation & ~after_gap;
     starts |= digit_group_starts<R>(digits, digits & ~(digits << 1));
     starts |= white_space_starts(white, newlines, absorbed);
     if constexpr (R.slashes_after_punctuation) {
       // Slashes go on after absorbed line ends: rare, and left to the scanner.
-      known_starts &= first_bits(static_cast<std::size_t>(std::countr_zero(behind_absorbed & classes.slashes)));
+      known_starts &= first_bits(static_cast<std::size_t>(std::countr_zero(after_absorbed & classes.slashes)));
     }
   }
 
@@ -126,17 +126,17 @@ TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, cons
 
   // Contractions: where they begin a pre-token, or for gpt4o, where they end a word.
   constexpr bool is_suffix = R.word == WordRule::CapitalsFirst;
-  const Mask behind_known = is_suffix ? ~(known >> 1) : 0;  // a suffix may begin there that ends elsewhere
-  const Mask candidates = apostrophes & (is_suffix ? letters << 1 : first_punctuation) & ((letters >> 1) | behind_known);
-  std::size_t behind_last = 0;
+  const Mask after_known = is_suffix ? ~(known >> 1) : 0;  // a suffix may begin there that ends elsewhere
+  const Mask candidates = apostrophes & (is_suffix ? letters << 1 : first_punctuation) & ((letters >> 1) | after_known);
+  std::size_t after_last = 0;
   for (Mask left = candidates; left != 0; left &= left - 1) {
     const auto position = static_cast<std::size_t>(std::countr_zero(left));
-    if (is_suffix && behind_last == position) continue;  // a word has one contraction at most
+    if (is_suffix && after_last == position) continue;  // a word has one contraction at most
     const std::size_t length = contraction_length(p + position, end, R.contraction != Contraction::CaseSensitive);
     if (length == 0) continue;
-    behind_last = position + length;
+    after_last = position + length;
     starts &= ~(first_bits(length - !is_suffix) << (position + !is_suffix));
-    if (behind_last < kBlock) starts |= Mask{1} << behind_last;
+    if (after_last < kBlock) starts |= Mask{1} << after_last;
   }
 
   // A run of white space at the end may go on.

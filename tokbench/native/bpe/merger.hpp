@@ -111,14 +111,14 @@ class Merger {
     for (;;) {
       const std::uint32_t best = *std::min_element(minima, minima + num_groups);
       if (best >= PairOrder::kNever) break;
-      const std::size_t position = PairOrder::position(best), taken = next[position], behind = next[taken];
+      const std::size_t position = PairOrder::position(best), taken = next[position], after = next[taken];
       last_pair_ = {symbols[position], symbols[taken]};
       const Id made = vocabulary_.made(PairOrder::rank(best));
       symbols[position] = made;
-      next[position] = static_cast<std::uint16_t>(behind);
-      previous[behind] = static_cast<std::uint16_t>(position);
+      next[position] = static_cast<std::uint16_t>(after);
+      previous[after] = static_cast<std::uint16_t>(position);
       pairs[taken] = PairOrder::kNever;
-      pairs[position] = behind < size ? PairOrder::of(vocabulary_.rank(made, symbols[behind]), position) : PairOrder::kNever;
+      pairs[position] = after < size ? PairOrder::of(vocabulary_.rank(made, symbols[after]), position) : PairOrder::kNever;
       if (position != 0) {
         const std::size_t before = previous[position];
         pairs[before] = PairOrder::of(vocabulary_.rank(symbols[before], made), before);

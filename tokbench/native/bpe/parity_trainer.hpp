@@ -159,7 +159,7 @@ template <class Symbol>
 class ParityTrainerOf {
  public:
   // Both have for_each(sink) in each element, which calls sink(bytes, count) for each pre-token; there are as many divisors as
-  // development texts, and at least as many languages: those behind count for the global merges alone. report(merges) is
+  // development texts, and at least as many languages: those after count for the global merges alone. report(merges) is
   // called for each of these.
   template <class Texts, class Report>
   ParityTrainerOf(const Texts& languages, const Texts& development, const ParityOptions& options, Report& report)

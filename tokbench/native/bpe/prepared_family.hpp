@@ -158,7 +158,7 @@ class Prepared : public Base {
         output);
   }
 
-  // A pre-token behind its mark, written to `room`, which is moved behind it.
+  // A pre-token after its mark, written to `room`, which is moved after it.
   static Bytes marked_copy(Bytes pretoken, Byte*& room) {
     Byte* const start = room;
     *room++ = kPretokenMark;

@@ -74,9 +74,9 @@ class PreparedPlacing {
     return p;
   }
 
-  const Byte* end_of_character(const Byte* behind) const {
-    while (behind != text_.data() + text_.size() && is_continuation(*behind)) ++behind;
-    return behind;
+  const Byte* end_of_character(const Byte* after) const {
+    while (after != text_.data() + text_.size() && is_continuation(*after)) ++after;
+    return after;
   }
 
   typename Base::Sizes sizes_;

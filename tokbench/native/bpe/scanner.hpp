@@ -74,7 +74,7 @@ inline std::size_t contraction_length(const Byte* p, const Byte* end, bool ignor
 // gpt4o's first alternative from `p` on: [Lu Lt Lm Lo M]*[Ll Lm Lo M]+, or `p` where it fails. Where no
 // small letter follows the capitals, the expression steps back to the last caseless character.
 inline const Byte* capitals_then_small(const Byte* p, const Byte* end) {
-  const Byte* behind_caseless = p;
+  const Byte* after_caseless = p;
   const Byte* q = p;
   while (q < end) {
     const Character character = character_at(q, end);
@@ -83,9 +83,9 @@ inline const Byte* capitals_then_small(const Byte* p, const Byte* end) {
     }
     if (!is_upper(character.kind) && !is_caseless(character.kind)) break;
     q += character.length;
-    if (is_caseless(character.kind)) behind_caseless = q;
+    if (is_caseless(character.kind)) after_caseless = q;
   }
-  return behind_caseless;
+  return after_caseless;
 }
 
 inline const Byte* capitals_first_word(const Byte* p, Character first, const Byte* end) {
@@ -166,17 +166,17 @@ inline const Byte* punctuation(const Byte* p, const Byte* end) {
 template <Rules R>
 inline const Byte* white_space(const Byte* p, const Byte* end) {
   const Byte* last = p;               // the run's last character
-  const Byte* behind_newline = p;     // and its last line end
+  const Byte* after_newline = p;     // and its last line end
   const Byte* q = p;
   while (q < end) {
     const Character character = character_at(q, end);
     if (!is_space(character.kind)) break;
     last = q;
     q += character.length;
-    if (is_newline(*last)) behind_newline = q;
+    if (is_newline(*last)) after_newline = q;
   }
   if (R.end_of_text_first && q == end) return end;
-  if (R.newline_rule && behind_newline != p) return behind_newline;
+  if (R.newline_rule && after_newline != p) return after_newline;
   if constexpr (R.indentation) {
     const Byte* unit = p;
     while (unit < q && (*unit == ' ' || *unit == '\t')) ++unit;

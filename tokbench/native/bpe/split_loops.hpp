@@ -44,9 +44,9 @@ struct SpaceScanner {
 template <class Scanner, class Sink>
 TOKBENCH_NEVER_INLINE const Byte* scan_over(const Byte* p, const Byte* stop, const Byte* end, Sink& sink) {
   while (p < stop) {
-    const Byte* const behind = Scanner::next(p, end);
-    sink(p, behind);
-    p = behind;
+    const Byte* const after = Scanner::next(p, end);
+    sink(p, after);
+    p = after;
   }
   return p;
 }

@@ -28,9 +28,9 @@ inline void for_each_split(Split split, Bytes text, Sink sink) {
   const Byte* ends[kMostPretokens];
   for (const Byte* p = text.data(); p != end;) {
     PretokenEnds found{ends, ends + kEnoughPretokens};
-    const Byte* const behind = split(p, end, found);
+    const Byte* const after = split(p, end, found);
     sink(p, std::span<const Byte* const>(ends, found.next));
-    p = behind;
+    p = after;
   }
 }
 

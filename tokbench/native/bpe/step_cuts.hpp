@@ -2,7 +2,7 @@
 //
 // What a program makes of a text is found from left to right. The side after a cut does not depend on the one before it
 // if no match holds both the letter and the space; and the other way round if nothing looks at the space, or at the end that
-// is there without it, right behind the letter. So it is enough to know what may be asked about next after a letter.
+// is there without it, right after the letter. So it is enough to know what may be asked about next after a letter.
 #pragma once
 
 #include "split_program.hpp"

@@ -137,7 +137,7 @@ void bind_training(nb::module_& module) {
   module.def("continue_training", &continue_training, "ids"_a.noconvert(), "offsets"_a.noconvert(), "counts"_a.noconvert(),
              "tokens"_a, nb::kw_only(), "num_merges"_a, "min_frequency"_a, "max_token_length"_a, "max_words"_a,
              "excluded"_a, "seed"_a, "progress"_a.none(),
-             "Learn merges behind those of a vocabulary, from words cut into its tokens: as train.");
+             "Learn merges after those of a vocabulary, from words cut into its tokens: as train.");
 
   nb::class_<PretokenCounter> counter(module, "PretokenCounter");
   bind_documents(counter);

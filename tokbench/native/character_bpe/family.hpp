@@ -39,13 +39,13 @@ class CharacterBpeFamily {
       const std::size_t count = merger_.merge(symbols_);
       const Bytes text(normal_.bytes);
       const bool joins_unknown = model_.pieces.joins_unknown();
-      bool is_behind_unknown = false;
+      bool is_after_unknown = false;
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t start = symbols_[i].start, stop = i + 1 < count ? symbols_[i + 1].start : text.size();
         model_.pieces.emit(symbols_[i].symbol, text.subspan(start, stop - start), [&](Id id) {
           const bool is_unknown = joins_unknown && model_.pieces.is_unknown(id);
-          if (!is_unknown || !is_behind_unknown) *out++ = id;
-          is_behind_unknown = is_unknown;
+          if (!is_unknown || !is_after_unknown) *out++ = id;
+          is_after_unknown = is_unknown;
         });
       }
       return static_cast<std::size_t>(out - first);
@@ -91,7 +91,7 @@ class CharacterBpeFamily {
 
   SplitWords split_words() const { return nullptr; }
 
-  // In front of a space behind an ASCII letter or digit, where that is a cut.
+  // In front of a space after an ASCII letter or digit, where that is a cut.
   std::size_t first_safe_cut(const Text& text, std::size_t from) const {
     if (!cuts_->cuts()) return text.size;
     const auto among = [&](const auto* units) {
@@ -116,15 +116,15 @@ class CharacterBpeFamily {
   void encode_part(Worker& worker, Bytes utf8, TextEnds ends, Output& output) const {
     const bool has_prefix = ends.is_first && options_.add_dummy_prefix && !options_.treat_whitespace_as_suffix;
     if (!cuts_->cuts() || (has_prefix && !cuts_->takes_space_in_front())) return solve(worker, utf8, ends, output);
-    const Bytes spaced = has_prefix ? behind_space(worker, utf8) : utf8;
+    const Bytes spaced = has_prefix ? after_space(worker, utf8) : utf8;
     const std::size_t size_of_prefix = has_prefix ? 1 : 0;
     const std::size_t first = ends.is_first && !has_prefix ? begin_of_words(spaced) : 0;
-    const std::size_t behind = ends.is_last ? end_of_words(spaced) : spaced.size();
-    if (first == kNoWords || behind <= std::max(first, size_of_prefix)) return solve(worker, utf8, ends, output);
+    const std::size_t after = ends.is_last ? end_of_words(spaced) : spaced.size();
+    if (first == kNoWords || after <= std::max(first, size_of_prefix)) return solve(worker, utf8, ends, output);
     Widened<Worker, Output> widened{output, most_ids_};
-    worker.encode_words_of(*cuts_, spaced.subspan(first, behind - first), widened);
+    worker.encode_words_of(*cuts_, spaced.subspan(first, after - first), widened);
     output = widened.output;
-    if (behind != spaced.size()) solve(worker, spaced.subspan(behind), {false, true}, output);
+    if (after != spaced.size()) solve(worker, spaced.subspan(after), {false, true}, output);
   }
 
   // For the places of tokens.
@@ -157,7 +157,7 @@ class CharacterBpeFamily {
   }
 
   template <class Worker>
-  static Bytes behind_space(Worker& worker, Bytes utf8) {
+  static Bytes after_space(Worker& worker, Bytes utf8) {
     Byte* const spaced = worker.room_for_copies(utf8.size() + 1);
     spaced[0] = ' ';
     std::copy(utf8.begin(), utf8.end(), spaced + 1);
@@ -174,7 +174,7 @@ class CharacterBpeFamily {
     return is_plain && cuts_->takes_space_in_front() ? first : kNoWords;
   }
 
-  // Where the last word begins that may lose spaces behind it, or gets one; the size of the text where there is none.
+  // Where the last word begins that may lose spaces after it, or gets one; the size of the text where there is none.
   std::size_t end_of_words(Bytes text) const {
     const bool has_suffix = options_.add_dummy_prefix && options_.treat_whitespace_as_suffix;
     if (!options_.remove_extra_whitespaces && !has_suffix) return text.size();
@@ -202,7 +202,7 @@ class CharacterBpeFamily {
     return found.length == end - start ? found : CodePoint{CodePoint::kNoCharacter, 1};
   }
 
-  static constexpr std::size_t kMostAdded = 3;  // ids of the space that is put in front or behind
+  static constexpr std::size_t kMostAdded = 3;  // ids of the space that is put in front or at the end
 
   std::shared_ptr<const CertainCuts> cuts_;
   NormalizerOptions options_;

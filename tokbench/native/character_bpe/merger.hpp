@@ -64,13 +64,13 @@ class CharacterMerger {
       for (std::size_t i = 0; i < padded; ++i) best = std::min(best, pairs[i]);
       if (best == kNever) break;
       const std::uint32_t position = best & (kMostShort - 1);
-      const std::uint32_t behind = left & (~1u << position), before = left & ((1u << position) - 1);
-      const auto taken = static_cast<std::uint32_t>(std::countr_zero(behind));
+      const std::uint32_t after = left & (~1u << position), before = left & ((1u << position) - 1);
+      const auto taken = static_cast<std::uint32_t>(std::countr_zero(after));
       symbols[position].symbol = made[position];
       left &= ~(1u << taken);
       pairs[taken] = kNever;
       pairs[position] = kNever;
-      if (const std::uint32_t next = behind & (behind - 1); next != 0) look(position, static_cast<std::size_t>(std::countr_zero(next)));
+      if (const std::uint32_t next = after & (after - 1); next != 0) look(position, static_cast<std::size_t>(std::countr_zero(next)));
       if (before != 0) look(static_cast<std::size_t>(std::bit_width(before)) - 1, position);
     }
     std::size_t count = 0;

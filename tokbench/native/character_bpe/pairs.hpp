@@ -15,7 +15,7 @@
 
 namespace tokbench {
 
-// A piece by its id, or behind those a character that no piece is alone.
+// A piece by its id, or after those a character that no piece is alone.
 using Symbol = std::uint32_t;
 using Rank = std::uint32_t;
 

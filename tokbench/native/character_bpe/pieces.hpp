@@ -132,7 +132,7 @@ class CharacterPieces {
     starts.push_back(static_cast<std::uint32_t>(text.size()));
   }
 
-  // Every character of a piece that merging can make is a symbol, one that is no piece behind the pieces.
+  // Every character of a piece that merging can make is a symbol, one that is no piece after the pieces.
   void number_characters(std::span<const ScoredPiece> pieces) {
     auto next = static_cast<Symbol>(pieces.size());
     for (const auto& [text, id] : by_text_) {

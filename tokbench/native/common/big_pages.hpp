@@ -21,8 +21,8 @@ inline void prefer_large_pages([[maybe_unused]] void* block, [[maybe_unused]] st
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   const auto address = reinterpret_cast<std::uintptr_t>(block);
   const std::uintptr_t first = (address + kLargePage - 1) / kLargePage * kLargePage;
-  const std::uintptr_t behind = (address + size) / kLargePage * kLargePage;
-  if (first < behind) madvise(reinterpret_cast<void*>(first), behind - first, MADV_HUGEPAGE);
+  const std::uintptr_t after = (address + size) / kLargePage * kLargePage;
+  if (first < after) madvise(reinterpret_cast<void*>(first), after - first, MADV_HUGEPAGE);
 #endif
 }
 

@@ -119,7 +119,7 @@ TOKBENCH_FOR_AVX2 inline Byte* write_utf8_by_registers(const Unit* units, std::s
       out += 16;
       continue;
     }
-    for (const std::size_t behind = i + 16; i < behind; i += 8) {
+    for (const std::size_t after = i + 16; i < after; i += 8) {
       Byte* const end = write_eight(units + i, out);
       out = end != nullptr ? end : write_utf8(units + i, 8, out);
     }

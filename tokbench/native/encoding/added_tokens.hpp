@@ -62,16 +62,16 @@ class AddedTokenSet {
   template <class Part, class Found>
   void cut(Bytes text, const Part& part, const Found& found) const {
     const Byte* const end = text.data() + text.size();
-    const Byte* behind = text.data();  // the last token
+    const Byte* after = text.data();  // the last token
     for_each_match(text.data(), end, [&](const AddedToken& token, const Byte* start, const Byte* stop) {
       if (token.single_word && (touches_word(text.data(), start) || (stop != end && is_word(*stop)))) return;
-      if (token.lstrip) start = before_white_space(behind, start, end);
+      if (token.lstrip) start = before_white_space(after, start, end);
       if (token.rstrip) stop = skip_white_space(stop, end);
-      if (behind < start) part(Bytes(behind, start));
+      if (after < start) part(Bytes(after, start));
       found(token.id, Bytes(start, stop));
-      behind = stop;
+      after = stop;
     });
-    if (behind < end) part(Bytes(behind, end));
+    if (after < end) part(Bytes(after, end));
   }
 
   // Whether a text can be cut between a letter or digit and a space, and both sides have the tokens that the whole has: none
@@ -110,8 +110,8 @@ class AddedTokenSet {
 
   void add_pair(Pair pair, bool has_second) {
     all_pairs_ = all_pairs_ && has_second;
-    const auto* const behind = pairs_.data() + num_pairs_;
-    if (!has_second || std::find(static_cast<const Pair*>(pairs_.data()), behind, pair) != behind) return;
+    const auto* const after = pairs_.data() + num_pairs_;
+    if (!has_second || std::find(static_cast<const Pair*>(pairs_.data()), after, pair) != after) return;
     if (num_pairs_ < pairs_.size()) {
       pairs_[num_pairs_++] = pair;
     } else {

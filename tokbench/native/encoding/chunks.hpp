@@ -39,10 +39,10 @@ class Chunks {
   // Calls use(number of the text, part of it, which ends of the text it has) for what is in a chunk.
   template <class Use>
   void for_each_part(std::size_t chunk, Use use) const {
-    const Start first = starts_[chunk], behind = starts_[chunk + 1];
-    for (std::size_t i = first.text; i < behind.text || (i == behind.text && behind.unit != 0); ++i) {
+    const Start first = starts_[chunk], after = starts_[chunk + 1];
+    for (std::size_t i = first.text; i < after.text || (i == after.text && after.unit != 0); ++i) {
       const std::size_t from = i == first.text ? first.unit : 0;
-      const std::size_t to = i == behind.text ? behind.unit : texts_[i].size;
+      const std::size_t to = i == after.text ? after.unit : texts_[i].size;
       use(i, texts_[i].part(from, to), TextEnds{from == 0, to == texts_[i].size});
     }
   }

@@ -99,7 +99,7 @@ Placed placed_texts(const Encoder<F>& encoder, std::span<const Text> texts, unsi
     for (const Part& part : chunk.parts) {
       if (part.text != text) bytes = 0;
       text = part.text;
-      for (const std::size_t behind = at + part.count; at < behind && bytes != 0; ++at) {
+      for (const std::size_t after = at + part.count; at < after && bytes != 0; ++at) {
         chunk.placed.starts[at] += bytes;
         chunk.placed.stops[at] += bytes;
       }

@@ -60,7 +60,7 @@ void join(SharedMeasurer& self, SharedMeasurer& other) {
   self.measurer.join(other.measurer);
 }
 
-// Behind the lock of the measurer.
+// After the lock of the measurer.
 template <class Batch>
 std::vector<std::int64_t> measured(SharedMeasurer& self, const Documents& documents, const Batch& tokens) {
   std::vector<std::int64_t> rows;

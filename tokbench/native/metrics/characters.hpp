@@ -65,14 +65,14 @@ class CharacterTable {
   CharacterClass class_of(std::uint32_t code_point) const { return classes_[code_point]; }
 
   // Skips some of the small letters of ASCII that begin at `p`, eight at a time.
-  const Byte* behind_small_letters(const Byte* p, const Byte* end) const {
+  const Byte* after_small_letters(const Byte* p, const Byte* end) const {
     constexpr std::uint64_t kOnes = 0x0101010101010101u, kHighBits = kOnes << 7;
     while (end - p >= 8) {
       std::uint64_t word;
       std::memcpy(&word, p, 8);
       const std::uint64_t low = word & ~kHighBits;  // so that no byte carries into the next
-      const std::uint64_t from_a = low + kOnes * (0x80 - 'a'), behind_z = low + kOnes * (0x7F - 'z');
-      const std::uint64_t others = ~(from_a & ~behind_z & ~word) & kHighBits;
+      const std::uint64_t from_a = low + kOnes * (0x80 - 'a'), after_z = low + kOnes * (0x7F - 'z');
+      const std::uint64_t others = ~(from_a & ~after_z & ~word) & kHighBits;
       if (others != 0) return p + std::countr_zero(others) / 8;
       p += 8;
     }
@@ -99,7 +99,7 @@ class CharacterTable {
   }
 
   // After the white space at `p`.
-  const Byte* behind_white_space(const Byte* p, const Byte* end) const {
+  const Byte* after_white_space(const Byte* p, const Byte* end) const {
     while (p < end) {
       const ClassifiedCharacter character = at(p, end);
       if (!is_white_space(character.kind)) break;

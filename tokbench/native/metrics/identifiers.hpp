@@ -13,10 +13,10 @@ inline bool is_ascii_digit(Byte byte) { return byte >= '0' && byte <= '9'; }
 
 // Whether a part ends between text[i - 1] and text[i], neither of which is an underscore.
 inline bool parts_meet(Bytes text, std::size_t i) {
-  const Byte before = text[i - 1], behind = text[i];
-  if (is_ascii_digit(before) != is_ascii_digit(behind)) return true;
-  if (is_small(before)) return is_capital(behind);
-  return is_capital(before) && is_capital(behind) && i + 1 < text.size() && is_small(text[i + 1]);
+  const Byte before = text[i - 1], after = text[i];
+  if (is_ascii_digit(before) != is_ascii_digit(after)) return true;
+  if (is_small(before)) return is_capital(after);
+  return is_capital(before) && is_capital(after) && i + 1 < text.size() && is_small(text[i + 1]);
 }
 
 // Calls sink(left, right) for each boundary of an identifier: the two positions that hit it, which are

@@ -32,7 +32,7 @@ class LayoutMeasurer {
     std::int64_t multibyte = 0, continuations = 0;
     for (const Byte* p = begin_; p < end_;) {
       if (*p < 0x80) {
-        const Byte* const stop = behind_ascii(p);
+        const Byte* const stop = after_ascii(p);
         measure_ascii(p, stop);
         p = stop;
         continue;
@@ -70,7 +70,7 @@ class LayoutMeasurer {
     }
   }
 
-  const Byte* behind_ascii(const Byte* p) const {
+  const Byte* after_ascii(const Byte* p) const {
     for (; end_ - p >= 32; p += 32) {
       std::uint64_t words[4];
       std::memcpy(words, p, 32);
@@ -95,7 +95,7 @@ class LayoutMeasurer {
   void measure_indentation(const Byte* line, const Byte* stop) {
     const Byte* p = line;
     while (p < stop && (*p == ' ' || *p == '\t')) ++p;
-    if (p == line || table_.behind_white_space(p, stop) == stop) return;
+    if (p == line || table_.after_white_space(p, stop) == stop) return;
     ++count(kIndentedLines);
     count(kIndentationChars) += p - line;
     count(kIndentationTokens) += at_indentations_.touching(offset_of(line), offset_of(p));

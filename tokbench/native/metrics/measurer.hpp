@@ -108,7 +108,7 @@ class Measurer {
       spans_.entry_stops.push_back(stop);
     }
     for (auto* const column : {&spans_.starts, &spans_.stops, &spans_.entry_starts, &spans_.entry_stops}) {
-      column->push_back(kBehindAll);
+      column->push_back(kAfterAll);
     }
     return PlacedTokens(boundaries_, spans_);
   }
@@ -143,7 +143,7 @@ class Measurer {
     num_waiting_ = 0;
   }
 
-  static constexpr std::size_t kBehindAll = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kAfterAll = std::numeric_limits<std::size_t>::max();
 
   const Tables& tables_;
   std::vector<Group> groups_;

@@ -83,7 +83,7 @@ class RunMeasurer {
   // are, but not whether the first one parts it from something.
   const Byte* ascii_word_stop(const Byte* p, unsigned& seen) const {
     seen = table_.flags(*p) & ~kPartingByte;
-    p = table_.behind_small_letters(p + 1, end_);
+    p = table_.after_small_letters(p + 1, end_);
     while (p < end_ && (table_.flags(*p) & kWordByte)) seen |= table_.flags(*p++);
     const bool may_go_on = p < end_ && (table_.flags(*p) & (kJoinerByte | kBeyondAscii));
     return may_go_on ? word_stop(p, table_.class_of(p[-1]), seen) : p;
@@ -117,10 +117,10 @@ class RunMeasurer {
     }
     if (character.kind != CharacterClass::Unspaced) return stop;
     seen = kWordByte | kBeyondIdentifier | kUnspacedWord;
-    return behind_marks(stop);
+    return after_marks(stop);
   }
 
-  const Byte* behind_marks(const Byte* p) const {
+  const Byte* after_marks(const Byte* p) const {
     while (p < end_) {
       const ClassifiedCharacter character = table_.at(p, end_);
       if (character.kind != CharacterClass::Mark) break;
@@ -130,10 +130,10 @@ class RunMeasurer {
   }
 
   // Whether a character holds a word together: an apostrophe between letters, a point between digits.
-  bool joins(CharacterClass before, std::uint32_t joiner, const Byte* behind) const {
-    if (joins_letters(joiner)) return is_letter(before) && behind < end_ && is_letter(table_.at(behind, end_).kind);
+  bool joins(CharacterClass before, std::uint32_t joiner, const Byte* after) const {
+    if (joins_letters(joiner)) return is_letter(before) && after < end_ && is_letter(table_.at(after, end_).kind);
     if (joiner != '.' && joiner != ',') return false;
-    return before == CharacterClass::Digit && behind < end_ && table_.at(behind, end_).kind == CharacterClass::Digit;
+    return before == CharacterClass::Digit && after < end_ && table_.at(after, end_).kind == CharacterClass::Digit;
   }
 
   // A word and what is in it.
@@ -215,7 +215,7 @@ class RunMeasurer {
     const Byte* const stop = p + length;
     ++count(kOperators);
     if (at_operators_.touching(offset_of(p), offset_of(stop)) == 1 && at_operators_.starts_in(offset_of(white_start_), offset_of(p)) &&
-        at_operators_.stops_in(offset_of(stop), offset_of(table_.behind_white_space(stop, end_)))) {
+        at_operators_.stops_in(offset_of(stop), offset_of(table_.after_white_space(stop, end_)))) {
       ++count(kIsolatedOperators);
     }
     return stop;

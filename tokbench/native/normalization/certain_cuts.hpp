@@ -56,9 +56,9 @@ class CertainCuts {
   bool is_space(std::uint32_t code_point) const { return as_normal(code_point) == space_; }
 
   // Whether a text can be cut between two characters.
-  bool is_cut(std::uint32_t before, std::uint32_t behind) const {
-    if ((before | behind) < kAscii) return !joined_ascii(static_cast<Byte>(before), static_cast<Byte>(behind));
-    return is_cut_by_hash({before, traits_[before]}, {behind, traits_[behind]});
+  bool is_cut(std::uint32_t before, std::uint32_t after) const {
+    if ((before | after) < kAscii) return !joined_ascii(static_cast<Byte>(before), static_cast<Byte>(after));
+    return is_cut_by_hash({before, traits_[before]}, {after, traits_[after]});
   }
 
   // Gives the words from `p` on to the sink until it has no room or the text ends; returns where to go on. p < end.
@@ -99,7 +99,7 @@ class CertainCuts {
   static Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const Byte*>(text.data()), text.size()}; }
 
   struct Pair {
-    std::uint32_t before, behind;
+    std::uint32_t before, after;
     auto operator<=>(const Pair&) const = default;
   };
 
@@ -107,7 +107,7 @@ class CertainCuts {
   class Pairs {
    public:
     void add(Pair pair) {
-      Pair& slot = recent_[hash_words(pair.before, pair.behind, 0) >> (64 - kRecentBits)];
+      Pair& slot = recent_[hash_words(pair.before, pair.after, 0) >> (64 - kRecentBits)];
       if (slot == pair) return;
       slot = pair;
       all_.push_back(pair);
@@ -130,7 +130,7 @@ class CertainCuts {
 
   std::uint32_t as_normal(std::uint32_t code_point) const { return code_point == ' ' ? space_ : code_point; }
 
-  bool joined_ascii(Byte before, Byte behind) const { return (rows_[before][behind >> 6] >> (behind & 63) & 1) != 0; }
+  bool joined_ascii(Byte before, Byte after) const { return (rows_[before][after >> 6] >> (after & 63) & 1) != 0; }
 
   // A character with its traits.
   struct Seen {
@@ -145,17 +145,17 @@ class CertainCuts {
     return found.length;
   }
 
-  static bool may_be_cut(std::uint8_t before, std::uint8_t behind) {
-    return (before & behind & kPlain) != 0 && ((before & kEndsKnown) != 0 || (behind & kBeginsKnown) != 0);
+  static bool may_be_cut(std::uint8_t before, std::uint8_t after) {
+    return (before & after & kPlain) != 0 && ((before & kEndsKnown) != 0 || (after & kBeginsKnown) != 0);
   }
 
-  bool is_cut_by_hash(Seen before, Seen behind) const {
-    if (!may_be_cut(before.traits, behind.traits)) return false;
-    const std::uint64_t bit = bit_of({as_normal(before.value), as_normal(behind.value)});
+  bool is_cut_by_hash(Seen before, Seen after) const {
+    if (!may_be_cut(before.traits, after.traits)) return false;
+    const std::uint64_t bit = bit_of({as_normal(before.value), as_normal(after.value)});
     return (joined_[bit >> 6] >> (bit & 63) & 1) == 0;
   }
 
-  std::uint64_t bit_of(Pair pair) const { return hash_words(pair.before, pair.behind, 0) >> shift_; }
+  std::uint64_t bit_of(Pair pair) const { return hash_words(pair.before, pair.after, 0) >> shift_; }
 
   void make_not_plain(std::uint32_t code_point) {
     traits_.at(code_point) &= static_cast<std::uint8_t>(~kPlain);
@@ -216,10 +216,10 @@ class CertainCuts {
     const std::vector<Pair> firsts = firsts_found.sorted(), lasts = lasts_found.sorted();
     for (const Pair pair : pairs.sorted()) {
       for (const Pair& left : of(lasts, pair.before)) {
-        pairs.add({left.behind, pair.behind});
-        for (const Pair& right : of(firsts, pair.behind)) pairs.add({left.behind, right.behind});
+        pairs.add({left.after, pair.after});
+        for (const Pair& right : of(firsts, pair.after)) pairs.add({left.after, right.after});
       }
-      for (const Pair& right : of(firsts, pair.behind)) pairs.add({pair.before, right.behind});
+      for (const Pair& right : of(firsts, pair.after)) pairs.add({pair.before, right.after});
     }
   }
 
@@ -230,10 +230,10 @@ class CertainCuts {
     for (const Pair& pair : pairs) joined_[bit_of(pair) >> 6] |= std::uint64_t{1} << (bit_of(pair) & 63);
     for (std::uint32_t before = 0; before < kAscii; ++before) {
       ascii_traits_[before] = traits_[before];
-      for (std::uint32_t behind = 0; behind < kAscii; ++behind) {
-        const bool is_joined = !may_be_cut(traits_[before], traits_[behind]) ||
-                               std::ranges::binary_search(pairs, Pair{as_normal(before), as_normal(behind)});
-        if (is_joined) rows_[before][behind >> 6] |= std::uint64_t{1} << (behind & 63);
+      for (std::uint32_t after = 0; after < kAscii; ++after) {
+        const bool is_joined = !may_be_cut(traits_[before], traits_[after]) ||
+                               std::ranges::binary_search(pairs, Pair{as_normal(before), as_normal(after)});
+        if (is_joined) rows_[before][after >> 6] |= std::uint64_t{1} << (after & 63);
       }
     }
   }

@@ -17,8 +17,8 @@ class CharacterChanges {
   using Origin = std::uint32_t;
 
   // Each of `characters` becomes the parts from its number in `firsts` to the next one's, each with an order and the bytes from
-  // its number in `starts` to the next one's, none where a mark is left out. Parts behind one another whose order is not 0
-  // are sorted by it. `inserted` says of each part whether it was put in behind another one when its character was taken apart.
+  // its number in `starts` to the next one's, none where a mark is left out. Parts after one another whose order is not 0
+  // are sorted by it. `inserted` says of each part whether it was put in after another one when its character was taken apart.
   CharacterChanges(std::span<const std::uint32_t> characters, std::span<const std::uint32_t> firsts, std::span<const Byte> orders,
                    std::span<const Byte> inserted, std::span<const std::uint32_t> starts, Bytes text)
       : firsts_(firsts.begin(), firsts.end()), orders_(orders.begin(), orders.end()), inserted_(inserted.begin(), inserted.end()),
@@ -61,7 +61,7 @@ class CharacterChanges {
     Origin origin;
   };
 
-  // The marks behind a character, at the end of what was written.
+  // The marks after a character, at the end of what was written.
   class Run {
    public:
     void add(const Mark& mark) {
@@ -114,7 +114,7 @@ class CharacterChanges {
     const Byte* const end = p + text.size();
     if (buffer.size() < text.size()) buffer.resize(text.size());
     if constexpr (kPlaced) origins->resize(std::max(origins->size(), buffer.size()));
-    Byte* out = buffer.data();  // behind it there is room for what is left of the text
+    Byte* out = buffer.data();  // after it there is room for what is left of the text
     Run run;
     Origin before = 0;  // that of the last part without an order
     const auto origin = [&](const Byte* character) { return static_cast<Origin>(character - text.data()); };

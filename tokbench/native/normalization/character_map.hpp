@@ -75,7 +75,7 @@ class CharacterMap {
     if (units_.empty()) return;
     const Children children = all_children();
     struct Step {
-      std::uint32_t next_child, behind;
+      std::uint32_t next_child, after;
     };
     const auto step_to = [&](std::size_t base) { return Step{children.starts[base], children.starts[base + 1]}; };
     std::vector<Step> path{step_to(units_[0].offset())};
@@ -83,7 +83,7 @@ class CharacterMap {
     std::size_t common = 0;
     for (std::size_t steps = 0; !path.empty();) {
       Step& step = path.back();
-      if (step.next_child == step.behind) {
+      if (step.next_child == step.after) {
         path.pop_back();
         if (!key.empty()) key.pop_back();
         common = std::min(common, key.size());
@@ -173,10 +173,10 @@ class CharacterMap {
     for (std::size_t place = 1; place < units_.size(); ++place) {
       const Unit unit = units_[place];
       if (unit.is_value()) {
-        if (unit.value() >= replacements_.size()) throw std::invalid_argument("a normalization table that points behind its replacements");
+        if (unit.value() >= replacements_.size()) throw std::invalid_argument("a normalization table that points after its replacements");
         if (replacement_at(unit.value()).size() > kLongestReplacement) throw std::invalid_argument("a normalization table with a replacement of more than 1024 bytes");
       } else if (leads_outside(place) || (unit.ends_key() && !units_[place ^ unit.offset()].is_value())) {
-        throw std::invalid_argument("a normalization table that points behind its end");
+        throw std::invalid_argument("a normalization table that points after its end");
       }
     }
   }

@@ -25,9 +25,9 @@ inline void compose_into(std::vector<std::uint32_t>& out, std::span<const std::u
   const auto is_starter = [&](std::uint32_t c) { return all.combining_class(c) == 0; };
   for (auto p = parts.begin(); p != parts.end();) {
     p = std::find_if_not(p, parts.end(), is_starter);
-    const auto behind = std::find_if(p, parts.end(), is_starter);
-    std::stable_sort(p, behind, [&](std::uint32_t a, std::uint32_t b) { return all.combining_class(a) < all.combining_class(b); });
-    p = behind;
+    const auto after = std::find_if(p, parts.end(), is_starter);
+    std::stable_sort(p, after, [&](std::uint32_t a, std::uint32_t b) { return all.combining_class(a) < all.combining_class(b); });
+    p = after;
   }
   constexpr std::size_t kNowhere = SIZE_MAX;
   std::size_t starter = kNowhere;  // the last one, in `out`
@@ -132,7 +132,7 @@ class Nfc {
   static void for_each_doubtful(Bytes text, const Use& use) {
     const CanonicalCharacters& all = CanonicalCharacters::all();
     const Byte* const end = text.data() + text.size();
-    const Byte* behind = text.data();  // what was seen
+    const Byte* after = text.data();  // what was seen
     for (const Byte* block = text.data(); block < end; block += kBlock) {
       const auto size = std::min(static_cast<std::size_t>(end - block), kBlock);
       Byte padded[kBlock];
@@ -143,13 +143,13 @@ class Nfc {
       }
       for (Mask leads = leads_of_moving(known); leads != 0; leads &= leads - 1) {
         const Byte* const p = block + std::countr_zero(leads);
-        if (p < behind || all.is_still(code_point_at(p, end).value)) continue;
+        if (p < after || all.is_still(code_point_at(p, end).value)) continue;
         const Byte* start = p;
         while (start != text.data() && is_continuation(*--start)) {
         }
         bool is_normal;
-        std::tie(behind, is_normal) = seen_run(start, p, end);
-        if (!is_normal) use(Bytes(start, behind));
+        std::tie(after, is_normal) = seen_run(start, p, end);
+        if (!is_normal) use(Bytes(start, after));
       }
       if (static_cast<std::size_t>(end - block) <= kBlock) break;
     }

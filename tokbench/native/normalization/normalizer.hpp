@@ -77,31 +77,31 @@ class Normalizer {
       out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
       if constexpr (kOrigins) out.origins.insert(out.origins.end(), bytes.size(), p - text.data());
     };
-    if (ends.is_first && options_.remove_extra_whitespaces) p = behind_spaces(p, end);
+    if (ends.is_first && options_.remove_extra_whitespaces) p = after_spaces(p, end);
     if (p == end && ends.is_first) return;
     const bool is_prefix = ends.is_first && options_.add_dummy_prefix && !options_.treat_whitespace_as_suffix;
     if (is_prefix) add(space());
-    bool is_behind_space = ends.is_first && options_.remove_extra_whitespaces;
+    bool is_after_space = ends.is_first && options_.remove_extra_whitespaces;
     while (p != end) {
       const Byte* const run = p;
-      p = behind_run(p, end);
+      p = after_run(p, end);
       if (p != run) {
         out.bytes.insert(out.bytes.end(), run, p);
         if constexpr (kOrigins) {
           for (const Byte* each = run; each != p; ++each) out.origins.push_back(is_continuation(*each) ? out.origins.back() : each - text.data());
         }
-        is_behind_space = false;
+        is_after_space = false;
         if (p == end) break;
       }
       Unit unit = unit_at(p, end);
-      while (is_behind_space && !unit.made.empty() && unit.made.front() == ' ') unit.made = unit.made.subspan(1);
+      while (is_after_space && !unit.made.empty() && unit.made.front() == ' ') unit.made = unit.made.subspan(1);
       if (!unit.made.empty()) {
         for (const Byte& byte : unit.made) add(byte == ' ' ? space() : Bytes(&byte, 1));
-        is_behind_space = options_.remove_extra_whitespaces && unit.made.back() == ' ';
+        is_after_space = options_.remove_extra_whitespaces && unit.made.back() == ' ';
       }
       p += unit.length;
     }
-    if (ends.is_last && options_.remove_extra_whitespaces) remove_spaces_behind(out.bytes);
+    if (ends.is_last && options_.remove_extra_whitespaces) remove_spaces_after(out.bytes);
     if constexpr (kOrigins) {
       if (out.origins.size() > out.bytes.size()) p = text.data() + out.origins[out.bytes.size()];
       out.origins.resize(out.bytes.size());
@@ -121,7 +121,7 @@ class Normalizer {
   }
 
   // Where what stays as it is, and is no space, ends.
-  const Byte* behind_run(const Byte* p, const Byte* end) const {
+  const Byte* after_run(const Byte* p, const Byte* end) const {
     if (!map_.is_empty() || !symbols_.is_empty()) {
       while (end - p >= 2 && stays(p[0]) && p[1] < kAscii) ++p;
       return p;
@@ -130,7 +130,7 @@ class Normalizer {
     return p;
   }
 
-  const Byte* behind_spaces(const Byte* p, const Byte* end) const {
+  const Byte* after_spaces(const Byte* p, const Byte* end) const {
     while (p != end) {
       const Unit unit = unit_at(p, end);
       if (unit.made.size() != 1 || unit.made.front() != ' ') break;
@@ -139,7 +139,7 @@ class Normalizer {
     return p;
   }
 
-  void remove_spaces_behind(std::vector<Byte>& made) const {
+  void remove_spaces_after(std::vector<Byte>& made) const {
     const Bytes mark = space();
     std::size_t size = made.size();
     while (size >= mark.size() && std::equal(mark.begin(), mark.end(), made.begin() + static_cast<std::ptrdiff_t>(size - mark.size()))) {

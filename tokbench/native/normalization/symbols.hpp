@@ -75,30 +75,30 @@ class Symbols {
     bool ends_symbol = false;
   };
   struct Range {
-    std::size_t first, behind, depth;
+    std::size_t first, after, depth;
   };
 
   std::uint32_t child(std::uint32_t node, Byte byte) const {
     const Byte* const labels = labels_.data() + nodes_[node].first_child;
-    const Byte* const behind = labels + nodes_[node].num_children;
-    const Byte* const found = std::lower_bound(labels, behind, byte);
-    return found != behind && *found == byte ? static_cast<std::uint32_t>(found - labels_.data()) : kNowhere;
+    const Byte* const after = labels + nodes_[node].num_children;
+    const Byte* const found = std::lower_bound(labels, after, byte);
+    return found != after && *found == byte ? static_cast<std::uint32_t>(found - labels_.data()) : kNowhere;
   }
 
   void grow(std::span<const std::string_view> symbols) {
     std::vector<Range> ranges{{0, symbols.size(), 0}};
     labels_.push_back(0);
     for (std::size_t at = 0; at < ranges.size(); ++at) {
-      auto [first, behind, depth] = ranges[at];
+      auto [first, after, depth] = ranges[at];
       Node node{static_cast<std::uint32_t>(ranges.size()), 0, false};
       if (symbols[first].size() == depth) {
         node.ends_symbol = true;
         ++first;
       }
-      while (first != behind) {
+      while (first != after) {
         const char label = symbols[first][depth];
         std::size_t next = first;
-        while (next != behind && symbols[next][depth] == label) ++next;
+        while (next != after && symbols[next][depth] == label) ++next;
         if (ranges.size() >= kMostNodes) throw std::length_error("the user-defined symbols have too many bytes");
         ranges.push_back({first, next, depth + 1});
         labels_.push_back(static_cast<Byte>(label));

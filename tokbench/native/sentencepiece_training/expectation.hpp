@@ -60,13 +60,13 @@ class SegmentSums {
     backward_[length] = 1;
     for (std::size_t i = length; i-- > 0;) {
       const double before = forward_[i] * weight;
-      double behind = 0;
+      double after = 0;
       for_each_step_back(i, [&](const Step& step) {
         const double both = step.worth * backward_[i + step.length];
         expected[step.piece] += in_units(before * both);
-        behind += both;
+        after += both;
       });
-      backward_[i] = behind;
+      backward_[i] = after;
     }
   }
 
@@ -84,15 +84,15 @@ class SegmentSums {
     scaled_backward_[length] = {1, 0};
     for (std::size_t i = length; i-- > 0;) {
       const Scaled before = {scaled_forward_[i].value * weight, scaled_forward_[i].exponent - all.exponent};
-      Scaled behind;
+      Scaled after;
       for_each_step_back(i, [&](const Step& step) {
         const Scaled& rest = scaled_backward_[i + step.length];
         const double both = step.worth * rest.value;
         expected[step.piece] += in_units(scaled(before.value * both, before.exponent + rest.exponent));
-        add(behind, both, rest.exponent);
+        add(after, both, rest.exponent);
       });
-      normalize(behind);
-      scaled_backward_[i] = behind;
+      normalize(after);
+      scaled_backward_[i] = after;
     }
   }
 

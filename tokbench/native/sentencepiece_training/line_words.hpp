@@ -93,7 +93,7 @@ class LineWords {
       if (++count_ == PretokenTable::kMostAtOnce) flush();
     }
 
-    void add_behind_space(const Byte* p, const Byte* stop) {
+    void add_after_space(const Byte* p, const Byte* stop) {
       const auto size = static_cast<std::size_t>(stop - p) + 1;
       if (used_ + size + kKeyPadding > room_.size()) {
         flush();
@@ -146,7 +146,7 @@ class LineWords {
   template <class Batch>
   void add_first(const Byte* p, const Byte* stop, Batch& batch) const {
     if (spacing_.dummy_prefix) {
-      batch.add_behind_space(p, stop);
+      batch.add_after_space(p, stop);
     } else {
       batch.add(p, stop);
     }

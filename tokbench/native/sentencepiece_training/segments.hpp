@@ -101,10 +101,10 @@ class SegmentCounter {
   // One space for many, and none at the end of a word, nor at its beginning where it begins a line.
   Bytes collapsed(Bytes word, bool begins_line) {
     collapsed_.clear();
-    bool is_behind_space = begins_line;
+    bool is_after_space = begins_line;
     for (const Byte byte : word) {
-      if (byte != ' ' || !is_behind_space) collapsed_.push_back(byte);
-      is_behind_space = byte == ' ';
+      if (byte != ' ' || !is_after_space) collapsed_.push_back(byte);
+      is_after_space = byte == ' ';
     }
     if (!collapsed_.empty() && collapsed_.back() == ' ') collapsed_.pop_back();
     return collapsed_;

@@ -4,7 +4,7 @@
 // the text. Where two sums are the same, the piece that begins first stays. What is added to what is rounded, so that a word can
 // be cut in another way after other words.
 //
-// BestPath::behind() gives the same by looking at each place for the pieces that end there, all at once. It leaves to at() what
+// BestPath::after() gives the same by looking at each place for the pieces that end there, all at once. It leaves to at() what
 // may have sums that begin again.
 //
 // BestPath::anywhere() does so in double precision from 0, and tells for which sums before the word that is what at()
@@ -56,7 +56,7 @@ class BestPath {
     return written<false>(text, exact_.data(), out, [](std::size_t) {});
   }
 
-  std::size_t behind(Real& sum, const WalkedText& text, Id* out) {
+  std::size_t after(Real& sum, const WalkedText& text, Id* out) {
     const std::size_t size = text.numbers.size();
     if (reaches_reset(sum, size)) return at(sum, text, out);
     if (exact_.size() < size + 1) exact_.resize(size * 2 + 1);
@@ -83,7 +83,7 @@ class BestPath {
   void place(Real& sum, const WalkedText& text, Use use) {
     const std::size_t most = text.stops[text.numbers.size()];
     if (ids_.size() < most) ids_.resize(most * 2);
-    behind(sum, text, ids_.data());
+    after(sum, text, ids_.data());
     for_each_token([&](std::size_t start, std::size_t stop, std::size_t, Id id) {
       std::size_t count = 1;
       if (id == model_.rules().unknown) {
@@ -223,8 +223,8 @@ class BestPath {
   template <class Use>
   std::span<Id> written_backwards(const WalkedText& text, const Step* steps, const Use& use) {
     const Id unknown = model_.rules().unknown;
-    Id* const behind = ids_.data() + ids_.size();
-    Id* first = behind;
+    Id* const after = ids_.data() + ids_.size();
+    Id* first = after;
     for (std::size_t stop = text.numbers.size(); stop > 0;) {
       use(stop);
       const Id id = steps[stop].id;
@@ -241,7 +241,7 @@ class BestPath {
       *first |= characters << packed::kUnknownShift;
     }
     is_sum_known_ = true;
-    return {first, behind};
+    return {first, after};
   }
 
   // Writes the ids of the best way, which is walked from its end; use(place) is called for each place on it.

@@ -96,7 +96,7 @@ DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const Inpu
                                               const nb::bytes& charsmap, const InputArray<std::uint8_t>& joining, bool only_spaces,
                                               const nb::tuple& added) {
   if (added.size() != 2) throw std::invalid_argument("there are two sets of added tokens");
-  AddedTokenSet found_first(added_tokens_of(added[0])), found_behind(added_tokens_of(added[1]));
+  AddedTokenSet found_first(added_tokens_of(added[0])), found_after(added_tokens_of(added[1]));
   const nb::tuple kept(pieces);
   const std::vector<std::string_view> texts = views_of(kept);
   UnigramRules<double> rules = rules_of(unknown, unknown_score, bytes);
@@ -107,7 +107,7 @@ DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const Inpu
   const Bytes table = view(charsmap);
   const nb::gil_scoped_release unlocked;
   DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces,
-                    std::move(found_behind));
+                    std::move(found_after));
   UnigramModel<double> model(pieces_of<double>(texts, numbers, amounts), rules, form.rewritten());
   return new DocumentUnigramEncoder({std::move(model), std::move(form)}, DocumentUnigram(std::move(found_first)));
 }

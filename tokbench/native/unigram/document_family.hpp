@@ -32,7 +32,7 @@ class DocumentUnigram {
     void prepare(std::span<const Bytes> words) { parts_.take(words); }
     std::size_t solve_prepared(std::size_t number, Id* out) {
       double sum = 0;
-      return parts_.behind(sum, number, out);
+      return parts_.after(sum, number, out);
     }
     std::size_t solve(Bytes word, std::uint64_t, Id* out) {
       parts_.take({&word, 1});

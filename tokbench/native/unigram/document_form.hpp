@@ -66,7 +66,7 @@ class DocumentForm {
   // The characters that become others, and those but the space that bound pre-tokens.
   std::optional<std::vector<std::uint32_t>> rewritten() const {
     std::vector<std::uint32_t> all{0};  // no key with a NUL is known
-    for (std::uint32_t one = 0; one < kBehindWhite; ++one) {
+    for (std::uint32_t one = 0; one < kAfterWhite; ++one) {
       Byte bytes[4];
       if (one != ' ' && white_length({bytes, write_character(one, bytes)}, 0, bytes_of(one)) != 0) all.push_back(one);
     }
@@ -140,7 +140,7 @@ class DocumentForm {
       append_copy(normal.bytes, start, stop);
     };
     for_each_copy(normal.bytes, [&](std::size_t size) { normal.bytes.resize(size); }, copy,
-                  [&](std::size_t first, std::size_t behind) { use(Bytes(normal.bytes).subspan(first, behind - first)); },
+                  [&](std::size_t first, std::size_t after) { use(Bytes(normal.bytes).subspan(first, after - first)); },
                   [&](Id id, std::size_t, std::size_t) { use_added(id); });
   }
 
@@ -174,8 +174,8 @@ class DocumentForm {
       append_copy(normal.places, start, stop);
     };
     for_each_copy(normal.bytes, shrink, copy,
-                  [&](std::size_t first, std::size_t behind) {
-                    use(Bytes(normal.bytes).subspan(first, behind - first), std::span<const Place>(normal.places).subspan(first, behind - first));
+                  [&](std::size_t first, std::size_t after) {
+                    use(Bytes(normal.bytes).subspan(first, after - first), std::span<const Place>(normal.places).subspan(first, after - first));
                   },
                   [&](Id id, std::size_t start, std::size_t stop) {
                     use_added(id, Place{normal.places[start].start, normal.places[stop - 1].stop});
@@ -185,7 +185,7 @@ class DocumentForm {
  private:
   static constexpr std::size_t kCodePoints = 0x110000;
   static constexpr std::array<Byte, 3> kMark = {0xE2, 0x96, 0x81};  // ▁
-  static constexpr std::uint32_t kBehindWhite = 0x3001;  // code points: White_Space ends before
+  static constexpr std::uint32_t kAfterWhite = 0x3001;  // code points: White_Space ends before
   static constexpr std::size_t kWholeClusters = 6;                  // bytes of those that are not looked up
 
   // Calls put(bytes, start, stop) with what each character of a text becomes, or each cluster that is replaced as a whole.
@@ -195,15 +195,15 @@ class DocumentForm {
     const auto place = [&](const Byte* p) { return static_cast<std::size_t>(p - text.data()); };
     for (const Byte* p = text.data(); p != end;) {
       const Byte* const first = p;
-      const Byte* const behind = behind_cluster(p, end);
-      if (behind != behind_character(p, end) && behind - p < std::ptrdiff_t{kWholeClusters}) {
-        if (const CharacterMap::Match match = map_.shortest(p, behind); match.length != 0) {
-          put(match.replacement, place(first), place(behind));
-          p = behind;
+      const Byte* const after = after_cluster(p, end);
+      if (after != after_character(p, end) && after - p < std::ptrdiff_t{kWholeClusters}) {
+        if (const CharacterMap::Match match = map_.shortest(p, after); match.length != 0) {
+          put(match.replacement, place(first), place(after));
+          p = after;
         }
       }
-      while (p != behind) {
-        const Byte* const stop = behind_character(p, end);
+      while (p != after) {
+        const Byte* const stop = after_character(p, end);
         const CharacterMap::Match match = map_.longest(p, stop);
         put(match.length == static_cast<std::size_t>(stop - p) ? match.replacement : Bytes(p, stop), place(p), place(stop));
         p = stop;
@@ -211,17 +211,17 @@ class DocumentForm {
     }
   }
 
-  static const Byte* behind_character(const Byte* p, const Byte* end) { return p + std::max<std::size_t>(well_formed_length(p, end), 1); }
+  static const Byte* after_character(const Byte* p, const Byte* end) { return p + std::max<std::size_t>(well_formed_length(p, end), 1); }
 
   // After a character and the marks that join it: none joins a control character.
-  const Byte* behind_cluster(const Byte* p, const Byte* end) const {
-    const Byte* behind = behind_character(p, end);
-    while (*p >= ' ' && behind != end && *behind >= 0x80) {
-      const CodePoint mark = code_point_at(behind, end);
+  const Byte* after_cluster(const Byte* p, const Byte* end) const {
+    const Byte* after = after_character(p, end);
+    while (*p >= ' ' && after != end && *after >= 0x80) {
+      const CodePoint mark = code_point_at(after, end);
       if (mark.value == CodePoint::kNoCharacter || joining_[mark.value] != JoinsPrevious) break;
-      behind += mark.length;
+      after += mark.length;
     }
-    return behind;
+    return after;
   }
 
   // Cuts what is in `made` at white space and at added tokens. Of each part in between, copy(start, stop, has_mark) puts a copy

@@ -51,18 +51,18 @@ class UnigramFamily {
     }
 
     // What the last one that was solved becomes after a sum, which becomes the one after it.
-    std::size_t solve_last_behind(Real& sum, Id* out) { return ahead_.behind(sum, last_, out); }
+    std::size_t solve_last_after(Real& sum, Id* out) { return ahead_.after(sum, last_, out); }
     // The same of any word.
-    std::size_t solve_behind(Real& sum, Bytes word, Id* out) {
+    std::size_t solve_after(Real& sum, Bytes word, Id* out) {
       alone_.take({&word, 1});
-      return alone_.behind(sum, 0, out);
+      return alone_.after(sum, 0, out);
     }
 
     // The same of a text that is not cut.
     std::size_t solve_text(Bytes text, Id* out) {
       Real sum = 0;
       model_.form.normalize_text(text, normal_);
-      return alone_.text_behind(sum, normal_.bytes, out);
+      return alone_.text_after(sum, normal_.bytes, out);
     }
 
    private:
@@ -150,7 +150,7 @@ class UnigramFamily {
         return let_wait(count, {unseen, count});
       }
       ++doubtful;
-      output.use(worker->solver().solve_last_behind(sum, output.room(*worker, word.size() * most_per_byte())));
+      output.use(worker->solver().solve_last_after(sum, output.room(*worker, word.size() * most_per_byte())));
       begin_to_wait();
     }
     void end() {
@@ -199,7 +199,7 @@ class UnigramFamily {
     void put_anew() {
       ++doubtful;
       Id* const ids = output.room(*worker, word.size() * most_per_byte());
-      output.use(worker->solver().solve_behind(sum, word, ids));
+      output.use(worker->solver().solve_after(sum, word, ids));
       begin_to_wait();
     }
   };

@@ -56,10 +56,10 @@ class NormalForm {
     });
     bool has_mark = false, crosses = false, has_long_runs = false;
     for (const std::string_view piece : pieces) {
-      const std::size_t behind = behind_marks(piece);
+      const std::size_t after = after_marks(piece);
       has_mark |= piece == kSpaceMark;
-      has_long_runs |= behind > kSpaceMark.size();
-      crosses |= piece.find(kSpaceMark, behind) != std::string_view::npos || piece.find(' ') != std::string_view::npos;
+      has_long_runs |= after > kSpaceMark.size();
+      crosses |= piece.find(kSpaceMark, after) != std::string_view::npos || piece.find(' ') != std::string_view::npos;
       has_white_space |= std::ranges::any_of(piece, [](char c) { return is_other_white(static_cast<Byte>(c)); });
     }
     const NormalizerOptions& options = normalizer_.options();
@@ -108,10 +108,10 @@ class NormalForm {
  private:
   static bool is_other_white(Byte byte) { return byte == '\t' || byte == '\n' || byte == '\r'; }
 
-  static std::size_t behind_marks(std::string_view piece) {
-    std::size_t behind = 0;
-    while (piece.substr(behind).starts_with(kSpaceMark)) behind += kSpaceMark.size();
-    return behind;
+  static std::size_t after_marks(std::string_view piece) {
+    std::size_t after = 0;
+    while (piece.substr(after).starts_with(kSpaceMark)) after += kSpaceMark.size();
+    return after;
   }
 
   bool are_white_space_spaces() const {

@@ -27,8 +27,8 @@ class PartCuts {
     for (const std::string_view piece : pieces) {
       const std::size_t first = piece.starts_with(kMark) ? kMark.size() : 0;
       for (std::size_t i = first + 1; i < piece.size(); ++i) {
-        const Byte before = byte_of(piece[i - 1]), behind = byte_of(piece[i]);
-        if ((before | behind) < kAscii) joined[before][behind] = joined[behind][before] = true;
+        const Byte before = byte_of(piece[i - 1]), after = byte_of(piece[i]);
+        if ((before | after) < kAscii) joined[before][after] = joined[after][before] = true;
       }
     }
     for (Byte letter = 0; letter < 26; ++letter) stands_apart['A' + letter] = stands_apart['a' + letter] = false;
@@ -48,7 +48,7 @@ class PartCuts {
   }
 
   // Where the part of a word that begins at `p` ends (p < end).
-  const Byte* behind_part(const Byte* p, const Byte* end) const {
+  const Byte* after_part(const Byte* p, const Byte* end) const {
     unsigned kind = kinds_[*p], before;
     do {
       before = kind;

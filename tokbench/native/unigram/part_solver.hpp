@@ -63,7 +63,7 @@ class PartSolver {
   }
 
   // The ids after a sum, which becomes the one after them.
-  std::size_t behind(Real& sum, std::size_t word, Id* out) {
+  std::size_t after(Real& sum, std::size_t word, Id* out) {
     Id* const first = out;
     for (Part& part : parts_of(word)) {
       if (part.is_added) {
@@ -75,7 +75,7 @@ class PartSolver {
       if (ids.empty()) continue;
       const bool is_certain = static_cast<double>(std::abs(sum)) < static_cast<double>(kSteadyBelow<Real>[packed::level_of(ids[0])]);
       if (!is_certain) {
-        out += behind_anew(sum, part, out);
+        out += after_anew(sum, part, out);
         continue;
       }
       for (const Id id : ids) {
@@ -87,11 +87,11 @@ class PartSolver {
   }
 
   // The same of a normalized text, whatever words were taken.
-  std::size_t text_behind(Real& sum, Bytes text, Id* out) {
+  std::size_t text_after(Real& sum, Bytes text, Id* out) {
     WalkedTexts<Real> alone(model_);
     alone.add(text);
     alone.walk();
-    return path_.behind(sum, alone[0], out);
+    return path_.after(sum, alone[0], out);
   }
 
  private:
@@ -131,7 +131,7 @@ class PartSolver {
     const std::size_t first = parts_.size();
     bool has_mark = form_.puts_space_in_front_of_words();
     for (const Byte* p = word.data(); p != end; has_mark = false) {
-      const Byte* const stop = word.size() <= kMostCut ? model_.part_cuts().behind_part(p, end) : end;
+      const Byte* const stop = word.size() <= kMostCut ? model_.part_cuts().after_part(p, end) : end;
       Part& part = parts_.emplace_back();
       part.raw = {p, stop};
       part.has_mark = has_mark;
@@ -187,12 +187,12 @@ class PartSolver {
     return ids;
   }
 
-  std::size_t behind_anew(Real& sum, const Part& part, Id* out) {
-    if (part.count == 0) return path_.behind(sum, texts_[part.text], out);
+  std::size_t after_anew(Real& sum, const Part& part, Id* out) {
+    if (part.count == 0) return path_.after(sum, texts_[part.text], out);
     WalkedTexts<Real> alone(model_);
     alone.add_raw(part.raw, part.has_mark);
     alone.walk();
-    return path_.behind(sum, alone[0], out);
+    return path_.after(sum, alone[0], out);
   }
 
   // The key of a short part, of which nothing is read but itself.

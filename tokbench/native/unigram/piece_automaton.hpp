@@ -138,8 +138,8 @@ class PieceAutomaton {
   // Pieces by their texts, each in the numbers of its characters.
   struct Numbered {
     std::vector<const Piece*> pieces;
-    std::vector<Number> numbers;      // of one piece behind those of another
-    std::vector<std::uint32_t> starts;  // and behind the last one
+    std::vector<Number> numbers;      // of one piece after those of another
+    std::vector<std::uint32_t> starts;  // and after the last one
 
     std::uint32_t length(std::size_t i) const { return starts[i + 1] - starts[i]; }
     Number number(std::size_t i, std::uint32_t at) const { return numbers[starts[i] + at]; }
@@ -147,7 +147,7 @@ class PieceAutomaton {
 
   // Pieces that begin with the characters of a node, this many.
   struct Range {
-    std::size_t first, behind;
+    std::size_t first, after;
     std::uint32_t length;
     Place place;
   };
@@ -255,16 +255,16 @@ class PieceAutomaton {
     std::vector<std::vector<Added>> by_length;
     std::vector<Number> numbers;
     while (!ranges.empty()) {
-      auto [first, behind, length, place] = ranges.back();
+      auto [first, after, length, place] = ranges.back();
       ranges.pop_back();
-      if (first != behind && numbered.length(first) == length) ++first;
-      if (first == behind) continue;
+      if (first != after && numbered.length(first) == length) ++first;
+      if (first == after) continue;
       const std::size_t first_child = ranges.size();
       numbers.clear();
-      while (first != behind) {
+      while (first != after) {
         const Number number = numbered.number(first, length);
         std::size_t next = first + 1;
-        while (next != behind && numbered.number(next, length) == number) ++next;
+        while (next != after && numbered.number(next, length) == number) ++next;
         numbers.push_back(number);
         ranges.push_back({first, next, length + 1, kRoot});
         first = next;

@@ -64,12 +64,12 @@ class UnigramPlacing {
     const auto mark = static_cast<std::int64_t>(kSpaceMark.size());
     std::int64_t at = -mark;
     for (const Id id : ids) {
-      const std::int64_t behind = at + static_cast<std::int64_t>(id == unknown ? whole - size : pieces_.piece_size(id));
+      const std::int64_t after = at + static_cast<std::int64_t>(id == unknown ? whole - size : pieces_.piece_size(id));
       const bool is_first = at < 0;
       const std::int64_t start = !is_first ? at : in_front ? in_front->start : 0;
-      const std::int64_t stop = behind > 0 ? behind : in_front ? in_front->stop : 0;
+      const std::int64_t stop = after > 0 ? after : in_front ? in_front->stop : 0;
       placed_.add(id, offset + start, offset + stop);
-      at = behind;
+      at = after;
     }
     return true;
   }
@@ -126,9 +126,9 @@ class SentencePiecePlacing {
       const std::size_t before = first;
       texts_.clear();
       while (first < size && texts_.size() < kAtOnce) {
-        const std::size_t behind = behind_word(first);
-        texts_.add(Bytes(normal_.bytes).subspan(first, behind - first));
-        first = behind;
+        const std::size_t after = after_word(first);
+        texts_.add(Bytes(normal_.bytes).subspan(first, after - first));
+        first = after;
       }
       texts_.walk();
       place_walked(sum, before);
@@ -139,7 +139,7 @@ class SentencePiecePlacing {
   static constexpr std::size_t kAtOnce = 64;
 
   // Where a word ends: in front of ▁ after another character, as no piece has that.
-  std::size_t behind_word(std::size_t start) const {
+  std::size_t after_word(std::size_t start) const {
     const std::string_view text = characters_of(normal_.bytes);
     if (form_.cut() == WordCut::Nowhere) return text.size();
     while (text.substr(start).starts_with(kSpaceMark)) start += kSpaceMark.size();

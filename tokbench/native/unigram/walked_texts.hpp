@@ -88,7 +88,7 @@ class WalkedTexts {
   struct Adding {
     Place bytes;
     std::size_t first_walk, at, num_foreign;
-    bool is_behind_foreign;
+    bool is_after_foreign;
   };
 
   Adding begin(std::size_t most, Place bytes) {
@@ -105,10 +105,10 @@ class WalkedTexts {
     if (number == 0) {
       endings_[adding.at] = 0;
       ++adding.num_foreign;
-    } else if (adding.is_behind_foreign) {
+    } else if (adding.is_after_foreign) {
       walks_.push_back({.at = adding.at, .stop = 0});
     }
-    adding.is_behind_foreign = number == 0;
+    adding.is_after_foreign = number == 0;
     if (number != 0) walks_.back().stop = adding.at + 1;
     stops_[++adding.at] = static_cast<std::uint32_t>(stop);
   }

@@ -34,8 +34,8 @@ TOKBENCH_ALWAYS_INLINE inline const Byte* split_by_blocks(const Byte* p, const B
       std::fill(std::copy(p, end, padded), padded + kBlock, Byte{0});
       block = padded;
     }
-    const Mask spaces = find_spaces(block), behind_space = spaces << 1 | was_space;
-    Mask stops = spaces & ~behind_space & first_bits(size);
+    const Mask spaces = find_spaces(block), after_space = spaces << 1 | was_space;
+    Mask stops = spaces & ~after_space & first_bits(size);
     if constexpr (kCut == WordCut::BeforeSpaces) {
       for (; stops != 0; stops &= stops - 1) {
         const Byte* const stop = p + std::countr_zero(stops);
@@ -43,7 +43,7 @@ TOKBENCH_ALWAYS_INLINE inline const Byte* split_by_blocks(const Byte* p, const B
         open = stop;
       }
     } else {
-      Mask starts = ~spaces & behind_space & first_bits(size);
+      Mask starts = ~spaces & after_space & first_bits(size);
       if (open != nullptr && stops != 0) {
         sink(open, p + std::countr_zero(stops));
         stops &= stops - 1;

@@ -21,7 +21,7 @@ class WordUnigramFamily {
       texts_.add(word);
       texts_.walk();
       double sum = 0;
-      return path_.behind(sum, texts_[0], out);
+      return path_.after(sum, texts_[0], out);
     }
 
    private:

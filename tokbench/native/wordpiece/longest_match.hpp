@@ -76,7 +76,7 @@ class LongestMatch {
   // The pieces that go through a node, and how many bytes lead to it.
   struct Range {
     const std::vector<Piece>* pieces;
-    std::size_t first, behind, depth;
+    std::size_t first, after, depth;
   };
 
   std::uint32_t child(std::uint32_t node, Byte byte) const {
@@ -112,13 +112,13 @@ class LongestMatch {
     ids_.assign(2, kNowhere);
     parents_.assign(2, kNowhere);
     for (std::size_t at = 0; at < ranges.size(); ++at) {
-      auto [pieces, first, behind, depth] = ranges[at];
-      if (first != behind && (*pieces)[first].text.size() == depth) ids_[at] = (*pieces)[first++].id;
+      auto [pieces, first, after, depth] = ranges[at];
+      if (first != after && (*pieces)[first].text.size() == depth) ids_[at] = (*pieces)[first++].id;
       Node node{static_cast<std::uint32_t>(ranges.size()), 0};
-      while (first != behind) {
+      while (first != after) {
         const Byte label = (*pieces)[first].text[depth];
         std::size_t next = first;
-        while (next != behind && (*pieces)[next].text[depth] == label) ++next;
+        while (next != after && (*pieces)[next].text[depth] == label) ++next;
         if (ranges.size() >= kMostNodes) throw std::length_error("the pieces have too many different beginnings");
         ranges.push_back({pieces, first, next, depth + 1});
         labels_.push_back(label);
@@ -141,8 +141,8 @@ class LongestMatch {
         certain_.push_back(ids_[node]);
         fall.node = kInside;
       } else {
-        std::uint32_t behind = add_certain(parents_[node]), next = kNowhere;
-        while (behind != kNowhere && (next = child(behind, labels_[node])) == kNowhere) behind = add_certain(behind);
+        std::uint32_t after = add_certain(parents_[node]), next = kNowhere;
+        while (after != kNowhere && (next = child(after, labels_[node])) == kNowhere) after = add_certain(after);
         fall.node = next;
         if (next == kNowhere) certain_.resize(fall.first_certain);
       }

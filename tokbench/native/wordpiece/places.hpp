@@ -25,9 +25,9 @@ class Placing {
     if (ids.size() == 1) return placed_.add(ids.front(), start, stop);
     std::int64_t first = start;
     for (const Id id : ids) {
-      const std::int64_t behind = first + static_cast<std::int64_t>(pieces_.covered(id, first == start));
-      placed_.add(id, first, behind);
-      first = behind;
+      const std::int64_t after = first + static_cast<std::int64_t>(pieces_.covered(id, first == start));
+      placed_.add(id, first, after);
+      first = after;
     }
   }
 

@@ -1,7 +1,7 @@
 // Counts BERT's words while documents arrive.
 //
 // What is counted on the way are parts of the text as they stand there (word_scanner.hpp): each distinct one is normalized
-// once, behind the last document, and gives its count to the words that it becomes.
+// once, after the last document, and gives its count to the words that it becomes.
 #pragma once
 
 #include <memory>
@@ -66,7 +66,7 @@ class WordCounter {
   void commit(std::size_t used) { open().commit(used); }
   void end_source() { open().end_source(); }
 
-  // Waits for all documents, and normalizes; once more, it does nothing. Nothing but words is added behind it.
+  // Waits for all documents, and normalizes; once more, it does nothing. Nothing but words is added after it.
   void finish() {
     if (parts_ == nullptr) return;
     parts_->finish();
@@ -108,13 +108,13 @@ class WordCounter {
     parts_->clear_counts();
   }
 
-  // Forgets the words, but not the totals; behind drain().
+  // Forgets the words, but not the totals; after drain().
   void clear_counts() { words_.clear(); }
 
   // Bytes of memory that words and what is to become some take, about.
   std::size_t memory() const { return words_.memory() + (parts_ ? parts_->counts().memory() : 0); }
 
-  // Behind drain() or finish():
+  // After drain() or finish():
   const PretokenCounts& counts() const { return words_; }
   std::int64_t too_long() const { return too_long_; }  // occurrences of words that were left out
 

@@ -52,7 +52,7 @@ inline WordFound next_word(const Byte* p, const Byte* end) {
 struct BlockWords {
   Mask firsts;
   Mask lasts;
-  std::size_t size;  // bytes that are known: behind them go on
+  std::size_t size;  // bytes that are known: after them go on
 };
 
 template <bool kIdeographs>

@@ -8,7 +8,7 @@ namespace {
 
 using FindClasses = WordClasses (*)(const Byte*);  // reads kBlock bytes
 
-// From character to character, which defines the words of a text, to the first one that ends at `stop` or behind it; returns
+// From character to character, which defines the words of a text, to the first one that ends at `stop` or after it; returns
 // where it ends.
 template <bool kIdeographs, class Sink>
 TOKBENCH_NEVER_INLINE const Byte* scan_over(const Byte* p, const Byte* stop, const Byte* end, Sink& sink) {

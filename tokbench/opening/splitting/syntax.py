@@ -137,7 +137,7 @@ class _Parser:
             is_lazy = not is_possessive and self._takes("?")
             self._not_repeated()
             return Characters(spelling, least, most, is_possessive, is_lazy)
-        is_lazy = bool(found[2]) and self._takes("?")  # behind {3} alone a question mark means something else
+        is_lazy = bool(found[2]) and self._takes("?")  # after {3} alone a question mark means something else
         self._not_repeated()
         least = int(found[1])
         most = least if not found[2] else int(found[3]) if found[3] else NO_LIMIT
