@@ -22,14 +22,16 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from tokbench.cli.error_messages import errors_as_messages
+from tokbench.cli.written_files import refuse_lost_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 """Wrong usage, for which typer has no public name."""
-_BOUNDS = re.compile(r"  \[x[<>]=?[\d.]+\]$|; x[<>]=?[\d.]+(?=\]$)")
-"""The bounds of a number in its help, as `[x>=1]`: a value outside them gets a message that says them in words."""
+_BOUNDS = re.compile(r"  \[([\d.]+<=?)?x[<>]=?[\d.]+\]$|; ([\d.]+<=?)?x[<>]=?[\d.]+(?=\]$)")
+"""The bounds of a number in its help, as `[x>=1]` or `[1<=x<=9]`: a value outside them gets a message that says them
+in words."""
 _NUMBERS = {int: re.compile(r"-?[0-9]{1,18}"), float: re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")}
 """What is a number without a doubt."""
 
@@ -376,6 +378,7 @@ def _guarded(function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
     def guarded(*args: Any, **options: Any) -> None:
         with errors_as_messages():
+            refuse_lost_files(options)
             function(*args, **options)
             sys.stdout.flush()
 

@@ -88,8 +88,6 @@ def _check_targets(*, html: Path | None, svg: Path | None) -> None:
     for option, target in (("--html", html), ("--svg", svg)):
         if target is not None and target.is_dir():
             raise ConfigError(f"{target} is a folder", hint=f"{option} names the file to write")
-    if html is not None and svg is not None and html.absolute() == svg.absolute():
-        raise ConfigError(f"--html and --svg both name {html}", hint="give each a file of its own")
 
 
 def _write_files(

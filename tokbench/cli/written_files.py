@@ -1,0 +1,59 @@
+"""Which files a run would lose: those that it reads and also writes, and those that it writes twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_WRITTEN = ("out", "vocab_out", "html", "svg", "plot", "npz", "junit", "sarif", "verdicts")
+"""The parameters that name a file to write."""
+
+
+def refuse_lost_files(options: Mapping[str, Any]) -> None:
+    """Raise `ConfigError`, before any work, where a file to write is one that is read, or is named twice.
+
+    A command with `--force` says by itself what it replaces. Devices and pipes are written as often as one likes.
+
+    Args:
+        options: the parameters of a command by their names, with their values.
+    """
+    if "force" in options:
+        return
+    seen: dict[Path, str] = {}
+    for name in _WRITTEN:
+        option = f"--{name.replace('_', '-')}"
+        for path in map(Path, _texts(options.get(name))):
+            if path.exists() and not path.is_file():
+                continue
+            if (other := seen.setdefault(path.resolve(), option)) != option:
+                raise ConfigError(
+                    f"{other} and {option} both name {path}", hint="give each a file of its own"
+                )
+            if path.exists() and any(_is_file(read, path) for read in _read(options)):
+                raise ConfigError(
+                    f"{option} would write over {path}, which is read", hint="name another file to write"
+                )
+
+
+def _read(options: Mapping[str, Any]) -> Iterator[str]:
+    """The values that may name a file to read: all that name none to write."""
+    for name, value in options.items():
+        if name not in _WRITTEN:
+            yield from _texts(value)
+
+
+def _texts(value: Any) -> list[str]:
+    values = value if isinstance(value, list | tuple) else [value]
+    return [str(one) for one in values if isinstance(one, str | Path)]
+
+
+def _is_file(text: str, file: Path) -> bool:
+    try:
+        return file.samefile(text)
+    except (OSError, ValueError):  # no file at all, or not a path
+        return False
