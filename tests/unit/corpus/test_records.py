@@ -145,6 +145,12 @@ class TestParquet:
         assert list(open_corpus("a.parquet", errors="skip")) == ["ok"]
         fails("a.parquet: cannot be read as Parquet", "a.parquet", group_by="field:text", errors="replace")
 
+    def test_files_without_rows(self, pyarrow):
+        self.write(pyarrow, text=pyarrow.array([], pyarrow.string()))
+        fails("there is no text in a.parquet", "a.parquet")
+        self.write(pyarrow, "b.parquet", text=["one"])
+        assert list(open_corpus("a.parquet", "b.parquet", max_document_bytes=3)) == ["one"]
+
     def test_files_that_are_not_parquet(self, pyarrow):
         self.write(pyarrow, text=["some text"] * 100)
         data = Path("a.parquet").read_bytes()
