@@ -26,6 +26,38 @@ def test_a_number_below_the_least_is_reported_with_it(name: str, option: str, va
     assert said_of(name, option, value) == f"{value!r} is not a whole number from {least}"
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "bounds"),
+    [
+        ("bench", "--megabytes", "0.001 to 100000"),
+        ("compare", "--price", "0 to 100000"),
+        ("report", "--parameter-bytes", "0.125 to 64"),
+    ],
+)
+def test_an_infinite_number_is_refused(name: str, option: str, bounds: str) -> None:
+    assert said_of(name, option, "inf") == f"'inf' is not a number from {bounds}"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compare -t default",
+        "report",
+        "sweep --sizes 300",
+        "sweep --superwords auto --vocab-size 400",
+        "migrate default default",
+        "prune default --script Thai --out pruned",
+    ],
+)
+def test_a_seed_below_0_is_refused_before_anything_is_read(run, command: str) -> None:
+    run(*command.split(), "--seed", "-1").refused(2, "seed is -1", "a whole number of at least 0")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_tells_bounds_in_words_alone(name: str) -> None:
+    assert "<=x" not in COMMANDS[name].get_help(typer.Context(COMMANDS[name], info_name=name))
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_option_answers_in_the_words_of_a_library(name: str) -> None:
     options = [

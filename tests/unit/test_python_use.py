@@ -86,6 +86,14 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[TokbenchError]]] = {
     ),
     "report 3": (lambda tokenizer: tokbench.report(3, tokenizer=tokenizer), CorpusError),  # type: ignore[arg-type]
     "sweep 3": (lambda _: tokbench.sweep(3, sizes=[300]), CorpusError),  # type: ignore[arg-type]
+    "compare seed": (
+        lambda tokenizer: tokbench.compare("text.txt", tokenizers=[tokenizer], seed=-1),
+        ConfigError,
+    ),
+    "report seed": (lambda tokenizer: tokbench.report("text.txt", tokenizer=tokenizer, seed=-1), ConfigError),
+    "sweep seed": (lambda _: tokbench.sweep("text.txt", sizes=[300], seed=-1), ConfigError),
+    "truncate None": (lambda tokenizer: tokenizer.truncate("a text", None), ConfigError),
+    "chunk None": (lambda tokenizer: tokenizer.chunk("a text", max_tokens=None), ConfigError),
     "open_corpus 3": (lambda _: tokbench.open_corpus(3), CorpusError),  # type: ignore[arg-type]
     "open_corpus a list": (lambda _: tokbench.open_corpus(["text.txt"]), CorpusError),  # type: ignore[arg-type]
     "bound": (lambda _: tokbench.open_corpus("text.txt", max_document_bytes="1"), ConfigError),  # type: ignore[arg-type]

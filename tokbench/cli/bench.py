@@ -52,7 +52,9 @@ def bench(
     ] = None,
     megabytes: Annotated[
         float,
-        typer.Option(metavar="N", min=0.001, help="Use at most the first N megabytes of the text."),
+        typer.Option(
+            metavar="N", min=0.001, max=100_000, help="Use at most the first N megabytes of the text."
+        ),
     ] = 4.0,
     seconds: Annotated[
         float,

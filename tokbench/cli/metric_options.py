@@ -80,10 +80,12 @@ class ModelChoices:
         None
     )
     parameter_bytes: Annotated[
-        float, typer.Option(metavar="N", min=0.125, help="The bytes per parameter and per cached value.")
+        float,
+        typer.Option(metavar="N", min=0.125, max=64, help="The bytes per parameter and per cached value."),
     ] = 2.0
     price: Annotated[
-        float | None, typer.Option(metavar="N", min=0, help="The price of a million tokens, e.g. 2.50.")
+        float | None,
+        typer.Option(metavar="N", min=0, max=100_000, help="The price of a million tokens, e.g. 2.50."),
     ] = None
 
     def model(self) -> Model:

@@ -94,8 +94,8 @@ def chunks_of(
     >>> [chunk.text for chunk in chunks_of(tokenizer, "One. Two three.", max_tokens=11, respect="sentences")]
     ['One. ', 'Two three.']
     """
-    check_number("max_tokens", max_tokens, smallest=1)
-    check_number("overlap", overlap, smallest=0)
+    check_number("max_tokens", max_tokens, smallest=1, optional=False)
+    check_number("overlap", overlap, smallest=0, optional=False)
     added = template_size(post_processing_of(tokenizer).template, pair=False) if template else 0
     if added >= max_tokens:
         raise ConfigError(

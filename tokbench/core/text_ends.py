@@ -44,7 +44,7 @@ def truncated_text(
     >>> truncated_text(ByteBackend().train([], ByteBackend.config_type()), "naïve", 3)
     'na'
     """
-    check_number("max_tokens", max_tokens, smallest=0)
+    check_number("max_tokens", max_tokens, smallest=0, optional=False)
     check_side(side)
     starts, stops = token_places(tokenizer, text, special=special)
     data, size = text.encode(), len(starts)

@@ -85,9 +85,11 @@ class TruncationPlan:
             )
 
 
-def check_number(name: str, value: object, *, smallest: int, largest: int | None = None) -> None:
-    """Raise `ConfigError` for anything but None or a whole number in range."""
-    if value is None:
+def check_number(
+    name: str, value: object, *, smallest: int, largest: int | None = None, optional: bool = True
+) -> None:
+    """Raise `ConfigError` for anything but a whole number in range or, where it is optional, None."""
+    if value is None and optional:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
         raise ConfigError(f"{name} is {value!r:.40}", hint=f"it is a whole number of at least {smallest}")

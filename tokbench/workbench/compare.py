@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress, watched
+from tokbench.core.truncation import check_number
 from tokbench.corpus.groups import folder_groups
 from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError
@@ -80,6 +81,7 @@ def compare(
         TrainingError: no algorithm could be trained.
         TextError: a document that cannot be encoded.
     """
+    check_number("seed", seed, smallest=0, optional=False)
     corpus = corpus_of(corpus)
     if aggregation not in AGGREGATIONS:
         raise ConfigError(

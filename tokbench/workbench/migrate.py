@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
+from tokbench.core.truncation import check_number
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
 from tokbench.evaluation.candidates import Candidate
@@ -154,6 +155,7 @@ def migrate(
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: a tokenizer cannot be opened, or the folder not written.
     """
+    check_number("seed", seed, smallest=0, optional=False)
     if out is not None:
         check_place(out, overwrite=overwrite)
     before, after = open_both((old, new), request, progress=progress)

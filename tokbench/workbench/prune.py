@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
+from tokbench.core.truncation import check_number
 from tokbench.core.wording import counted
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
@@ -155,6 +156,7 @@ def prune(
     from tokbench.opening.request import OpenRequest
     from tokbench.workbench.open import find_and_open
 
+    check_number("seed", seed, smallest=0, optional=False)
     if choice.by_frequency and corpus is None:
         raise ConfigError(
             "--size and --min-count remove what is rare in a text, and none is named",

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
+from tokbench.core.truncation import check_number
 from tokbench.corpus.opening import corpus_of
 from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates
@@ -57,6 +58,7 @@ def report(
     Raises:
         ConfigError, CorpusError, TextError: as `compare`.
     """
+    check_number("seed", seed, smallest=0, optional=False)
     corpus = corpus_of(corpus)
     candidates = [Candidate(one) for one in opened([tokenizer])]
     run = partial(

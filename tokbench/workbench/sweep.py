@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.config import whole_number
 from tokbench.core.progress import no_progress
+from tokbench.core.truncation import check_number
 from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.candidates import Candidate
@@ -62,6 +63,7 @@ def sweep(
         ConfigError, TrainingError: as `sweep_sizes`.
         CorpusError: a text that cannot be read, or too little of it to hold some out.
     """
+    check_number("seed", seed, smallest=0, optional=False)
     corpus = corpus_of(corpus)
     with corpus.in_memory():
         holdout = hold_out(corpus, seed=seed, progress=progress)
@@ -107,6 +109,7 @@ def sweep_superwords(
         ConfigError, TrainingError: as `tokbench.evaluation.superword_sweep.sweep_superwords`.
         CorpusError: a text that cannot be read, or too little of it to hold some out.
     """
+    check_number("seed", seed, smallest=0, optional=False)
     corpus = corpus_of(corpus)
     with corpus.in_memory():
         return sweep_beginnings(
