@@ -223,11 +223,14 @@ def _fits(value: object, hint: Any) -> bool:
     return isinstance(value, hint)
 
 
+_SEVERAL: dict[Any, str] = {int: "whole numbers", float: "numbers", str: "strings"}
+
+
 def _described(hint: Any) -> str:
     if get_origin(hint) in (Union, types.UnionType):
         return " or ".join(_described(choice) for choice in get_args(hint))
     if get_origin(hint) is tuple:
-        return f"a list of {_described(get_args(hint)[0])}"
+        return f"a list of {_SEVERAL.get(get_args(hint)[0], 'values')}"
     return {
         int: "a whole number",
         float: "a number",

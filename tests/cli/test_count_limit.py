@@ -35,7 +35,7 @@ def test_within_and_over(run: Callable[..., Done], trained: Path, tmp_path: Path
         "5 fewer than"
         in run("count", "-t", trained, "-", "--limit", str(tokens + 5), stdin=text.encode()).stdout
     )
-    assert "just as many" in run("count", "-t", trained, "a.txt", "--limit", str(tokens)).stdout
+    assert "exactly the limit" in run("count", "-t", trained, "a.txt", "--limit", str(tokens)).stdout
     rows = run("count", "-t", trained, "a.txt", "--limit", str(tokens), "--csv").stdout.splitlines()
     assert rows[1].split(",")[1:5] == ["a.txt", str(tokens), str(tokens), "True"]
 

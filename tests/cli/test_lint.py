@@ -253,5 +253,5 @@ def test_what_cannot_be_repaired_is_refused_before_it_is_linted(
     monkeypatch.setattr(lint_fix, "run_rules", lambda *_, **__: pytest.fail("the rules were run"))
     put(tmp_path, {"vocab.txt": "[UNK]\nlow\n"})
     out = tmp_path / "fixed"
-    run("lint", "-t", tmp_path, "--fix", out).refused(2, "--fix repairs folders with a tokenizer.json")
+    run("lint", "-t", tmp_path, "--fix", out).refused(2, "--fix repairs what is opened by its tokenizer.json")
     assert not out.exists()

@@ -69,3 +69,34 @@ def test_no_option_answers_in_the_words_of_a_library(name: str) -> None:
     assert said or name in ("list", "corpus", "shards")
     assert all("'no such value' is no" in message for message in said), said
     assert not [message for message in said for words in LIBRARY_WORDS if words in message]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("train a.txt --min-frequency 1 --vocab-size 300", "1 byte in 1 document"),
+        ("train a.txt --min-frequency 1 --vocab-size 300", "no pair is left that occurs 1 time or more"),
+        ("count-words a.txt --out words", "1 byte in 1 document"),
+        ("compare a.txt -t default --no-times", "on 1 document, 1 byte;"),
+        ("report a.txt", "1 document, 1 byte"),
+        ("bench a.txt --only load --runs 1 --peers none", "on one document, 1 byte, and"),
+        ("sweep lines.txt --sizes 300", "in 1 block of lines"),
+        ("check a.txt -t default --min bytes_per_token=1", "\npassed\n"),
+    ],
+)
+def test_one_of_a_thing_is_not_several(run, tmp_path, command: str, said: str) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "lines.txt").write_text("a line of text\n" * 10)
+    assert said in "\n".join(run(*command.split()).good().lines) + "\n"
+
+
+def test_a_size_that_a_text_does_not_fill_is_the_most_that_a_candidate_has(run, tmp_path) -> None:
+    (tmp_path / "lines.txt").write_text("a line of text\n" * 50)
+    for size, said in (("900", "), at most 900 tokens each;"), ("260", "), 260 tokens each;")):
+        done = run("compare", "lines.txt", "--backend", "bpe", "--vocab-size", size, "--no-times")
+        assert said in " ".join(done.good().lines)
+
+
+def test_what_is_wrong_with_a_role_is_reported(run) -> None:
+    run("encode", "a", "--role", "pad").refused(2, "--role 'pad' names no token")
+    run("encode", "a", "--role", "pad=a", "--role", "pad=b").refused(2, "the role 'pad' is given twice")

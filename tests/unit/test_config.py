@@ -65,7 +65,7 @@ def test_a_name_may_be_written_as_on_the_command_line() -> None:
         ("share=x", "share is 'x', where a number", None),
         ("share=none", "share is 'none'", None),
         ("exact=yes", "exact is 'yes', where true or false", None),
-        ("sizes=1,x", "sizes is '1,x', where a list of a whole number", None),
+        ("sizes=1,x", "sizes is '1,x', where a list of whole numbers", None),
     ],
 )
 def test_what_cannot_be_read_is_refused(text: str, message: str, hint: str | None) -> None:

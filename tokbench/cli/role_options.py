@@ -40,8 +40,10 @@ def parsed_roles(given: list[str]) -> dict[str, str]:
     roles: dict[str, str] = {}
     for one in given:
         role, equals, text = one.partition("=")
-        if not equals or not text or role in roles:
-            raise ConfigError(f"--role {one!r}", hint="each role once, as --role 'bos=<|bos|>'")
+        if not equals or not text:
+            raise ConfigError(f"--role {one!r} names no token", hint="write it as --role 'bos=<|bos|>'")
+        if role in roles:
+            raise ConfigError(f"the role {role!r} is given twice", hint="give it one token")
         roles[role] = text
     return roles
 

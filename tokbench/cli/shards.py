@@ -26,7 +26,7 @@ from tokbench.cli.output_options import JsonFlag, ProgressOption, ResultChoices
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.core.wording import counted
+from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ConfigError
 from tokbench.files.storage.open import is_url
 from tokbench.render.console import print_json, showing_progress
@@ -383,6 +383,7 @@ def _numbers(document: str | None, shards: Shards) -> range:
     numbers = range(first, first + 1 if match[2] is None else min(int(match[2]), len(shards)))
     if first >= len(shards) or not numbers:
         raise ConfigError(
-            f"--document {document} is out of range", hint=f"there are {len(shards):,} documents, from 0"
+            f"--document {document} is out of range",
+            hint=f"there {is_or_are(len(shards))} {counted(len(shards), 'document')}, from 0",
         )
     return numbers

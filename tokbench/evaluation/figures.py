@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from tokbench.core.wording import counted
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.metric import DOCUMENT_COUNTS, Aggregation, ratio
@@ -348,13 +347,20 @@ def percent(share: float) -> str:
     return f"{min(max(share * 100, 0.1), 99.9) if 0 < share < 1 else share * 100:.1f} %"
 
 
+_ONE = {
+    "documents": "document",
+    "blocks of lines": "block of lines",
+    "documents and blocks of lines": "document or block of lines",
+}
+
+
 def counted_parts(number: int, unit: str) -> str:
     """How many documents, or blocks of them, there are; the unit as `Holdout.unit` gives it.
 
-    >>> counted_parts(1, "documents"), counted_parts(1_200, "blocks of lines")
-    ('1 document', '1,200 blocks of lines')
+    >>> counted_parts(1, "documents"), counted_parts(1_200, "blocks of lines"), counted_parts(1, "blocks of lines")
+    ('1 document', '1,200 blocks of lines', '1 block of lines')
     """
-    return counted(number, "document") if unit == "documents" else f"{number:,} {unit}"
+    return f"{number:,} {unit if number != 1 else _ONE.get(unit, unit)}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -58,7 +58,8 @@ def check_repairable(target: LintTarget) -> Path:
     """The folder of what is repaired. Raises `ConfigError` where that is not a folder with a tokenizer.json."""
     if target.opened.source.format is not Format.TOKENIZER_JSON or target.folder is None:
         raise ConfigError(
-            "--fix repairs folders with a tokenizer.json", hint="`tokbench convert` makes one of any other"
+            "--fix repairs what is opened by its tokenizer.json, from a folder",
+            hint="name that file with -t, or let `tokbench convert --to tokenizers` make one",
         )
     return target.folder
 

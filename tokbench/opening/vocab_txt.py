@@ -175,7 +175,7 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     vocab, said_of_lines = _word_list(decode_text(read_file(path), path=path))
     if _UNKNOWN not in vocab:
         raise ModelFormatError(
-            path, f"a word list of WordPiece with {_UNKNOWN}", f"{len(vocab):,} lines without it"
+            path, f"a word list of WordPiece with {_UNKNOWN}", f"{counted(len(vocab), 'line')} without it"
         )
     said = _said_beside(path.parent)
     lowercase, warning = _lowercase(vocab, said=said.get("do_lower_case"))

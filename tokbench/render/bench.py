@@ -80,7 +80,8 @@ def legend(bench: Bench) -> Iterator[str]:
     threads = "one thread" if bench.threads == 1 else f"{bench.threads} threads"
     yield (
         f"{BEST} best; medians of at most {counted(bench.runs, 'round')}, in turns; on {documents}, "
-        f"{bench.num_bytes:,} bytes, and {counted(bench.prompts, 'prompt')} of 20 to 200 characters; batch on {threads}"
+        f"{counted(bench.num_bytes, 'byte')}, and {counted(bench.prompts, 'prompt')} of 20 to 200 characters; "
+        f"batch on {threads}"
     )
     if len(bench.entries) > 1:
         yield f"× {bench.baseline}: the ratio to it, round by round, with the lowest and the highest"

@@ -37,8 +37,12 @@ def render_checked(checked: Checked, *, console: Console) -> None:
     print_lines(checked.notes, style="yellow", console=console)
     total = len(checked.findings)
     console.print(
-        Text(f"{len(failed):,} of {total:,} failed" if failed else f"all {total:,} passed", style="bold")
+        Text(f"{len(failed):,} of {total:,} failed" if failed else _all_passed(total), style="bold")
     )
+
+
+def _all_passed(total: int) -> str:
+    return f"all {total:,} passed" if total > 1 else "passed"
 
 
 def _passed(findings: Sequence[ThresholdResult]) -> Iterator[str]:

@@ -129,5 +129,5 @@ def in_words(text: LimitedText, limit: int) -> str:
     return (
         f"{counted(text.tokens, 'token')}, {limit - text.tokens:,} fewer than {limit:,}"
         if text.tokens < limit
-        else f"{counted(text.tokens, 'token')}, just as many as may be"
+        else f"{counted(text.tokens, 'token')}, exactly the limit"
     )

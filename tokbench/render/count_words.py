@@ -36,19 +36,22 @@ def _rows(result: CountWordsResult) -> Iterator[tuple[str, Text]]:
     if index is None:
         if result.counted is not None:
             done = result.counted.totals
-            yield "counted", Text(f"{done.num_bytes:,} bytes in {counted(done.documents or 0, 'document')}")
+            yield (
+                "counted",
+                Text(f"{counted(done.num_bytes, 'byte')} in {counted(done.documents or 0, 'document')}"),
+            )
         yield "parts in", Text(visible(result.folder), style="bold")
         return
     totals = index.totals
     documents = "" if totals.documents is None else f" in {counted(totals.documents, 'document')}"
-    yield "text", Text(f"{totals.num_bytes:,} bytes{documents}")
+    yield "text", Text(f"{counted(totals.num_bytes, 'byte')}{documents}")
     yield "words", Text(f"{totals.words:,}, {index.distinct:,} distinct")
     if index.dropped is not None:
         share = index.dropped.words / max(totals.words, 1)
         yield (
             "left out",
             Text(
-                f"{index.dropped.distinct:,} of a count below {index.dropped.min_count}, "
+                f"{index.dropped.distinct:,} with a count below {index.dropped.min_count:,}, "
                 f"{share * 100:.1f} % of the words",
                 style="yellow",
             ),

@@ -48,7 +48,10 @@ def _training_rows(result: TrainResult) -> Iterable[tuple[str, Text]]:
     )
     yield "vocabulary", Text(f"{info.vocab_size:,} tokens{chosen}: {learned}{specials}")
     if training.num_bytes is not None and training.documents is not None:
-        yield "text", Text(f"{training.num_bytes:,} bytes in {counted(training.documents, 'document')}")
+        yield (
+            "text",
+            Text(f"{counted(training.num_bytes, 'byte')} in {counted(training.documents, 'document')}"),
+        )
     if training.pretokens is not None and training.distinct_pretokens is not None:
         yield "pre-tokens", Text(f"{training.pretokens:,}, {training.distinct_pretokens:,} distinct")
     if result.bytes_per_token is not None:

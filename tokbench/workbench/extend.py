@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
 from tokbench.core.special_tokens import check_special_tokens
+from tokbench.core.wording import counted
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
 from tokbench.surgery.extending import extension_of
@@ -296,7 +297,7 @@ def _fewer(found: int, wanted: int, additions: Additions, algorithm: Algorithm) 
         "unigram": "no piece is left that raises the likelihood and occurs",
         "wordpiece": "no piece is left that saves tokens and occurs",
     }.get(algorithm, "no pair is left that occurs")
-    return [f"{found:,} of {wanted:,} tokens: {worth} {additions.min_frequency} times or more"]
+    return [f"{found:,} of {wanted:,} tokens: {worth} {counted(additions.min_frequency, 'time')} or more"]
 
 
 def _spelled(old_tokens: int | None, new_tokens: int | None) -> list[str]:

@@ -24,6 +24,7 @@ from tokbench.core.progress import no_progress, reading_of
 from tokbench.core.special_tokens import SpecialTokenFinder, check_special_tokens
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
 from tokbench.core.training import DEFAULT_WORDS, early_end, identity_of, refuse_one_text
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, ModelFormatError, TrainingError
 from tokbench.store.saveable import SaveableTokenizer
 
@@ -305,7 +306,7 @@ class _FrequentBackend(Generic[_Made]):
                 kernel=self.kernel,
                 requested_vocab_size=config.vocab_size,
                 stopped_early=early_end(
-                    f"the text has no more that occurs {config.min_frequency} times or more",
+                    f"the text has no more that occurs {counted(config.min_frequency, 'time')} or more",
                     learned=len(parts),
                     wanted=config.vocab_size or 0,
                 ),

@@ -35,6 +35,7 @@ from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported
 from tokbench.core.word_input import add_words, check_counted, with_words
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
@@ -201,9 +202,9 @@ def _traced(
 
 def _no_more_pairs(config: BpeConfig) -> str:
     longest = config.max_token_length
-    length = f" and makes a token of at most {longest} byte{'s'[: longest > 1]}" if longest else ""
+    length = f" and makes a token of at most {counted(longest, 'byte')}" if longest else ""
     words = " and may be a superword" if config.superwords is not None else ""
-    return f"no pair is left that occurs {config.min_frequency} times or more{length}{words}"
+    return f"no pair is left that occurs {counted(config.min_frequency, 'time')} or more{length}{words}"
 
 
 def smaller(tokenizer: BpeTokenizer, vocab_size: int) -> BpeTokenizer | None:

@@ -13,6 +13,7 @@ from tokbench.backends.wordpiece.words import NormalWordCounting, threads_of
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported
 from tokbench.core.word_input import add_words, check_counted, merger_room, with_words
+from tokbench.core.wording import counted
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _learned(
         kernel=kernel.name,
         requested_vocab_size=config.vocab_size,
         stopped_early=early_end(
-            f"no pair is left that occurs {config.min_frequency} times or more",
+            f"no pair is left that occurs {counted(config.min_frequency, 'time')} or more",
             learned=len(pieces),
             wanted=num_pieces,
         ),

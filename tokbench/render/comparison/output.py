@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokbench.core.wording import counted
+from tokbench.evaluation.candidates import BASELINES
 from tokbench.evaluation.comparison_json import comparison_document
-from tokbench.evaluation.figures import Figure
+from tokbench.evaluation.figures import Figure, counted_parts
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.comparison.tables import (
@@ -68,7 +70,7 @@ def render_comparison(
         console: as wide as the terminal; columns that do not fit go into a table below.
     """
     if comparison.training_setup is not None:
-        console.print(Text(_training_setup(comparison.training_setup), style="dim"))
+        console.print(Text(_training_setup(comparison, comparison.training_setup), style="dim"))
     summary = summary_table(comparison, metrics=metrics)
     write_table(summary, console=console)
     print_lines(_legend(comparison, metrics), console=console, style="dim")
@@ -87,7 +89,7 @@ def render_comparison(
 
 def _legend(comparison: Comparison, metrics: Sequence[Metric] | None) -> Iterator[str]:
     legend, *others = legend_lines(comparison, metrics=metrics, mark=BEST)
-    yield f"{AGGREGATED[comparison.aggregation]} {comparison.parts}, {comparison.num_bytes:,} bytes; {legend}"
+    yield f"{AGGREGATED[comparison.aggregation]} {comparison.parts}, {counted(comparison.num_bytes, 'byte')}; {legend}"
     yield from others
 
 
@@ -108,10 +110,14 @@ def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -
         write_table(groups_table(comparison, metric, groups), bar_width=_BAR_WIDTH, console=console)
 
 
-def _training_setup(training_setup: TrainingSetup) -> str:
+def _training_setup(comparison: Comparison, training_setup: TrainingSetup) -> str:
+    infos = [one.candidate.tokenizer.info for one in comparison.tokenizers]
+    sizes = {info.vocab_size for info in infos if info.backend not in BASELINES}
+    at_most = "at most " if sizes - {training_setup.vocab_size} else ""
     return (
-        f"trained on {training_setup.training_bytes:,} bytes ({training_setup.num_training:,} {training_setup.unit}), "
-        f"{training_setup.vocab_size:,} tokens each; evaluated on what was held out{_shares(training_setup)}"
+        f"trained on {counted(training_setup.training_bytes, 'byte')} "
+        f"({counted_parts(training_setup.num_training, training_setup.unit)}), "
+        f"{at_most}{training_setup.vocab_size:,} tokens each; evaluated on what was held out{_shares(training_setup)}"
     )
 
 

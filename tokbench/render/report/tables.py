@@ -60,7 +60,7 @@ def heading_of(report: Report) -> str:
     info, comparison = report.evaluated.candidate.tokenizer.info, report.comparison
     return (
         f"{visible(report.evaluated.name)}: {info.backend}, {info.vocab_size:,} tokens, runs on {info.kernel}; "
-        f"{counted(comparison.documents, 'document')}, {comparison.num_bytes:,} bytes"
+        f"{counted(comparison.documents, 'document')}, {counted(comparison.num_bytes, 'byte')}"
     )
 
 
