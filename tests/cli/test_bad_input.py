@@ -320,3 +320,9 @@ def test_what_is_no_tokenizer(run, files):
         assert name in done.stderr
         done.refused(1)
     run("encode", "-t", "nobody", "text").refused(1, "there is no tokenizer 'nobody'", "default")
+
+
+def test_dots_lead_from_the_current_folder_not_from_that_of_the_names(run, saved, tmp_path):
+    run("encode", "-t", ".", "a").refused(1, ".: expected a folder with a tokenizer")
+    run("encode", "-t", "..", "a").refused(1, "..: expected a folder with a tokenizer")
+    run("encode", "-t", f"../{tmp_path.name}/tokenizers/{saved.name}", "a").good()

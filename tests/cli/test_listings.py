@@ -123,6 +123,13 @@ def test_the_tokenizers_that_can_be_named(run, trained, tmp_path):
     assert found["mine"][1:3] == ["bpe", "1,024"]
 
 
+def test_a_tokenizer_that_takes_the_name_of_the_built_in_one_is_listed_in_its_place(run, trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "tokenizers" / "default")
+    [only] = run("list", "--json").good().json["tokenizers"]
+    assert (only["place"], only["vocab_size"]) == ("tokenizers/default", 1024)
+    run("encode", "-t", "mine", "a").refused(1, "there are default; a path")
+
+
 def test_every_name_in_the_list_can_be_opened(run, trained, tmp_path):
     shutil.copytree(trained, tmp_path / "tokenizers" / "mine")
     for entry in run("list", "--json").good().json["tokenizers"]:

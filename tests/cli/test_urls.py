@@ -128,3 +128,9 @@ def test_what_cannot_be_read(run: Callable[..., Done], url: str, message: str) -
     assert done.code == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_server_that_is_not_there_is_named(run):
+    run("count", "ftp://127.0.0.1:1/a.txt").refused(
+        1, "ftp://127.0.0.1:1/a.txt cannot be reached: Connection refused"
+    )

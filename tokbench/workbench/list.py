@@ -52,7 +52,9 @@ class ListResult:
 
 
 def list_tokenizers() -> ListResult:
-    """Every tokenizer that can be named: those below `tokenizers/`, and the built-in one."""
+    """Every tokenizer that can be named: those below `tokenizers/`, and the built-in one unless one of them has its
+    name.
+    """
     entries = []
     for saved in store.saved_tokenizers(TOKENIZERS):
         manifest = saved.manifest
@@ -67,7 +69,8 @@ def list_tokenizers() -> ListResult:
                 error=saved.error.message if saved.error else None,
             )
         )
-    return ListResult(tokenizers=(*entries, _listed_default()))
+    built_in = () if (TOKENIZERS / DEFAULT_NAME).exists() else (_listed_default(),)
+    return ListResult(tokenizers=(*entries, *built_in))
 
 
 def _listed_default() -> ListedTokenizer:

@@ -138,7 +138,7 @@ def _named(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
         raise StoreError("the name of the tokenizer is empty", hint="`tokbench list` shows those there are")
     if store.is_saved_tokenizer(Path(name)):
         return open_path(Path(name), request)
-    if (TOKENIZERS / name).exists():
+    if _is_name(name) and (TOKENIZERS / name).exists():
         return open_path(TOKENIZERS / name, request)
     if name == DEFAULT_NAME:
         source = Source(Format.SAVED, default_directory(), ())
@@ -148,6 +148,12 @@ def _named(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
     if is_remote(name):
         return open_remote(name, request)
     raise _no_tokenizer(name)
+
+
+def _is_name(name: str) -> bool:
+    """Whether it leads below `tokenizers/`: "." and "../a" are paths from where the user is."""
+    parts = Path(name).parts
+    return bool(parts) and ".." not in parts
 
 
 def _no_tokenizer(name: str) -> StoreError:
@@ -165,7 +171,7 @@ def _no_tokenizer(name: str) -> StoreError:
     meant = "" if close is None else f"did you mean {close!r}? "
     return StoreError(
         f"there is no tokenizer {name!r}",
-        hint=f"{meant}there are {', '.join(known)}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
+        hint=f"{meant}there are {', '.join(dict.fromkeys(known))}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
     )
 
 

@@ -77,6 +77,8 @@ def remote_place(url: str) -> RemotePlace:
             f"{url}: {scheme}:// URLs are not supported",
             hint="use a path, or a URL that fsspec supports: s3://, gs://, hdfs://, …",
         ) from None
+    except OSError as error:  # of those that connect at once, as ftp
+        raise StoreError(f"{url} cannot be reached: {error.strerror or error}") from error
     return RemotePlace(url.rstrip("/"), store, path)
 
 
