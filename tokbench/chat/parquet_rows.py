@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation_files import ReadConversation, parse_conversation
 from tokbench.corpus.document import MAX_DOCUMENT_BYTES
-from tokbench.corpus.parquet import require_pyarrow
+from tokbench.corpus.parquet import opened_parquet, require_pyarrow
 from tokbench.errors import CorpusError, ModelFormatError
 
 if TYPE_CHECKING:
@@ -53,15 +53,14 @@ def parquet_conversations(
     """
     require_pyarrow(name)
     import pyarrow
-    import pyarrow.parquet
 
     try:
-        with pyarrow.parquet.ParquetFile(path) as parquet:
+        with opened_parquet(path) as parquet:
             columns = _columns_of(parquet.schema_arrow.names, name)
             metadata = parquet.metadata
             texts = _dictionaries(metadata, columns)
         size = path.stat().st_size
-        with pyarrow.parquet.ParquetFile(path, metadata=metadata, read_dictionary=texts or None) as parquet:
+        with opened_parquet(path, metadata=metadata, read_dictionary=texts or None) as parquet:
             for number, row in enumerate(_rows(parquet, columns, name, most_bytes), 1):
                 yield _conversation(row, f"{name}, row {number}", most_bytes)
                 tell(size * number // metadata.num_rows)

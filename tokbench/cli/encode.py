@@ -23,7 +23,7 @@ from tokbench.cli.tokenizer_options import (
 )
 from tokbench.core.batches import post_processing_of
 from tokbench.core.post_processing import template_size
-from tokbench.core.result_json import tokenizer_fields
+from tokbench.core.result_json import json_bytes, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
@@ -125,9 +125,7 @@ def _write(out: Path, tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPl
         import orjson
 
         records = input_records(tokenizer, pairs, plan)
-        data = b"".join(
-            orjson.dumps(record.to_json(), option=orjson.OPT_APPEND_NEWLINE) for record in records
-        )
+        data = b"".join(json_bytes(record.to_json(), option=orjson.OPT_APPEND_NEWLINE) for record in records)
     write_file(out, data)
 
 

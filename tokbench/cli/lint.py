@@ -15,6 +15,7 @@ from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import ThreadsOption, name_option, taking_groups
 from tokbench.cli.output_options import ProgressOption, ResultChoices, refuse_folder
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
+from tokbench.core.result_json import json_bytes
 from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
 from tokbench.render.console import ProgressChoice, showing_progress
@@ -213,7 +214,7 @@ def lint(
     if verdicts is not None:
         write_file(verdicts, result.verdict_lines())
     if sarif is not None:
-        write_file(sarif, orjson.dumps(result.to_sarif(), option=orjson.OPT_INDENT_2))
+        write_file(sarif, json_bytes(result.to_sarif(), option=orjson.OPT_INDENT_2))
     form.show(result, partial(render_lint, shown=None) if show_all else render_lint)
     if fail_on is not FailOn.never and reached(result.findings, Severity(fail_on.value)):
         raise typer.Exit(_FAILED)

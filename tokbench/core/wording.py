@@ -68,6 +68,27 @@ def shortened(text: str, *, most: int = 40) -> str:
     return repr(text) if len(text) <= most else f"{text[:most]!r}…"
 
 
+def bytes_of_name(name: str) -> bytes:
+    r"""The bytes of a file's name, in which Python keeps those that are not UTF-8 as lone surrogates.
+
+    >>> bytes_of_name("caf\udce9")
+    b'caf\xe9'
+    """
+    try:
+        return name.encode(errors="surrogateescape")
+    except UnicodeEncodeError:  # another surrogate, which no name on a disk has
+        return name.encode(errors="surrogatepass")
+
+
+def printable(name: str) -> str:
+    r"""A file's name, with the bytes of it that are not UTF-8 written as "\xff": so that it can be written itself.
+
+    >>> printable("caf\udce9")
+    'caf\\xe9'
+    """
+    return bytes_of_name(name).decode(errors="backslashreplace")
+
+
 def near_names(name: str, known: Iterable[str], *, most: int = 1) -> list[str]:
     """The known names that are like a name, the nearest first, whatever their case.
 

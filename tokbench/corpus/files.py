@@ -11,12 +11,12 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from tokbench.core.wording import printable
 from tokbench.corpus.paths import (
     WILDCARDS,
     expand,
     files_below,
     missing_path,
-    printable,
     status_of,
     unreadable,
 )

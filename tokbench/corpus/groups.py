@@ -6,9 +6,8 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from tokbench.core.wording import meant
+from tokbench.core.wording import meant, printable
 from tokbench.corpus.files import holds_translations
-from tokbench.corpus.paths import printable
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from itertools import repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.wording import printable
 from tokbench.corpus.document import MAX_DOCUMENT_BYTES, Bound
 from tokbench.corpus.records import BETWEEN_FIELDS, Record, RecordFields, group_name, listed, not_a_string
 from tokbench.corpus.text import decode_record
@@ -15,7 +18,6 @@ from tokbench.files.storage.open import place_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from io import BufferedReader
-    from pathlib import Path
 
     import pyarrow.parquet
 
@@ -51,11 +53,10 @@ def parquet_records(
     """
     require_pyarrow(file.name)
     import pyarrow
-    import pyarrow.parquet
 
     try:
         bound = Bound(max_bytes, file.name, errors)
-        with pyarrow.parquet.ParquetFile(_source(file)) as parquet:
+        with opened_parquet(_source(file)) as parquet:
             _check_columns(parquet.schema_arrow, fields, file.name)
             metadata = parquet.metadata
             has_group = fields.group in parquet.schema_arrow.names
@@ -65,7 +66,7 @@ def parquet_records(
             tell(file.size * rows // metadata.num_rows)
 
         dictionaries = [name for name in fields.text if _repeats_texts(metadata, name)]
-        with pyarrow.parquet.ParquetFile(
+        with opened_parquet(
             _source(file), metadata=metadata, read_dictionary=dictionaries or None
         ) as parquet:
             groups = _groups_of(file, metadata)
@@ -92,6 +93,17 @@ def parquet_records(
 
 def _source(file: CorpusFile) -> Path | BufferedReader:
     return file.path if file.url is None else place_of(file.url).open()
+
+
+@contextmanager
+def opened_parquet(source: Path | BufferedReader, **options: Any) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """A Parquet file as pyarrow opens it, whatever its name: pyarrow takes none that is not UTF-8."""
+    import pyarrow.parquet
+
+    with ExitStack() as stack:
+        if isinstance(source, Path) and printable(str(source)) != str(source):
+            source = stack.enter_context(source.open("rb"))
+        yield stack.enter_context(pyarrow.parquet.ParquetFile(source, **options))
 
 
 def require_pyarrow(name: str) -> None:

@@ -20,11 +20,6 @@ WILDCARDS = frozenset("*?[")
 """The characters that make a path a pattern."""
 
 
-def printable(name: str) -> str:
-    r"""A file's name, with the bytes of it that are not UTF-8 written as "\xff": so that it can be written itself."""
-    return os.fsencode(name).decode(errors="backslashreplace")
-
-
 def status_of(path: Path) -> os.stat_result | None:
     """The status of a path, links followed; None where it does not exist."""
     try:

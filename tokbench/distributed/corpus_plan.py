@@ -17,7 +17,7 @@ from tokbench.corpus.files import CorpusFile, Kind, LeftOut
 from tokbench.corpus.groups import named_parts
 from tokbench.errors import CorpusError
 from tokbench.files.storage.open import place_of
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted import load_strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -193,7 +193,9 @@ def read_plan(place: Place, *, schema: str) -> CorpusPlan:
     """The plan of a folder. Raises `ModelFormatError`; OSError where there is none."""
     with place.open() as file:
         data = file.read(_MAX_PLAN_BYTES)
-    fields = Fields.of(load_json(data, path=str(place), hint=_RESTORE), path=Path(str(place)), hint=_RESTORE)
+    fields = Fields.of(
+        load_strict_json(data, path=str(place), hint=_RESTORE), path=Path(str(place)), hint=_RESTORE
+    )
     fields.choice("schema", (schema,))
     files = tuple(
         PlannedFile(

@@ -135,7 +135,7 @@ def load_json(data: bytes, *, path: Path | str, hint: str | None = None) -> Any:
     return value
 
 
-def load_strict_json(data: bytes, *, path: Path | str) -> Any:
+def load_strict_json(data: bytes, *, path: Path | str, hint: str | None = None) -> Any:
     r"""A JSON value in which each key comes once; the line and column of what is none are named.
 
     Raises:
@@ -151,7 +151,7 @@ def load_strict_json(data: bytes, *, path: Path | str) -> Any:
         value = json.loads(text, object_pairs_hook=_object_of_unique_keys)
     except json.JSONDecodeError as error:
         place = f"{path}, line {error.lineno}, column {error.colno}"
-        raise ModelFormatError(place, "JSON", f"{error.msg.lower()}") from None
+        raise ModelFormatError(place, "JSON", f"{error.msg.lower()}", hint=hint) from None
     except _DuplicateKeyError as error:
         raise ModelFormatError(
             path,
@@ -160,10 +160,12 @@ def load_strict_json(data: bytes, *, path: Path | str) -> Any:
             hint="which of its two values counts depends on the reader: remove one of them",
         ) from None
     except ValueError:  # what Python says of whole numbers that take it long to read
-        raise ModelFormatError(path, "numbers of a reasonable size", "one with thousands of digits") from None
+        raise ModelFormatError(
+            path, "numbers of a reasonable size", "one with thousands of digits", hint=hint
+        ) from None
     except RecursionError:
         raise _too_deep(path) from None
-    check_depth(value, path=path)
+    check_depth(value, path=path, hint=hint)
     return value
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.wording import bytes_of_name
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -83,4 +85,4 @@ def _result(finding: Finding, *, place: int, path: str) -> dict[str, Any]:
 def _uri(path: str) -> str:
     from urllib.parse import quote
 
-    return quote(path.replace("\\", "/"), safe="/:")
+    return quote(bytes_of_name(path.replace("\\", "/")), safe="/:")

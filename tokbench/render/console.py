@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.core.progress import no_progress
+from tokbench.core.result_json import json_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,19 +83,17 @@ def _plain_console(**options: Any) -> Console:
 
 def print_json(document: dict[str, Any]) -> None:
     """One JSON document on a line of stdout; a part that is an iterator is written as it is made."""
-    import orjson
-
     write = sys.stdout.buffer.write
     write(b"{")
     for number, (name, part) in enumerate(document.items()):
-        write((b"," if number else b"") + orjson.dumps(name) + b":")
+        write((b"," if number else b"") + json_bytes(name) + b":")
         if isinstance(part, Iterator):
             write(b"[")
             for place, each in enumerate(part):
-                write((b"," if place else b"") + orjson.dumps(each))
+                write((b"," if place else b"") + json_bytes(each))
             write(b"]")
         else:
-            write(orjson.dumps(part))
+            write(json_bytes(part))
     write(b"}\n")
     sys.stdout.buffer.flush()
 

@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any, Literal
 
+from tokbench.core.result_json import json_bytes
+from tokbench.core.wording import printable
 from tokbench.render.table import BEST, Table
 
 if TYPE_CHECKING:
@@ -60,16 +62,14 @@ def result_forms(
 
 def json_line(document: Mapping[str, Any]) -> bytes:
     """A document as one line."""
-    import orjson
-
-    return orjson.dumps(document) + b"\n"
+    return json_bytes(document) + b"\n"
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> bytes:
     """Rows as CSV; None is an empty cell."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
+    return printable(text.getvalue()).encode()
 
 
 def markdown_table(table: Table) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.cells import get_character_cell_size
 
 from tokbench.core.graphemes import clusters
+from tokbench.core.wording import bytes_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -203,7 +204,7 @@ def visible(text: str) -> str:
     'my ␛[31m⟨RLO⟩file'
     """
     words = text.split(" ")
-    return " ".join(text_of(glyphs_of(word.encode(errors="surrogatepass"))) for word in words)
+    return " ".join(text_of(glyphs_of(bytes_of_name(word))) for word in words)
 
 
 def _decoded(data: bytes) -> str:

@@ -11,7 +11,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tokbench.core.json_fields import MAX_COUNT
-from tokbench.corpus.paths import printable, unreadable
+from tokbench.core.wording import printable
+from tokbench.corpus.paths import unreadable
 from tokbench.errors import ConfigError
 from tokbench.evaluation.provenance import vocabulary_hash
 from tokbench.files.storage.open import place_of

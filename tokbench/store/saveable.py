@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.documents import LineIdentity, TextIdentity
+from tokbench.core.wording import printable
 from tokbench.errors import CorpusError, SelfTestError, TokbenchError
 from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
 from tokbench.formats.tokenizer_config.roles import TellsRoles
@@ -96,7 +97,7 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
         if self.tokenizer_config and "tokenizer_config.json" not in files:
             files = {**files, **config_files(with_special_tokens(self.tokenizer_config, info.special_tokens))}
         manifest = store.Manifest(
-            name=directory.name,
+            name=printable(directory.absolute().name),
             backend=info.backend,
             kernel=info.kernel,
             vocab_size=info.vocab_size,

@@ -109,7 +109,7 @@ def opened(path: Path) -> Peer:
     """A `tokenizer.json` as tokenizers opens it, once with special tokens and once without, and untouched."""
     import tokenizers
 
-    whole = tokenizers.Tokenizer.from_file(str(path))
+    whole = tokenizers.Tokenizer.from_buffer(path.read_bytes())
     ordinary, special = _library_opens(path), _library_opens(path)
     ordinary.encode_special_tokens = True
 
@@ -154,7 +154,7 @@ def undecoded_ids(source: Source) -> frozenset[int]:
 def _library_opens(path: Path) -> Any:
     import tokenizers
 
-    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    tokenizer = tokenizers.Tokenizer.from_buffer(path.read_bytes())
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
+from tokbench.core.result_json import json_bytes
 from tokbench.core.tokens import TokenKind
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.render.charts import comparison as charts
@@ -218,9 +219,7 @@ def _json(document: dict[str, Any]) -> str:
     >>> _json({"a": "</script>"})
     '{"a":"\\u003c/script\\u003e"}'
     """
-    import orjson
-
-    text = orjson.dumps(document).decode()
+    text = json_bytes(document).decode()
     return text.translate({ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
