@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 _STYLE = """
 html{color-scheme:light dark}
 body{margin:0 auto;max-width:70rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif}
-h2{font-size:1.1rem;margin:2rem 0 .5rem}
+h2{font-size:1.1rem;margin:2rem 0 .5rem;overflow-wrap:anywhere}
 section{display:grid;grid-template-columns:7rem 1fr;gap:.3rem .8rem;margin:.4rem 0}
 b.role{overflow-wrap:anywhere}
 p{margin:.3rem 0}
 .text{font:.95rem/1.9 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
-.text span{color:#111;padding:.1em 0;border-inline-start:1px solid #0003}
+.text span{color:#111;padding:.1em 0;border-inline-start:1px solid #0003;
+-webkit-print-color-adjust:exact;print-color-adjust:exact}
 .system span,.developer span{background:#c7b8f5}.user span{background:#a8d4f7}
 .assistant span,.model span{background:#8fdcae}
 .tool span,.ipython span,.function span{background:#fbc79a}
