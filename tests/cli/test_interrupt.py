@@ -237,6 +237,38 @@ def test_pressed_twice_it_still_says_one_thing(start, texts, tmp_path):
     assert "Traceback" not in err.decode()
 
 
+@pytest.mark.parametrize("gap", [0.005, 0.01, 0.02, 0.04])
+def test_pressed_twice_while_a_text_is_counted_and_hashed(start, texts, tmp_path, gap):
+    """The second one breaks into what ends the thread that hashes."""
+    with start("train", texts / "native.txt", "--progress", "json", folder=tmp_path) as running:
+        wait_for(running, "counting", done=1)
+        running.send_signal(signal.SIGINT)
+        time.sleep(gap)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=120)
+    assert running.returncode == 130, err.decode()
+    assert err.decode().endswith(MESSAGE)
+    assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("seconds", [0.3, 0.6, 0.9])
+def test_while_a_page_to_play_with_is_tried(start, tmp_path, seconds):
+    """What runs in the engine then kept the process from its end."""
+    pytest.importorskip("py_mini_racer")
+    options = ["--html", "page.html", "-t", "default", "-t", "default", "--progress", "json"]
+    with start("play", *options, folder=tmp_path) as running:
+        next(line for line in running.stderr if b'"checking"' in line)
+        time.sleep(seconds)
+        running.send_signal(signal.SIGINT)
+        try:
+            _, err = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert running.returncode == 130, err.decode()
+    assert err.decode().endswith(MESSAGE)
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_on_a_terminal_the_bar_is_taken_away(terminal, texts, tmp_path):
     text = texts / f"{current_kernel().name}.txt"
     done = terminal("train", text, "--vocab-size", "60000", interrupt_at=b"merge ")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from queue import Queue
-from threading import Thread
+from threading import Event, Thread
+from time import sleep
 from typing import TYPE_CHECKING
 
 from tokbench.core.documents import GroupedDocuments
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.documents import ByteDocuments, ByteSource, GroupedText, TextIdentity
 
+_BETWEEN_LOOKS = 0.0005  # seconds
 _MOST_BLOCKS = 16
 """That wait to be hashed: reading waits for hashing then, so that memory does not grow with the text."""
 
@@ -141,19 +143,44 @@ class _Notes:
 def _hashing(notes: _Notes) -> Iterator[Queue[bytes | str | None]]:
     """A queue from which another thread takes sources: the kind of documents, the blocks, and None for the end."""
     queue: Queue[bytes | str | None] = Queue(_MOST_BLOCKS)
+    ended = Event()
 
     def work() -> None:
-        while isinstance(documents := queue.get(), str):
-            blocks: Iterator[bytes] = iter(queue.get, None)  # type: ignore[arg-type]
-            notes.add_source(blocks, documents)
-            for _ in blocks:  # what comes after a byte that is not UTF-8
-                pass
+        try:
+            while isinstance(documents := queue.get(), str):
+                blocks: Iterator[bytes] = iter(queue.get, None)  # type: ignore[arg-type]
+                notes.add_source(blocks, documents)
+                for _ in blocks:  # what comes after a byte that is not UTF-8
+                    pass
+        finally:
+            ended.set()
 
     thread = Thread(target=work, name="identity of the text", daemon=True)
     thread.start()
     try:
         yield queue
-    finally:
-        queue.put(None)
-        queue.put(None)  # one ends a source that was left in its middle
-        thread.join()
+    except BaseException:
+        _let_end(queue, ended)
+        raise
+    if (interrupt := _let_end(queue, ended)) is not None:
+        raise interrupt
+
+
+def _let_end(queue: Queue[bytes | str | None], ended: Event) -> KeyboardInterrupt | None:
+    """End the work on a queue, whatever interrupts that; the last interrupt is returned.
+
+    A thread that is in the kernel when the interpreter ends would end the process with an abort. It is not joined, as
+    an interrupt makes CPython's `join` take it for ended, nor waited for by a lock, which one may leave taken.
+    """
+    interrupt = None
+    ends = 2  # one ends a source that was left in its middle
+    while True:
+        try:
+            while ends:
+                queue.put(None)
+                ends -= 1
+            while not ended.is_set():
+                sleep(_BETWEEN_LOOKS)
+            return interrupt
+        except KeyboardInterrupt as error:
+            interrupt = error
