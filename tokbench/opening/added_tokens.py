@@ -104,8 +104,16 @@ def _piece(token: AddedToken) -> bytes:
     )
 
 
-def beside_ranks(config: TokenizerConfig, tokens: TokenTable) -> tuple[dict[str, int], tuple[str, ...]]:
+def beside_ranks(
+    config: TokenizerConfig, tokens: TokenTable, *, usual: Mapping[str, int], every_kind: bool
+) -> tuple[dict[str, int], tuple[str, ...]]:
     """The special tokens that the files beside a rank file list, which has none itself.
+
+    Args:
+        config: of these files.
+        tokens: the ranks.
+        usual: text → id of the special tokens that such ranks are known to have.
+        every_kind: whether their class takes each added token for a special one.
 
     Returns:
         Text → id; and what cannot be, a sentence each.
@@ -117,16 +125,15 @@ def beside_ranks(config: TokenizerConfig, tokens: TokenTable) -> tuple[dict[str,
             taken.append(
                 f"the added token {token.content!r} cannot get the id {token.id} of an ordinary token"
             )
-        elif not token.special or token.lstrip or token.rstrip or token.single_word:
+        elif not every_kind and (not token.special or token.lstrip or token.rstrip or token.single_word):
             left_out.append(
                 f"the added token {token.content!r} is left out: rank files only take special ones"
             )
         else:
             specials[token.content] = token.id
     problems = [*_first_of(taken), *_first_of(left_out)]
-    missing = [
-        text for text in config.special_texts if text not in {token.content for token in config.added_tokens}
-    ]
+    has = {*usual, *(token.content for token in config.added_tokens)}
+    missing = [text for text in config.special_texts if text not in has]
     problems += [f"the vocabulary has no {text!r}, which {_use(config, text)}" for text in missing]
     return specials, tuple(problems)
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from tokbench.core.special_presets import SPECIAL_PRESETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-_END = "<|endoftext|>"
-_EOS = {"eos": _END}
+ENDOFTEXT = "<|endoftext|>"
+EOS = {"eos": ENDOFTEXT}
 """As `tiktoken.Encoding.eot_token` says."""
-_FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 
 
 _LLAMA3 = SPECIAL_PRESETS["llama3"]
 _KIMI_LETTERS = r"\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]"
-_KIMI = "|".join(
+KIMI_PATTERN = "|".join(
     [
         r"[\p{Han}]+",
         *(
@@ -36,7 +36,12 @@ _KIMI = "|".join(
 )
 
 
-def _numbered(stem: str, numbers: Iterable[int]) -> Iterable[str]:
+def numbered(stem: str, numbers: Iterable[int]) -> Iterator[str]:
+    """Special tokens that are counted.
+
+    >>> list(numbered("extra", range(2)))
+    ['<|extra_0|>', '<|extra_1|>']
+    """
     return (f"<|{stem}_{number}|>" for number in numbers)
 
 
@@ -46,21 +51,24 @@ def _of_llama4() -> Iterable[str]:
         f"{kind}_reserved_special_token" for kind in ("text_post_train", "vision", "reasoning")
     )
     return chain(
-        ("<|begin_of_text|>", "<|end_of_text|>", *_FIM),
+        ("<|begin_of_text|>", "<|end_of_text|>", *FIM),
         ("<|header_start|>", "<|header_end|>", "<|eom|>", "<|eot|>", "<|step|>"),
-        _numbered(after_training, range(6)),
+        numbered(after_training, range(6)),
         ("<|python_start|>", "<|python_end|>", "<|finetune_right_pad|>"),
-        _numbered(after_training, range(8, 69)),
+        numbered(after_training, range(8, 69)),
         ("<|image_start|>", "<|image_end|>"),
-        _numbered(vision, range(2)),
+        numbered(vision, range(2)),
         ("<|tile_x_separator|>", "<|tile_y_separator|>"),
-        _numbered(vision, range(2, 6)),
-        ("<|image|>", *_numbered(vision, [6]), "<|patch|>"),
-        _numbered(vision, range(7, 1048)),
-        _numbered(reasoning, range(8)),
+        numbered(vision, range(2, 6)),
+        ("<|image|>", *numbered(vision, [6]), "<|patch|>"),
+        numbered(vision, range(7, 1048)),
+        numbered(reasoning, range(8)),
         ("<|reasoning_thinking_start|>", "<|reasoning_thinking_end|>"),
-        _numbered("reserved_special_token", range(904)),
+        numbered("reserved_special_token", range(904)),
     )
+
+
+QWEN_TOKENS = (ENDOFTEXT, "<|im_start|>", "<|im_end|>", *numbered("extra", range(205)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,8 @@ class KnownRanks:
         roles: what a special token is to a model → its text.
         eos_ids: the ids that end a turn.
         note: what its user should know of.
+        all_or_none: whether special tokens beside the ranks stand for all of these, rather than for those whose ids
+            they have.
     """
 
     name: str
@@ -82,27 +92,28 @@ class KnownRanks:
     roles: Mapping[str, str] = field(default_factory=dict)
     eos_ids: tuple[int, ...] = ()
     note: str | None = None
+    all_or_none: bool = False
 
 
 KNOWN_BY_SHA256 = {
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": KnownRanks(
-        "r50k_base", "gpt2", {_END: 50256}, roles=_EOS
+        "r50k_base", "gpt2", {ENDOFTEXT: 50256}, roles=EOS
     ),
     "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": KnownRanks(
-        "p50k_base", "gpt2", {_END: 50256}, roles=_EOS
+        "p50k_base", "gpt2", {ENDOFTEXT: 50256}, roles=EOS
     ),
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": KnownRanks(
         "cl100k_base",
         "gpt4",
         {
-            _END: 100257,
-            **dict(zip(_FIM, range(100258, 100261), strict=True)),
+            ENDOFTEXT: 100257,
+            **dict(zip(FIM, range(100258, 100261), strict=True)),
             "<|endofprompt|>": 100276,
         },
-        roles=_EOS,
+        roles=EOS,
     ),
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": KnownRanks(
-        "o200k_base", "gpt4o", {_END: 199999, "<|endofprompt|>": 200018}, roles=_EOS
+        "o200k_base", "gpt4o", {ENDOFTEXT: 199999, "<|endofprompt|>": 200018}, roles=EOS
     ),
     "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": KnownRanks(
         "llama3",
@@ -122,26 +133,21 @@ KNOWN_BY_SHA256 = {
     "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126": KnownRanks(
         "whisper",
         "gpt2",
-        {_END: 50257, "<|startoftranscript|>": 50258},
-        roles=_EOS,
+        {ENDOFTEXT: 50257, "<|startoftranscript|>": 50258},
+        roles=EOS,
         note="which special tokens stand after <|startoftranscript|> depends on the model's number of languages",
     ),
     "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186": KnownRanks(
         "qwen",
         "qwen2",
-        {
-            text: id
-            for id, text in enumerate(
-                (_END, "<|im_start|>", "<|im_end|>", *_numbered("extra", range(205))), start=151_643
-            )
-        },
-        roles=_EOS,
+        {text: id for id, text in enumerate(QWEN_TOKENS, start=151_643)},
+        roles=EOS,
         eos_ids=(151_645, 151_643),
         note="the special tokens are those of Qwen; Qwen2 and later have others after <|im_end|>",
     ),
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103": KnownRanks(
         "kimi-k2",
-        _KIMI,
+        KIMI_PATTERN,
         {
             "[BOS]": 163_584,
             "[EOS]": 163_585,

@@ -19,6 +19,7 @@ from tokbench.opening.added_tokens import beside_ranks
 from tokbench.opening.files import read_file
 from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
 from tokbench.opening.patterns import known_pattern
+from tokbench.opening.rank_classes import class_of_ranks, named_class
 from tokbench.opening.request import Composition, Opened
 
 if TYPE_CHECKING:
@@ -48,21 +49,22 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
     path = source.files[0]
     data = read_file(path)
     tokens = read_table(data, path=path)
-    known = KNOWN_BY_SHA256.get(hashlib.sha256(data).hexdigest())
+    by_class = class_of_ranks(path.parent, source.config, num_tokens=tokens.num_tokens)
+    by_hash = KNOWN_BY_SHA256.get(hashlib.sha256(data).hexdigest())
+    known = by_class or by_hash
     pattern = request.pattern or (known.pattern if known else None)
     if pattern is None:
-        raise _no_pattern(path, tokens.num_tokens)
-    beside, warnings = beside_ranks(source.config, tokens)
-    if known and not beside:
-        says, source = known.special_tokens, replace(source, config=_with_known(source.config, known))
-        warnings = (*warnings, *([known.note] if known.note else []))
-    else:
-        says = beside
+        raise _no_pattern(path, tokens.num_tokens, named_class(path.parent, source.config)[0])
+    says, warnings = _said(tokens, source.config, by_class=by_class, by_hash=by_hash)
+    if known:
+        source = replace(source, config=_with_known(source.config, known, says))
+    if by_hash and not by_class and by_hash.note and says == by_hash.special_tokens:
+        warnings = (*warnings, by_hash.note)
     opened = open_rank_table(
         tokens,
         source=source,
         request=request,
-        name=known.name if known else source.name,
+        name=by_hash.name if by_hash else source.name,
         pattern=pattern,
         special_tokens=_special_tokens(
             request.asked_tokens(num_tokens=tokens.num_tokens, known=says), says, tokens
@@ -93,12 +95,34 @@ def read_table(data: bytes, *, path: Path) -> TokenTable:
     return table_of_ranks(ranks)
 
 
-def _with_known(config: TokenizerConfig, known: KnownRanks) -> TokenizerConfig:
+def _said(
+    tokens: TokenTable,
+    config: TokenizerConfig,
+    *,
+    by_class: KnownRanks | None,
+    by_hash: KnownRanks | None,
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The special tokens of a rank file, as its class has them, as it is known, and as the files beside it say.
+
+    Returns:
+        Text → id; and what cannot be, a sentence each.
+    """
+    layers = [each.special_tokens for each in (by_class, by_hash) if each is not None]
+    usual = {text: id for layer in layers for text, id in layer.items()}
+    beside, warnings = beside_ranks(config, tokens, usual=usual, every_kind=by_class is not None)
+    if beside and (by_class is None or by_class.all_or_none):
+        return beside, warnings
+    by_id = {id: text for layer in (*layers, beside) for text, id in layer.items()}
+    return {text: id for id, text in sorted(by_id.items())}, warnings
+
+
+def _with_known(config: TokenizerConfig, known: KnownRanks, says: Mapping[str, int]) -> TokenizerConfig:
     """What is known of a rank file, where nothing beside it says something else."""
-    ids = {"eos": known.eos_ids} if known.eos_ids else {}
+    has_ids = known.eos_ids and set(known.eos_ids) <= set(says.values())
+    ids = {"eos": known.eos_ids} if has_ids else {}
     return replace(
         config,
-        roles=config.roles or dict(known.roles),
+        roles=config.roles or {role: text for role, text in known.roles.items() if text in says},
         generation_ids=config.generation_ids or ids,
     )
 
@@ -249,16 +273,15 @@ def _special_tokens(
     return made
 
 
-def _no_pattern(path: Path, num_ranks: int) -> ConfigError:
+def _no_pattern(path: Path, num_ranks: int, class_name: str | None) -> ConfigError:
     likely = likely_pattern(num_ranks)
     suggestion = (
         f"{num_ranks:,} ranks are usual with --pattern {likely}"
         if likely
         else "--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression"
     )
-    return ConfigError(
-        f"{path} does not define how to split text, and its content is unknown", hint=suggestion
-    )
+    unknown = f"neither its content nor its {class_name} is" if class_name else "its content is not"
+    return ConfigError(f"{path} does not define how to split text, and {unknown} known here", hint=suggestion)
 
 
 def _warnings(ranks: Sequence[tuple[bytes, int]]) -> tuple[str, ...]:

@@ -1,0 +1,133 @@
+"""Rank files in folders that name their class: pattern and special tokens are those of its code."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tiktoken
+from support.small_files import BYTES, opened, ranks
+
+import tokbench
+from tokbench import SpecialPolicy
+from tokbench.core.roles import roles_of
+from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Tokenizer
+
+GLM4 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+QWEN = GLM4.replace("{1,3}", "")
+KIMI = "|".join(
+    [
+        r"[\p{Han}]+",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+GPT4 = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+TOKENS = [
+    *BYTES,
+    *(text.encode() for text in ("lo", "low", " low", "12", "123", "wX", "\n\n", "'s")),
+    *("漢字".encode()[:stop] for stop in range(2, 7)),
+]
+TEXT = "low lowX 12345\n\n  漢字a It's <|endoftext|> \r\n\n wX ’s 漢字"
+SIZE = len(TOKENS)
+
+
+def folder_of(folder: Path, name: str, settings: dict[str, Any], *, file: str) -> Tokenizer:
+    """A tokenizer of ranks whose folder names a class."""
+    config = {"auto_map": {"AutoTokenizer": [f"tokenization_x.{name}", None]}, **settings}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    ranks(folder, TOKENS, name=file)
+    return tokbench.load(folder)
+
+
+def ids_of(pattern: str, special_tokens: dict[str, int]) -> list[int]:
+    made = {token: id for id, token in enumerate(TOKENS)}
+    encoding = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=made, special_tokens=special_tokens)
+    return encoding.encode(TEXT, allowed_special="all")
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "pattern", "end"),
+    [
+        ("ChatGLM4Tokenizer", "tokenizer.model", GLM4, SIZE),
+        ("QWenTokenizer", "qwen.tiktoken", QWEN, 151_643),
+        ("HYTokenizer", "hy.tiktoken", QWEN, SIZE),
+        ("Arcade100kTokenizer", "arcade100k.tiktoken", QWEN, 100_257),
+        ("Phi3SmallTokenizer", "cl100k_base.tiktoken", GPT4, 100_257),
+    ],
+)
+def test_a_class_splits_and_counts_as_its_code_does(
+    tmp_path: Path, name: str, file: str, pattern: str, end: int
+) -> None:
+    tokenizer = folder_of(tmp_path, name, {}, file=file)
+    assert tokenizer.encode(TEXT, special=SpecialPolicy.ENCODE) == ids_of(pattern, {"<|endoftext|>": end})
+    assert roles_of(tokenizer)["eos"] == "<|endoftext|>"
+    assert opened(tmp_path).warnings == ()
+
+
+def test_the_special_tokens_of_kimi_have_the_names_beside_them_or_a_number(tmp_path: Path) -> None:
+    listed = {
+        str(SIZE): {"content": "[BOS]", "special": True},
+        str(SIZE + 2): {"content": "<|endoftext|>", "special": False},
+    }
+    settings = {"added_tokens_decoder": listed, "bos_token": "[BOS]"}
+    tokenizer = folder_of(tmp_path, "TikTokenTokenizer", settings, file="tiktoken.model")
+    specials = dict(tokenizer.info.special_tokens)
+    assert len(specials) == 256
+    assert specials["[BOS]"] == SIZE
+    assert specials[f"<|reserved_token_{SIZE + 1}|>"] == SIZE + 1
+    assert tokenizer.encode(TEXT, special=SpecialPolicy.ENCODE) == ids_of(KIMI, {"<|endoftext|>": SIZE + 2})
+
+
+def test_kimi_audio_splits_and_counts_otherwise(tmp_path: Path) -> None:
+    settings = {"auto_map": {"AutoTokenizer": "tokenization_kimia.TikTokenTokenizer"}}
+    tokenizer = folder_of(tmp_path, "", settings, file="tiktoken.model")
+    specials = dict(tokenizer.info.special_tokens)
+    assert specials["<|im_kimia_speech_ctd_id|>"] == SIZE + 33
+    assert specials["<|reserved_token_19|>"] == SIZE + 31
+    assert max(specials.values()) == SIZE + 420
+    assert tokenizer.encode(TEXT) == ids_of(QWEN, {})
+    decomposed = "e\u0301"  # which this class, other than Qwen's, leaves as it is
+    assert tokenizer.decode(tokenizer.encode(decomposed)) == decomposed
+
+
+def test_special_tokens_beside_the_ranks_of_glm_stand_for_all_of_its_class(tmp_path: Path) -> None:
+    listed = {str(SIZE + 5): {"content": "<|user|>", "special": True}}
+    settings = {"added_tokens_decoder": listed}
+    tokenizer = folder_of(tmp_path, "ChatGLM4Tokenizer", settings, file="tokenizer.model")
+    assert dict(tokenizer.info.special_tokens) == {"<|user|>": SIZE + 5}
+
+
+@pytest.mark.parametrize(
+    ("part", "token", "place"), [("visual", "<imgpad>", 216), ("audio", "</audio>", 3521)]
+)
+def test_qwen_with_pictures_or_sounds_has_tokens_for_them(
+    tmp_path: Path, part: str, token: str, place: int
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "qwen", part: {}}))
+    specials = folder_of(tmp_path, "QWenTokenizer", {}, file="qwen.tiktoken").info.special_tokens
+    assert specials["<|endoftext|>"] == SIZE
+    assert specials[token] == SIZE + place == max(specials.values())
+
+
+def test_a_class_that_is_not_known_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="neither its content nor its ZhinaoTokenizer is known here"):
+        folder_of(tmp_path, "ZhinaoTokenizer", {}, file="360.tiktoken")
+    assert tokbench.load(tmp_path, pattern="gpt4").info.special_tokens == {}

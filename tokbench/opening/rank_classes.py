@@ -1,0 +1,184 @@
+"""Classes that read a rank file, whose patterns and special tokens stand in their code alone.
+
+A class is named by `tokenizer_config.json` beside the ranks. Its code is never run: what it does is written down here.
+
+Source: the code that its makers publish with GLM-4, Qwen, Qwen-VL, Qwen-Audio, Kimi, Kimi-Audio, Hunyuan, Stable LM 2
+and Phi-3 small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.opening.known_ranks import (
+    ENDOFTEXT,
+    EOS,
+    FIM,
+    KIMI_PATTERN,
+    QWEN_TOKENS,
+    KnownRanks,
+    numbered,
+)
+from tokbench.opening.tokenizer_classes import json_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+_QWEN_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""As `qwen2`, without bringing text to NFC first."""
+_RESERVED = 256
+_GLM4 = (
+    ENDOFTEXT, "[MASK]", "[gMASK]", "[sMASK]", "<sop>", "<eop>", "<|system|>", "<|user|>", "<|assistant|>",
+    "<|observation|>", "<|begin_of_image|>", "<|end_of_image|>", "<|begin_of_video|>", "<|end_of_video|>",
+)  # fmt: skip
+_VISION = ("<ref>", "</ref>", "<box>", "</box>", "<quad>", "</quad>", "<img>", "</img>", "<imgpad>")
+_HUNYUAN = (ENDOFTEXT, "<|startoftext|>", "<|bos|>", "<|eos|>", "<|pad|>", *numbered("extra", range(204)))
+_ARCADE = (
+    ENDOFTEXT, *FIM, "<|fim_pad|>", "<gh_stars>", "<filename>", "<issue_start>", "<issue_comment>", "<issue_closed>",
+    "<jupyter_start>", "<jupyter_text>", "<jupyter_code>", "<jupyter_output>", "<empty_output>", "<commit_before>",
+    "<commit_msg>", "<commit_after>", "<reponame>", "<|endofprompt|>", "<|im_start|>", "<|im_end|>", "<|pause|>",
+    *(f"<|reg{number}|>" for number in range(8)), "<|extra0|>",
+)  # fmt: skip
+_PHI3 = (
+    "<|dummy_id_2|>", ENDOFTEXT, *FIM, "<|system|>", "<|user|>", "<|assistant|>", "<|dummy_id_0|>", "<|dummy_id_1|>",
+    "<|end|>", *numbered("dummy_id", range(3, 12)), "<|endofprompt|>", *numbered("dummy_id", range(12, 87)),
+)  # fmt: skip
+_KIMI_AUDIO = {
+    0: "[BOS]", 1: "[EOS]", 2: "<|im_msg_end|>", 3: "<|im_user_msg_start|>", 4: "<|im_assistant_msg_start|>",
+    9: "[EOT]", 18: "<|im_media_begin|>", 20: "<|im_media_end|>", 23: "<|im_kimia_text_blank|>",
+    24: "<|im_kimia_text_eos|>", 27: "<|im_kimia_user_msg_start|>", 28: "<|im_kimia_assistant_msg_start|>",
+    32: "<|im_kimia_speech_ct_id|>", 33: "<|im_kimia_speech_ctd_id|>",
+}  # fmt: skip
+"""The place among the special tokens → the text; those between are reserved, and counted."""
+_KIMI_AUDIO_TOKENS = 293 + 128
+
+
+def class_of_ranks(folder: Path, config: TokenizerConfig, *, num_tokens: int) -> KnownRanks | None:
+    """What the class of a folder knows of its rank file; None where none is named, or one that is not known here.
+
+    Args:
+        folder: that of the ranks.
+        config: what was read from it already.
+        num_tokens: how many ranks there are.
+    """
+    name, module = named_class(folder, config)
+    if name in _ALWAYS:
+        return _ALWAYS[name]
+    made = _BY_RANKS.get(name or "")
+    return None if made is None else made(_Ranks(folder, module, num_tokens))
+
+
+def named_class(folder: Path, config: TokenizerConfig) -> tuple[str | None, str]:
+    """The class that a folder names and its module, which is empty where it is not said.
+
+    Usage:
+
+        named_class(Path("glm-4"), config)  # ("ChatGLM4Tokenizer", "tokenization_chatglm")
+    """
+    said = json_beside(folder / "tokenizer_config.json").get("auto_map")
+    listed = said.get("AutoTokenizer") if isinstance(said, dict) else said
+    first = next(iter(listed), None) if isinstance(listed, list) else listed
+    if not isinstance(first, str):
+        return config.tokenizer_class, ""
+    module, _, name = first.rpartition("--")[2].rpartition(".")
+    return name, module
+
+
+def _counted(tokens: Iterable[str], first: int) -> Mapping[str, int]:
+    return {text: id for id, text in enumerate(tokens, start=first)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranks:
+    """What the special tokens of a class depend on.
+
+    Attributes:
+        folder: that of the ranks.
+        module: of the class.
+        num_tokens: how many ranks there are.
+    """
+
+    folder: Path
+    module: str
+    num_tokens: int
+
+
+def _glm4(ranks: _Ranks) -> KnownRanks:
+    specials = _counted(_GLM4, ranks.num_tokens)
+    return KnownRanks("glm4", "llama3", specials, roles={**EOS, "pad": ENDOFTEXT}, all_or_none=True)
+
+
+def _qwen(ranks: _Ranks) -> KnownRanks:
+    model = json_beside(ranks.folder / "config.json")
+    if "visual" in model:
+        name, specials = "qwen-vl", _counted((*QWEN_TOKENS, *_VISION), ranks.num_tokens)
+    elif "audio" in model:
+        name, specials = "qwen-audio", _counted((*QWEN_TOKENS, *_audio()), ranks.num_tokens)
+    else:
+        name, specials = "qwen", _counted(QWEN_TOKENS, 151_643)
+    return KnownRanks(name, "qwen2", specials, roles=EOS)
+
+
+def _kimi(ranks: _Ranks) -> KnownRanks:
+    first, roles = ranks.num_tokens, {"bos": "[BOS]", "eos": "[EOS]"}
+    if "kimia" not in ranks.module:
+        reserved = (f"<|reserved_token_{id}|>" for id in range(first, first + _RESERVED))
+        return KnownRanks("kimi", KIMI_PATTERN, _counted(reserved, first), roles=roles)
+    numbers = numbered("reserved_token", range(_KIMI_AUDIO_TOKENS))
+    tokens = [_KIMI_AUDIO.get(place) or next(numbers) for place in range(_KIMI_AUDIO_TOKENS)]
+    roles |= {"unk": tokens[-2], "pad": tokens[-1]}
+    return KnownRanks("kimi-audio", _QWEN_SPLIT, _counted(tokens, first), roles=roles)
+
+
+def _hunyuan(ranks: _Ranks) -> KnownRanks:
+    roles = {"bos": "<|startoftext|>", **EOS, "pad": "<|pad|>"}
+    return KnownRanks("hunyuan", "qwen2", _counted(_HUNYUAN, ranks.num_tokens), roles=roles)
+
+
+_BY_RANKS: Mapping[str, Callable[[_Ranks], KnownRanks]] = {
+    "ChatGLM4Tokenizer": _glm4,
+    "GLMTokenizer": _glm4,
+    "QWenTokenizer": _qwen,
+    "TikTokenTokenizer": _kimi,
+    "HYTokenizer": _hunyuan,
+}
+_ALWAYS = {
+    "Arcade100kTokenizer": KnownRanks(
+        "arcade100k", "qwen2", _counted(_ARCADE, 100_257), roles={**EOS, "pad": ENDOFTEXT}
+    ),
+    "Phi3SmallTokenizer": KnownRanks(
+        "phi3small", "gpt4", _counted(_PHI3, 100_256), roles={"bos": ENDOFTEXT, **EOS}
+    ),
+}
+
+
+def _audio() -> Iterable[str]:
+    """The special tokens of Qwen-Audio after those of Qwen."""
+    yield "[[[AUDIO:modality]]]"
+    before = "startoftranscript startofanalysis translate transcribe caption keyword unknown en zh de es ko fr ja it"
+    yield from _marked(f"{before} zh_tr notimestamps sil timestamps")
+    yield from (f"<|{hundredths / 100:.2f}|>" for hundredths in range(3001))
+    yield from _marked(
+        "caption_audiocaps caption_clotho audioset_ontology caption_plain itn wo_itn startofentityvalue"
+        " endofentityvalue startofentitytype endofentitytype named_entity_recognition audio_grounding startofword"
+        " endofword delim emotion_recognition music_description note_analysis pitch"
+    )
+    yield from numbered("midi_pitch", range(128))
+    yield "<|velocity|>"
+    yield from numbered("midi_velocity", range(128))
+    yield from _marked(
+        "sonic instrument speaker_meta song_meta question answer choice scene event vocal_classification"
+        " speech_understanding scenario action entities speech_edit"
+    )
+    yield from ("<audio>", "</audio>")
+
+
+def _marked(names: str) -> Iterable[str]:
+    return (f"<|{name}|>" for name in names.split())
