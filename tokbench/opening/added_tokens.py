@@ -43,6 +43,13 @@ def completed(
     except (AttributeError, KeyError, TypeError, ValueError):
         return data, document, ()  # whoever opens it says what is wrong with it
     made, problems = _missing(config, vocabulary, added)
+    flags = {token.content: token for token in added}
+    flagged = [
+        sentence
+        for token in config.added_tokens
+        for sentence in _other_flags(flags.get(token.content), token)
+    ]
+    problems = (*problems, *_first_of(flagged))
     if not made:
         return data, document, problems
     listed = [
@@ -85,9 +92,9 @@ def extended(
         The model, byte for byte where nothing is missing; and what contradicts it, a sentence each.
     """
     ids = {piece.text: id for id, piece in enumerate(pieces)}
-    added = [AddedToken(id=id, content=text) for text, id in ids.items()]
-    made, problems = _missing(config, ids, added)
-    flagged = [token.content for token in made if token.lstrip or token.rstrip or token.single_word]
+    made, problems = _missing(config, ids, [AddedToken(id=id, content=text) for text, id in ids.items()])
+    said = {token.content: token for token in (*made, *config.added_tokens)}
+    flagged = [text for text, token in said.items() if token.lstrip or token.rstrip or token.single_word]
     if flagged:
         problems = (
             *problems,
@@ -143,11 +150,9 @@ def _missing(
 ) -> tuple[list[AddedToken], tuple[str, ...]]:
     """The tokens to add, and what cannot be."""
     known = {token.content: token.id for token in added}
-    flags = {token.content: token for token in added}
     made: list[AddedToken] = []
     moved: list[str] = []
     unplaced: list[str] = []
-    flagged: list[str] = []
     following = max([len(vocabulary), *(id + 1 for id in known.values())])
     for token in config.added_tokens:
         has = known.get(token.content, vocabulary.get(token.content))
@@ -156,7 +161,6 @@ def _missing(
                 f"the added token {token.content!r} has the id {has}, not {token.id} as the files beside it say"
             )
         if token.content in known:
-            flagged += _other_flags(flags.get(token.content), token)
             continue
         if has is None and token.id != following:
             unplaced.append(
@@ -167,7 +171,7 @@ def _missing(
         made.append(AddedToken(id=id, content=token.content, **token.flags()))
         following = max(following, id + 1)
         known[token.content] = id
-    problems = [sentence for alike in (moved, unplaced, flagged) for sentence in _first_of(alike)]
+    problems = [sentence for alike in (moved, unplaced) for sentence in _first_of(alike)]
     listed = {token.content for token in config.added_tokens}
     for text in config.special_texts:
         if text in known:

@@ -16,8 +16,8 @@ from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
-from tokbench.opening.fairseq_order import has_fairseq_order, in_fairseq_order
 from tokbench.opening.files import read_file
+from tokbench.opening.piece_order import in_order, piece_order
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
 from tokbench.opening.sentencepiece_template import template_beside
@@ -70,8 +70,9 @@ def open_pieces(
     engine, reason = _engine(tokenizer, request)
     pieces = tokenizer.model.pieces
     if source.format is Format.SENTENCEPIECE:
-        if has_fairseq_order(source, [piece.text for piece in pieces]):
-            proto, source = in_fairseq_order(proto, source)
+        order = piece_order(source, [piece.text for piece in pieces])
+        if order is not None:
+            proto, source = in_order(proto, source, order)
             tokenizer = open_model(proto, name=source.name, path=source.files[0], engine=request.engine)
             pieces = tokenizer.model.pieces
         table = table_beside(source)

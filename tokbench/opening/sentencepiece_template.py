@@ -1,6 +1,6 @@
 """Templates that classes of `transformers` apply to a SentencePiece model, whose file defines none.
 
-Source: `LlamaTokenizer`, `T5Tokenizer` and `XLMRobertaTokenizer` of transformers.
+Source: their `tokenization_*.py` in transformers 4.
 """
 
 from __future__ import annotations
@@ -9,21 +9,62 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import PostProcessing, Template, TemplatePart
 from tokbench.core.post_processing import NOTHING
+from tokbench.opening.piece_classes import class_of_pieces
 from tokbench.opening.tokenizer_classes import json_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
-_ENDS = {"T5Tokenizer"}
-"""End each text with the role eos, whatever the files say. Others follow `add_bos_token` and `add_eos_token` say: what
-they do where these are missing differs between versions of transformers, and is nothing in the newest."""
-_AROUND = {"XLMRobertaTokenizer"}
-"""Put each text between the roles bos and eos, and the latter twice between two texts."""
-_TYPES = {"t5": "T5Tokenizer"}
-"""A `model_type` of config.json → its class, where none is named."""
+_BERT = "cls A sep", "cls A sep B:1 sep:1"
+_ROBERTA = "cls A sep", "cls A sep sep B sep"
+_T5 = "A eos", "A eos B eos"
+_LAST = "A eos", "A B eos"
+_LANGUAGE_FIRST = "language A eos", "language A B eos"
+_LANGUAGE_LAST = "A eos language", "A B eos language"
+_TEMPLATES = {
+    "AlbertTokenizer": _BERT,
+    "BarthezTokenizer": _ROBERTA,
+    "BigBirdTokenizer": _BERT,
+    "CamembertTokenizer": _ROBERTA,
+    "DebertaV2Tokenizer": _BERT,
+    "FNetTokenizer": _BERT,
+    "LayoutXLMTokenizer": _ROBERTA,
+    "MBartTokenizer": _LANGUAGE_LAST,
+    "MBart50Tokenizer": _LANGUAGE_FIRST,
+    "MLukeTokenizer": _ROBERTA,
+    "NllbTokenizer": _LANGUAGE_FIRST,
+    "PegasusTokenizer": _LAST,
+    "PLBartTokenizer": _LANGUAGE_LAST,
+    "RemBertTokenizer": _BERT,
+    "SeamlessM4TTokenizer": _LANGUAGE_FIRST,
+    "SiglipTokenizer": _T5,
+    "SpeechT5Tokenizer": _LAST,
+    "T5Tokenizer": _T5,
+    "UdopTokenizer": _T5,
+    "XGLMTokenizer": ("sep A", "sep A sep sep B"),
+    "XLMRobertaTokenizer": _ROBERTA,
+    "XLNetTokenizer": ("A sep cls:2", "A sep B:1 sep:1 cls:2"),
+}
+"""The class → its template for one text and for two: A and B are the texts, others roles, with the type id where it is
+not 0. What classes that are not here do with bos and eos where the files say nothing differs between versions of
+transformers, and is nothing in the newest."""
+_BERT_ENDS = {"cls": "[CLS]", "sep": "[SEP]"}
+_ROLES = {
+    "XLNetTokenizer": {"cls": "<cls>", "sep": "<sep>"},
+    **{name: _BERT_ENDS for name, templates in _TEMPLATES.items() if templates is _BERT},
+}
+"""The tokens of roles that nothing beside a model says: of most classes the first and the last token of a text."""
+_LANGUAGES = {
+    "MBartTokenizer": "en_XX",
+    "MBart50Tokenizer": "en_XX",
+    "NllbTokenizer": "eng_Latn",
+    "SeamlessM4TTokenizer": "eng",
+}
+"""The language of a text where none is said."""
+_TEXTS = {"A": 0, "B": 1}
 
 
 def template_beside(
@@ -37,39 +78,48 @@ def template_beside(
         usual: "bos" and "eos" → their texts, where nothing beside the model says others.
         ids: text → id of the model's special tokens; a token that is not among them is not written.
     """
-    name = _class_of(config, folder)
-    begins, ends = bool(config.add_bos_token), bool(config.add_eos_token)
-    if name in _ENDS:
-        begins, ends = False, True
-    elif name in _AROUND:
-        begins = ends = True
-    before = _part(config.roles.get("bos", usual.get("bos")), ids) if begins else ()
-    after = _part(config.roles.get("eos", usual.get("eos")), ids) if ends else ()
-    if not before and not after:
+    name = class_of_pieces(folder, config) or ""
+    single, pair = _templates(name, config, folder)
+    if single == "A":
         return NOTHING
-    single = (*before, TemplatePart(0), *after)
-    if name in _AROUND:
-        return PostProcessing(template=Template(single, (*single, *after, TemplatePart(1), *after)))
-    kind = 0 if name in _ENDS else 1
-    return PostProcessing(
-        template=Template(
-            single=single,
-            pair=(
-                *single,
-                *(TemplatePart(None, part.tokens, part.ids, kind) for part in before),
-                TemplatePart(1, type_id=kind),
-                *(TemplatePart(None, part.tokens, part.ids, kind) for part in after),
-            ),
-        )
-    )
+    ends = {"cls": usual.get("bos", ""), "sep": usual.get("eos", "")}
+    texts = {**usual, **ends, **_ROLES.get(name, {}), **config.roles}
+    texts["language"] = _language(name, folder)
+    made = Template(single=_parts(single, texts, ids), pair=_parts(pair, texts, ids))
+    return NOTHING if made.single == (TemplatePart(0),) else PostProcessing(template=made)
 
 
-def _class_of(config: TokenizerConfig, folder: Path) -> str | None:
-    """The class that opens the folder, as far as it is said."""
-    model = json_beside(folder / "config.json")
-    name = config.tokenizer_class or model.get("tokenizer_class") or _TYPES.get(str(model.get("model_type")))
-    return name.removesuffix("Fast") if isinstance(name, str) else None
+def _templates(name: str, config: TokenizerConfig, folder: Path) -> tuple[str, str]:
+    """The templates of a class, or those that `add_bos_token` and `add_eos_token` ask for."""
+    if name == "NllbTokenizer" and json_beside(folder / "tokenizer_config.json").get("legacy_behaviour"):
+        return _LANGUAGE_LAST
+    if name in _TEMPLATES:
+        return _TEMPLATES[name]
+    begin, end = "bos " * bool(config.add_bos_token), " eos" * bool(config.add_eos_token)
+    first, second = f"{begin}A{end}", f"{begin}B{end}"
+    return first, " ".join([first, *(f"{part}:1" for part in second.split())])
 
 
-def _part(text: str | None, ids: Mapping[str, int]) -> tuple[TemplatePart, ...]:
-    return (TemplatePart(None, (text,), (ids[text],)),) if text is not None and text in ids else ()
+def _language(name: str, folder: Path) -> str:
+    """The token of the language that a text is in; empty where there is none."""
+    said = json_beside(folder / "tokenizer_config.json").get("src_lang")
+    language = said if isinstance(said, str) else _LANGUAGES.get(name, "")
+    if name in ("PLBartTokenizer", "SeamlessM4TTokenizer") and language and not language.startswith("__"):
+        return f"__{language}__"
+    return language
+
+
+def _parts(template: str, texts: Mapping[str, str], ids: Mapping[str, int]) -> tuple[TemplatePart, ...]:
+    return tuple(_written(template.split(), texts, ids))
+
+
+def _written(
+    parts: Iterable[str], texts: Mapping[str, str], ids: Mapping[str, int]
+) -> Iterable[TemplatePart]:
+    for part in parts:
+        name, _, kind = part.partition(":")
+        type_id = int(kind or 0)
+        if name in _TEXTS:
+            yield TemplatePart(_TEXTS[name], type_id=type_id)
+        elif (text := texts.get(name, "")) in ids:
+            yield TemplatePart(None, (text,), (ids[text],), type_id)

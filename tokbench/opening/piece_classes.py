@@ -1,0 +1,58 @@
+"""Which class of `transformers` reads the SentencePiece model of a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.opening.tokenizer_classes import json_beside, read_declared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+_OF_MODEL = {
+    "albert": "AlbertTokenizer",
+    "big_bird": "BigBirdTokenizer",
+    "bigbird_pegasus": "PegasusTokenizer",
+    "camembert": "CamembertTokenizer",
+    "deberta-v2": "DebertaV2Tokenizer",
+    "fnet": "FNetTokenizer",
+    "layoutlmv2": "LayoutLMv2Tokenizer",
+    "longt5": "T5Tokenizer",
+    "mbart": "MBartTokenizer",
+    "mt5": "T5Tokenizer",
+    "nllb-moe": "NllbTokenizer",
+    "pegasus": "PegasusTokenizer",
+    "pegasus_x": "PegasusTokenizer",
+    "plbart": "PLBartTokenizer",
+    "reformer": "ReformerTokenizer",
+    "rembert": "RemBertTokenizer",
+    "seamless_m4t": "SeamlessM4TTokenizer",
+    "seamless_m4t_v2": "SeamlessM4TTokenizer",
+    "siglip": "SiglipTokenizer",
+    "speecht5": "SpeechT5Tokenizer",
+    "switch_transformers": "T5Tokenizer",
+    "t5": "T5Tokenizer",
+    "udop": "UdopTokenizer",
+    "umt5": "T5Tokenizer",
+    "xglm": "XGLMTokenizer",
+    "xlm-roberta": "XLMRobertaTokenizer",
+    "xlm-roberta-xl": "XLMRobertaTokenizer",
+    "xlnet": "XLNetTokenizer",
+}
+"""`model_type` of a `config.json` → the class that transformers takes where none is named."""
+_SAME = {"MT5Tokenizer": "T5Tokenizer"}
+"""Classes that are another one by a name of their own."""
+
+
+def class_of_pieces(folder: Path, config: TokenizerConfig) -> str | None:
+    """The class of a folder, without "Fast"; None where none is named.
+
+    Args:
+        folder: where the model is.
+        config: what was read from it already.
+    """
+    named = read_declared(folder, config).class_name
+    name = named or _OF_MODEL.get(str(json_beside(folder / "config.json").get("model_type")))
+    return None if name is None else _SAME.get(name, name)

@@ -1,0 +1,166 @@
+"""SentencePiece models whose pieces have other ids in their class, in the order of those ids.
+
+fairseq puts four tokens of its own in place of the first three pieces, and some after the last; Pegasus puts 103 after
+the first two.
+
+Source: `XLMRobertaTokenizer` and its like, `CamembertTokenizer`, `MBartTokenizer`, `MBart50Tokenizer`, `NllbTokenizer`,
+`PLBartTokenizer`, `SeamlessM4TTokenizer`, `XGLMTokenizer` and `PegasusTokenizer` of transformers 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.formats.protobuf import fields, length_field, varint_field, written_field
+from tokbench.formats.sentencepiece.model import TRAINER_FIELDS, dump_piece
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
+from tokbench.opening.fairseq_languages import MBART, MBART50, NLLB, PLBART, PLBART_MULTI
+from tokbench.opening.piece_classes import class_of_pieces
+from tokbench.opening.tokenizer_classes import json_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tokbench.opening.recognition import Source
+
+_PIECES, _TRAINER, _SELF_TEST = 1, 2, 4
+_UNKNOWN = "<unk>"
+
+
+@dataclass(frozen=True, slots=True)
+class PieceOrder:
+    """The order of a class.
+
+    Attributes:
+        replaced: the pieces at the beginning of a model, which others take the place of.
+        before: these others; the unknown piece among them is the model's.
+        after: the tokens that follow the last piece.
+        roles: what a special token is to a model → its text, where nothing beside the model says another.
+    """
+
+    replaced: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+
+def piece_order(source: Source, texts: Sequence[str]) -> PieceOrder | None:
+    """The order of the class of a folder; None where the ids are the model's, as for a file by its name.
+
+    Args:
+        source: the model, and what the user named.
+        texts: the pieces of the model, by their ids.
+    """
+    if not source.path.is_dir():
+        return None
+    name = class_of_pieces(source.files[0].parent, source.config) or ""
+    order = _BY_FILES[name](source) if name in _BY_FILES else _ALWAYS.get(name)
+    if order is None or tuple(texts[: len(order.replaced)]) != order.replaced:
+        return None
+    made = {*order.before, *order.after} - {*order.replaced}
+    return None if made & set(texts) else order
+
+
+def in_order(proto: bytes, source: Source, order: PieceOrder) -> tuple[bytes, Source]:
+    """A model with its pieces in the order of a class, and its source with the roles of the class."""
+    pieces, others = [], []
+    for number, value in fields(proto):
+        if number == _PIECES:
+            pieces.append(written_field(number, value))
+        elif number != _SELF_TEST:
+            others.append(written_field(number, value))
+    unknown = order.replaced.index(_UNKNOWN) if _UNKNOWN in order.before else None
+    ordered = [
+        *(
+            pieces[unknown] if text == _UNKNOWN and unknown is not None else _control(text)
+            for text in order.before
+        ),
+        *pieces[len(order.replaced) :],
+        *map(_control, order.after),
+    ]
+    options = {"vocab_size": len(ordered), **_ids(order)}
+    # Of a field that stands twice, a reader takes the last one; of a message, it joins the fields.
+    trainer = b"".join(varint_field(TRAINER_FIELDS[name].number, value) for name, value in options.items())
+    config = replace(source.config, roles={**order.roles, **source.config.roles})
+    made = b"".join([*ordered, *others, length_field(_TRAINER, trainer)])
+    return made, replace(source, config=config)
+
+
+def _ids(order: PieceOrder) -> Mapping[str, int]:
+    """The options of a trainer that say which id a special token has."""
+    roles = {"unk": _UNKNOWN, "bos": "<s>", "eos": "</s>", "pad": "<pad>"}
+    return {f"{role}_id": order.before.index(text) for role, text in roles.items() if text in order.before}
+
+
+def _control(text: str) -> bytes:
+    return dump_piece(ModelPiece(text, 0.0, PieceType.CONTROL))
+
+
+_REPLACED = (_UNKNOWN, "<s>", "</s>")
+_FAIRSEQ = ("<s>", "<pad>", "</s>", _UNKNOWN)
+_ENDS = {"cls": "<s>", "sep": "</s>"}
+_ROLES = {**_ENDS, "mask": "<mask>"}
+_MASKS = 2
+_PEGASUS_OFFSET = 103
+_MOST = 10_000
+
+
+_MASK = "<mask>"
+_MADE_UP = tuple(f"<madeupword{number}>" for number in range(7))
+
+
+def _nllb(source: Source) -> PieceOrder:
+    """The versions of the class differ in the order of the tokens that it adds, so those that are listed count."""
+    languages = source.config.additional_special_tokens or NLLB.split()
+    after = () if source.config.added_tokens else (*languages, _MASK)
+    return PieceOrder(_REPLACED, _FAIRSEQ, after, _ROLES)
+
+
+def _plbart(source: Source) -> PieceOrder | None:
+    match _settings(source).get("language_codes", "base"):
+        case "base":
+            return PieceOrder(_REPLACED, _FAIRSEQ, (*PLBART.split(), _MASK), _ROLES)
+        case "multi":
+            return PieceOrder(_REPLACED, _FAIRSEQ, tuple(PLBART_MULTI.split()), _ENDS)
+    return None
+
+
+def _pegasus(source: Source) -> PieceOrder | None:
+    said = _settings(source)
+    offset = said.get("offset", _PEGASUS_OFFSET)
+    if type(offset) is not int or not _MASKS <= offset <= _MOST:
+        return None
+    sentence = said.get("mask_token_sent")
+    word = source.config.roles.get("mask", "<mask_2>")
+    masks = (sentence if isinstance(sentence, str) else "<mask_1>", word)
+    unused = (f"<unk_{number}>" for number in range(_MASKS, offset))
+    roles = {"eos": "</s>", "pad": "<pad>", "unk": _UNKNOWN, "mask": word}
+    return PieceOrder(("<pad>", "</s>"), ("<pad>", "</s>", *masks, *unused), (), roles)
+
+
+def _settings(source: Source) -> Mapping[str, Any]:
+    return json_beside(source.files[0].parent / "tokenizer_config.json")
+
+
+_XLM_ROBERTA = PieceOrder(_REPLACED, _FAIRSEQ, (_MASK,), _ROLES)
+_ALWAYS = {
+    "XLMRobertaTokenizer": _XLM_ROBERTA,
+    "LayoutXLMTokenizer": _XLM_ROBERTA,
+    "MLukeTokenizer": _XLM_ROBERTA,
+    "CamembertTokenizer": PieceOrder(
+        (_UNKNOWN,),
+        ("<s>NOTUSED", "<pad>", "</s>NOTUSED", _UNKNOWN, "<unk>NOTUSED"),
+        (_MASK,),
+        {"bos": "<s>", "eos": "</s>", "pad": "<pad>", **_ROLES},
+    ),
+    "XGLMTokenizer": PieceOrder(_REPLACED, _FAIRSEQ, _MADE_UP, _ENDS),
+    "SeamlessM4TTokenizer": PieceOrder(_REPLACED, ("<pad>", _UNKNOWN, "<s>", "</s>"), (), _ENDS),
+    "MBartTokenizer": PieceOrder(_REPLACED, _FAIRSEQ, (*MBART.split(), _MASK), _ROLES),
+    "MBart50Tokenizer": PieceOrder(_REPLACED, _FAIRSEQ, (*MBART50.split(), _MASK), _ROLES),
+}
+_BY_FILES: Mapping[str, Callable[[Source], PieceOrder | None]] = {
+    "NllbTokenizer": _nllb,
+    "PLBartTokenizer": _plbart,
+    "PegasusTokenizer": _pegasus,
+}
