@@ -12,7 +12,13 @@ import tokenizers
 from support.lint import findings_of, target_of
 
 from tokbench.lint.class_pipeline import kind_of_class, kind_of_document
-from tokbench.lint.sentencepiece_classes import Declared, Step, class_names, class_pipeline, precompiled_rules
+from tokbench.opening.sentencepiece_classes import (
+    Declared,
+    Step,
+    class_names,
+    class_pipeline,
+    precompiled_rules,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

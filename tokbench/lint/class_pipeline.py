@@ -14,11 +14,11 @@ from tokbench.core.wording import quoted
 from tokbench.errors import TokbenchError
 from tokbench.inspection.settings import differing_parts
 from tokbench.lint.agreement import disagreement
-from tokbench.lint.sentencepiece_classes import Declared, class_pipeline, precompiled_rules
 from tokbench.opening.config_files import CONFIG
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.opening.recognition import Format, Source
 from tokbench.opening.request import OpenRequest
+from tokbench.opening.sentencepiece_classes import Declared, class_pipeline, precompiled_rules
 from tokbench.opening.tokenizer_classes import class_tokenizer_json, json_beside, known_class, read_declared
 from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.vocab_txt import dumped

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokbench.opening.tokenizer_classes import json_beside, read_declared
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
@@ -56,3 +57,22 @@ def class_of_pieces(folder: Path, config: TokenizerConfig) -> str | None:
     named = read_declared(folder, config).class_name
     name = named or _OF_MODEL.get(str(json_beside(folder / "config.json").get("model_type")))
     return None if name is None else _SAME.get(name, name)
+
+
+_CHANGES = (
+    ("SiglipTokenizer", None, "lower-cases a text and drops its punctuation"),
+    ("GPTSw3Tokenizer", None, "drops what is not printed, and brings a text to NFC"),
+    ("DebertaV2Tokenizer", "split_by_punct", "cuts a text at punctuation"),
+    ("DebertaV2Tokenizer", "do_lower_case", "lower-cases a text"),
+    ("SpeechT5Tokenizer", "normalize", "spells numbers in words"),
+)
+"""A class, the setting by which it changes a text before its model sees it (None for always), and how."""
+
+
+def changed_text(folder: Path, config: TokenizerConfig) -> Iterator[str]:
+    """Sentences about what the class of a folder does to a text first, which is not done here."""
+    name = class_of_pieces(folder, config)
+    said = json_beside(folder / "tokenizer_config.json")
+    for each, setting, does in _CHANGES:
+        if each == name and (setting is None or said.get(setting) is True):
+            yield f"a {each} first {does}, which is not done here: it gives other ids for such texts"

@@ -12,6 +12,7 @@ from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening.files import SUFFIXES, is_packed, plain_name, read_file, read_head
 from tokbench.opening.hub_cache import cached_folder, cached_model_name
+from tokbench.opening.tokenizer_classes import json_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -127,6 +128,8 @@ def _recognize_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
 
 
 def _no_candidates(folder: Path) -> ModelFormatError:
+    if (error := _of_letters(folder)) is not None:
+        return error
     broken = ", ".join(sorted(each.name for each in folder.iterdir() if _is_broken_link(each)))
     for path in (folder / name for name in _VOCAB_NAMES):
         if path.is_file():
@@ -137,6 +140,20 @@ def _no_candidates(folder: Path) -> ModelFormatError:
     elif (folder / _CONFIG).is_file():
         what, hint = "only its configuration", f"get the vocabulary, too; {_KNOWN_FILES}"
     return ModelFormatError(folder, "a folder with a tokenizer", what, hint=hint)
+
+
+def _of_letters(folder: Path) -> ModelFormatError | None:
+    """What is wrong with a folder whose class has no vocabulary of parts of words."""
+    name = json_beside(folder / _CONFIG).get("tokenizer_class")
+    its = _LETTERS.get(name) if isinstance(name, str) else None
+    if its is None:
+        return None
+    return ModelFormatError(
+        folder,
+        "a vocabulary of BPE, Unigram or WordPiece",
+        f"a {name}, whose tokens are {its}",
+        hint=_KNOWN_FILES,
+    )
 
 
 def _is_broken_link(path: Path) -> bool:
@@ -347,6 +364,15 @@ _FOLDER_PATTERNS = (
     "bpe_simple_vocab_*.txt",
 )
 _CONFIG = "tokenizer_config.json"
+_LETTERS = {
+    "ByT5Tokenizer": "bytes",
+    "CanineTokenizer": "characters",
+    "PerceiverTokenizer": "bytes",
+    "VitsTokenizer": "letters or phonemes",
+    "Wav2Vec2CTCTokenizer": "letters",
+    "Wav2Vec2PhonemeCTCTokenizer": "phonemes",
+}
+"""Classes of transformers without a vocabulary of parts of words."""
 _NO_TOKENIZER = re.compile(rf"{re.escape(_CONFIG)}|vocab.*\.json")
 """What the patterns find that is none by itself."""
 _NAMES_EVERY_MODEL_HAS = {

@@ -17,11 +17,15 @@ from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
+from tokbench.opening.piece_classes import changed_text, class_of_pieces
+from tokbench.opening.piece_documents import document_of_class
 from tokbench.opening.piece_order import in_order, piece_order
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
 from tokbench.opening.sentencepiece_template import template_beside
 from tokbench.opening.t5_extra_ids import with_extra_ids
+from tokbench.opening.tokenizer_classes import refuse_rules
+from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.vocabulary_beside import other_ids, table_beside
 
 if TYPE_CHECKING:
@@ -70,6 +74,8 @@ def open_pieces(
     engine, reason = _engine(tokenizer, request)
     pieces = tokenizer.model.pieces
     if source.format is Format.SENTENCEPIECE:
+        if source.path.is_dir():
+            refuse_rules(class_of_pieces(source.files[0].parent, source.config), path=source.files[0])
         order = piece_order(source, [piece.text for piece in pieces])
         if order is not None:
             proto, source = in_order(proto, source, order)
@@ -91,6 +97,9 @@ def open_pieces(
             usual={role: tokenizer.model.trainer[f"{role}_piece"] for role in ("bos", "eos")},
             ids=special_tokens_of(parse_model(whole)),
         )
+        document = document_of_class(source, tokenizer.model, around=around)
+        if document is not None:
+            return open_tokenizer_json(document, source=source, request=request, warnings=warnings)
     else:
         around = NOTHING
     if whole is not proto or around != NOTHING:
@@ -171,6 +180,7 @@ def _contradicted(source: Source, *, add_dummy_prefix: bool) -> Iterator[str]:
     """What stands beside a model; other formats say all themselves."""
     path = source.files[0]
     if source.format is Format.SENTENCEPIECE:
+        yield from changed_text(path.parent, source.config) if source.path.is_dir() else ()
         yield from contradicted_model(add_dummy_prefix=add_dummy_prefix, folder=path.parent, name=path.name)
 
 

@@ -107,7 +107,7 @@ _CLASSES = (
         TokenizerClass(name, _BART_ROLES, add_prefix_space=name.startswith("Layout"), around=_BART)
         for name in (
             *("RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer", "MvpTokenizer"),
-            "LayoutLMv3Tokenizer",
+            *("LayoutLMv3Tokenizer", "LukeTokenizer", "MarkupLMTokenizer"),
         )
     ),
     TokenizerClass(
@@ -174,6 +174,14 @@ _OF_MODEL = {
     "xlm": "XLMTokenizer",
     "biogpt": "BioGptTokenizer",
     "phobert": "PhobertTokenizer",
+    "luke": "LukeTokenizer",
+    "markuplm": "MarkupLMTokenizer",
+    "esm": "EsmTokenizer",
+    "funnel": "FunnelTokenizer",
+    "mpnet": "MPNetTokenizer",
+    "roformer": "RoFormerTokenizer",
+    "cpmant": "CpmAntTokenizer",
+    "ernie_m": "ErnieMTokenizer",
 }
 """`model_type` of a `config.json` → the class that transformers takes where none is named."""
 
@@ -185,6 +193,13 @@ _BY_RULES = {
     "FSMTTokenizer": "splits words by the rules of Moses",
     "PhobertTokenizer": "takes words that a segmenter of Vietnamese has found",
     "BertweetTokenizer": "takes tweets apart by rules of their own",
+    "EsmTokenizer": "takes each letter of a protein for a token",
+    "BertJapaneseTokenizer": "finds words by a dictionary of Japanese",
+    "CpmTokenizer": "finds words by a dictionary of Chinese",
+    "CpmAntTokenizer": "finds words by a dictionary of Chinese",
+    "RoFormerTokenizer": "finds words by a dictionary of Chinese",
+    "ErnieMTokenizer": "takes the ids of its pieces from a vocab.txt, by rules of its own",
+    "BartphoTokenizer": "takes the ids of its pieces from a dict.txt",
 }
 
 _KNOWN_MERGES = {

@@ -12,10 +12,11 @@ from tokbench.files.untrusted import decode_text
 from tokbench.formats.tokenizer_json import byte_level_document, split_step
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
+from tokbench.opening.tokenizer_classes import read_declared, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.opening.recognition import Source
@@ -25,7 +26,20 @@ SPECIAL_LOOK = re.compile(r"<\|[^|>]+\|>|</?[a-z_]+>|\[[A-Z]+[0-9]*\]")
 _UNKNOWN = "[UNK]"
 _NORMALIZATION = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
 _WHITE_SPACE = "".join(sorted(WHITE_SPACE))
-_BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+BERT_ROLES = {"pad": "[PAD]", "unk": _UNKNOWN, "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+_AROUND = ("cls A sep", "cls A sep B:1 sep:1")
+_XLNET_LIKE = {"pad": "<pad>", "unk": "<unk>", "cls": "<cls>", "sep": "<sep>", "mask": "<mask>"}
+_CLASSES = {
+    "FunnelTokenizer": (
+        {**_XLNET_LIKE, "bos": "<s>", "eos": "</s>"},
+        ("cls:2 A sep", "cls:2 A sep B:1 sep:1"),
+    ),
+    "MPNetTokenizer": (
+        {"pad": "<pad>", "unk": _UNKNOWN, "cls": "<s>", "sep": "</s>", "mask": "<mask>"},
+        ("cls A sep", "cls A sep sep B:1 sep:1"),
+    ),
+}
+"""Classes with other special tokens than BERT's: the roles where nothing beside the list says others, and templates."""
 
 
 def byte_level_tokenizer_json(
@@ -126,6 +140,8 @@ def bert_tokenizer_json(
     lowercase: bool,
     strip_accents: bool | None = None,
     handle_chinese_chars: bool = True,
+    roles: Mapping[str, str] = BERT_ROLES,
+    templates: tuple[str, str] = _AROUND,
 ) -> dict[str, Any]:
     """The `tokenizer.json` of BERT's tokenizer over a word list.
 
@@ -134,10 +150,12 @@ def bert_tokenizer_json(
         lowercase: whether text is lower-cased.
         strip_accents: whether letters lose their accents; None where they do if text is lower-cased.
         handle_chinese_chars: whether each Chinese character is a word.
+        roles: what a special token is to a model → its text.
+        templates: the roles around a text, A, and around two, with the type id where it is not 0.
     """
-    specials = [text for text in _BERT_SPECIALS if text in vocab]
-    ends = {"cls": "[CLS]", "sep": "[SEP]"}
-    around = {"type": "BertProcessing"} | {role: [text, vocab.get(text)] for role, text in ends.items()}
+    specials = sorted({text for text in roles.values() if text in vocab}, key=vocab.__getitem__)
+    around = [part.partition(":")[0] for template in templates for part in template.split()]
+    ends = {roles[role] for role in around if role not in "AB"}
     return {
         "version": "1.0",
         "truncation": None,
@@ -151,16 +169,38 @@ def bert_tokenizer_json(
             "lowercase": lowercase,
         },
         "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": around if all(text in vocab for text in ends.values()) else None,
+        "post_processor": _post_processor(vocab, roles, templates) if ends <= vocab.keys() else None,
         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
         "model": {
             "type": "WordPiece",
-            "unk_token": _UNKNOWN,
+            "unk_token": roles["unk"],
             "continuing_subword_prefix": "##",
             "max_input_chars_per_word": 100,
             "vocab": dict(vocab),
         },
     }
+
+
+def _post_processor(
+    vocab: Mapping[str, int], roles: Mapping[str, str], templates: tuple[str, str]
+) -> dict[str, Any]:
+    ends = {role: [roles[role], vocab[roles[role]]] for role in ("cls", "sep")}
+    if templates == _AROUND:
+        return {"type": "BertProcessing"} | ends
+    single, pair = ([*_template(template, roles)] for template in templates)
+    return {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": pair,
+        "special_tokens": {text: {"id": text, "ids": [id], "tokens": [text]} for text, id in ends.values()},
+    }
+
+
+def _template(template: str, roles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for part in template.split():
+        name, _, kind = part.partition(":")
+        key, id = ("Sequence", name) if name in "AB" else ("SpecialToken", roles[name])
+        yield {key: {"id": id, "type_id": int(kind or 0)}}
 
 
 def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
@@ -173,9 +213,15 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     request.takes_nothing("a vocab.txt")
     path = source.files[0]
     vocab, said_of_lines = _word_list(decode_text(read_file(path), path=path))
-    if _UNKNOWN not in vocab:
+    name = read_declared(path.parent, source.config).class_name
+    refuse_rules(name, path=path)
+    usual, templates = _CLASSES.get(name or "", (BERT_ROLES, _AROUND))
+    roles = {**usual, **source.config.roles}
+    if roles["unk"] not in vocab:
         raise ModelFormatError(
-            path, f"a word list of WordPiece with {_UNKNOWN}", f"{counted(len(vocab), 'line')} without it"
+            path,
+            f"a word list of WordPiece with {roles['unk']}",
+            f"{counted(len(vocab), 'line')} without it",
         )
     said = _said_beside(path.parent)
     lowercase, warning = _lowercase(vocab, said=said.get("do_lower_case"))
@@ -184,6 +230,8 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         lowercase=lowercase,
         strip_accents=said.get("strip_accents"),
         handle_chinese_chars=said.get("tokenize_chinese_chars", True),
+        roles=roles,
+        templates=templates,
     )
     return open_tokenizer_json(
         dumped(document), source=source, request=request, warnings=(*said_of_lines, *warning)

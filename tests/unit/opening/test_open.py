@@ -74,6 +74,11 @@ def test_a_folder_whose_only_tokenizer_has_a_name_of_its_own_opens(tmp_path: Pat
     ("name", "content", "message"),
     [
         ("tokenizer_config.json", "{}", "with a tokenizer, found only its configuration"),
+        (
+            "tokenizer_config.json",
+            '{"tokenizer_class": "ByT5Tokenizer"}',
+            "a ByT5Tokenizer, whose tokens are bytes",
+        ),
         ("vocab.json", '{"a": 0}', "expected merges.txt or vocab.bpe beside it, found none"),
         ("config.json", "{}", "with a tokenizer, found none of its files"),
         ("vocab.txt", "".join(f"tôi_{count} {count}\n" for count in range(9)), "found words with counts"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import huggingface
@@ -11,7 +11,7 @@ from support.huggingface import added
 from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
 import tokbench
-from tokbench.errors import ConversionError
+from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.workbench.convert import convert
 from tokbench.workbench.inspect import inspect_tokenizer
@@ -121,3 +121,43 @@ def test_lines_are_read_without_the_white_space_at_their_ends_and_empty_ones_are
     assert tokenizer.decode([4, 9, 7]) == library.decode([4, 9, 7])
     inspection = inspect_tokenizer(str(path))
     assert "3 lines of vocab.txt are empty, and no text has their ids: 4, 7, 10" in inspection.warnings
+
+
+LIST = ["<pad>", "<unk>", "<cls>", "<sep>", "<mask>", "<s>", "</s>", "[UNK]", "low", "##er", "é"]
+
+
+def listed(folder: Path, config: dict[str, Any]) -> Any:
+    """A tokenizer of a word list beside a configuration."""
+    (folder / "vocab.txt").write_text("\n".join(LIST), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True, **config}))
+    return tokbench.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("config", "ids", "type_ids"),
+    [
+        ({"tokenizer_class": "FunnelTokenizer"}, [2, 8, 9, 3, 1, 3], [2, 0, 0, 0, 1, 1]),
+        ({"tokenizer_class": "MPNetTokenizer"}, [5, 8, 9, 6, 6, 7, 6], [0, 0, 0, 0, 0, 1, 1]),
+        (
+            {
+                "tokenizer_class": "BertTokenizer",
+                "unk_token": "<unk>",
+                "cls_token": "<s>",
+                "sep_token": "</s>",
+            },
+            [5, 8, 9, 6, 1, 6],
+            [0, 0, 0, 0, 1, 1],
+        ),
+    ],
+)
+def test_the_special_tokens_of_a_word_list_are_those_of_its_class_and_configuration(
+    tmp_path: Path, config: dict[str, Any], ids: list[int], type_ids: list[int]
+) -> None:
+    made = listed(tmp_path, config).model_input("Lower", "x")
+    assert (list(made.ids), list(made.type_ids)) == (ids, type_ids)
+
+
+@pytest.mark.parametrize("name", ["EsmTokenizer", "BertJapaneseTokenizer", "RoFormerTokenizer"])
+def test_a_class_that_finds_words_otherwise_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ModelFormatError, match=f"found that of an? {name}, which"):
+        listed(tmp_path, {"tokenizer_class": name})

@@ -1,0 +1,101 @@
+"""Folders of classes that change a text before their SentencePiece model sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.model_folders import put
+from support.sentencepiece_models import scored, unknown, written
+from support.small_files import opened
+
+import tokbench
+from tokbench.errors import ModelFormatError
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "spiece.model"
+ENDS = {
+    "AlbertTokenizer": ("[CLS]", "[SEP]"),
+    "FNetTokenizer": ("[CLS]", "[SEP]"),
+    "XLNetTokenizer": ("<cls>", "<sep>"),
+}
+WORDS = ["▁", "▁é", "▁e", "▁E", '▁"', "e", "é", "E", '"', "`", "'", "1", ",", "1,", "a"]
+
+
+def folder_of(folder: Path, name: str, **settings: Any) -> Path:
+    """A model beside the name of a class."""
+    ends = (ModelPiece(text, 0.0, PieceType.CONTROL) for text in ENDS.get(name, ()))
+    pieces = [unknown(), *ends, *scored(dict.fromkeys(WORDS, -2.0))]
+    config = {"tokenizer_class": name, **settings}
+    return put(folder, {NAME: written(pieces), "tokenizer_config.json": config})
+
+
+def pieces_of(tokenizer: Any, text: str) -> list[str]:
+    return [tokenizer.token_bytes(id).decode().replace(" ", "▁") for id in tokenizer.encode(text)]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "text", "expected"),
+    [
+        ("AlbertTokenizer", {}, "É  É", ["▁e", "▁e"]),
+        ("AlbertTokenizer", {"do_lower_case": False}, "É", ["▁E"]),
+        ("AlbertTokenizer", {"keep_accents": True}, "É ", ["▁é"]),
+        ("XLNetTokenizer", {}, "É", ["▁E"]),
+        ("XLNetTokenizer", {"do_lower_case": True}, "É", ["▁e"]),
+        ("FNetTokenizer", {}, "é\té", ["▁é", "▁é"]),
+        ("FNetTokenizer", {}, "``é''", ['▁"', "é", '"']),
+        ("AlbertTokenizer", {}, "1,a", ["▁", "1", ",", "a"]),
+    ],
+)
+def test_a_text_is_changed_as_the_class_does(
+    tmp_path: Path, name: str, settings: dict[str, Any], text: str, expected: list[str]
+) -> None:
+    found = opened(folder_of(tmp_path, name, **settings))
+    assert pieces_of(found.tokenizer, text) == expected
+    assert found.warnings == ()
+
+
+def test_templates_have_the_type_ids_of_the_class(tmp_path: Path) -> None:
+    tokenizer: Any = tokbench.load(folder_of(tmp_path / "xlnet", "XLNetTokenizer"))
+    made = tokenizer.model_input("e", "a")
+    assert (list(made.ids), list(made.type_ids)) == ([5, 2, 3, 17, 2, 1], [0, 0, 1, 1, 1, 2])
+    albert: Any = tokbench.load(folder_of(tmp_path / "albert", "AlbertTokenizer"))
+    made = albert.model_input("e", "a")
+    assert (list(made.ids), list(made.type_ids)) == ([1, 5, 2, 3, 17, 2], [0, 0, 0, 1, 1, 1])
+
+
+def test_a_model_by_its_own_name_takes_a_text_as_it_is(tmp_path: Path) -> None:
+    found = opened(folder_of(tmp_path, "AlbertTokenizer") / NAME)
+    assert pieces_of(found.tokenizer, "É") != ["▁e"]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "does"),
+    [
+        ("SiglipTokenizer", {}, "lower-cases a text and drops its punctuation"),
+        ("GPTSw3Tokenizer", {}, "drops what is not printed, and brings a text to NFC"),
+        ("DebertaV2Tokenizer", {"split_by_punct": True}, "cuts a text at punctuation"),
+        ("DebertaV2Tokenizer", {"do_lower_case": True}, "lower-cases a text"),
+    ],
+)
+def test_what_is_not_done_is_said(tmp_path: Path, name: str, settings: dict[str, Any], does: str) -> None:
+    folder = folder_of(tmp_path, name, **settings)
+    said = f"a {name} first {does}, which is not done here: it gives other ids for such texts"
+    assert said in opened(folder).warnings
+    assert said not in opened(folder / NAME).warnings
+
+
+def test_classes_that_change_nothing_are_not_warned_of(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "DebertaV2Tokenizer", split_by_punct=False)
+    assert opened(folder).warnings == ()
+
+
+@pytest.mark.parametrize("name", ["CpmTokenizer", "BartphoTokenizer", "ErnieMTokenizer"])
+def test_classes_whose_rules_no_file_holds_are_refused(tmp_path: Path, name: str) -> None:
+    folder = folder_of(tmp_path, name)
+    with pytest.raises(ModelFormatError, match=f"found that of a {name}, which"):
+        tokbench.load(folder)
+    assert tokbench.load(folder / NAME).encode("a")
