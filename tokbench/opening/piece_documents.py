@@ -1,7 +1,8 @@
 """SentencePiece models whose class changes a text first, as the `tokenizer.json` that does the same.
 
 ALBERT, XLNet and FNet join white space, take `` and '' for ", and may drop accents and case; a piece that is a number
-with a comma is no piece to them.
+with a comma is no piece to them. Versions of the classes differ at the ends of a text, after such numbers, and in
+Hangul: this is what most of them do.
 
 Source: their `tokenization_*.py` and `AlbertConverter` in transformers 4.
 """

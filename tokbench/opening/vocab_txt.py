@@ -233,6 +233,10 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         roles=roles,
         templates=templates,
     )
+    flags = {token.content: token.flags() for token in source.config.added_tokens}
+    document["added_tokens"] = [
+        {**token, **flags.get(token["content"], {})} for token in document["added_tokens"]
+    ]
     return open_tokenizer_json(
         dumped(document), source=source, request=request, warnings=(*said_of_lines, *warning)
     )

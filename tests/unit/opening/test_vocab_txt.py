@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import huggingface
 from support.huggingface import added
+from support.small_files import opened
 from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
 import tokbench
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.workbench.convert import convert
@@ -155,6 +157,16 @@ def test_the_special_tokens_of_a_word_list_are_those_of_its_class_and_configurat
 ) -> None:
     made = listed(tmp_path, config).model_input("Lower", "x")
     assert (list(made.ids), list(made.type_ids)) == (ids, type_ids)
+
+
+def test_the_flags_of_special_tokens_are_those_beside_the_list(tmp_path: Path) -> None:
+    mask = {"4": {"content": "<mask>", "lstrip": True, "special": True}}
+    listed(tmp_path, {"tokenizer_class": "MPNetTokenizer", "added_tokens_decoder": mask})
+    found = opened(tmp_path)
+    assert found.warnings == ()
+    assert found.tokenizer.encode("low <mask>", special=SpecialPolicy.ENCODE) == [8, 4]
+    span = found.tokenizer.segment("low <mask>", special=SpecialPolicy.ENCODE).tokens[1].span
+    assert (span.start, span.stop) == (3, 10)
 
 
 @pytest.mark.parametrize("name", ["EsmTokenizer", "BertJapaneseTokenizer", "RoFormerTokenizer"])
