@@ -76,3 +76,18 @@ def changed_text(folder: Path, config: TokenizerConfig) -> Iterator[str]:
     for each, setting, does in _CHANGES:
         if each == name and (setting is None or said.get(setting) is True):
             yield f"a {each} first {does}, which is not done here: it gives other ids for such texts"
+    if name == "ChatGLMTokenizer" and (folder / "ice_text.model").is_file():
+        yield (
+            f"a {name} first spells line ends, tabs and runs of spaces as symbols, which is not done here: it gives "
+            "other ids for such texts"
+        )
+
+
+def drops_prefix(folder: Path, config: TokenizerConfig) -> bool:
+    """Whether the class of a folder is told to put no space in front of a text, whatever its model says.
+
+    Versions of transformers differ in what becomes of this setting where `legacy` is not false.
+    """
+    said = json_beside(folder / "tokenizer_config.json")
+    is_llama = class_of_pieces(folder, config) == "LlamaTokenizer"
+    return is_llama and said.get("add_prefix_space") is False and said.get("legacy") is False

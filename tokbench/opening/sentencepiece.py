@@ -10,14 +10,14 @@ from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.formats.llama2c.model import model_of_llama2c
 from tokbench.formats.llama2c.vocabulary import DOMAIN
-from tokbench.formats.protobuf import fields
-from tokbench.formats.sentencepiece.model import ModelType, parse_model, special_tokens_of
+from tokbench.formats.protobuf import fields, length_field, varint_field
+from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, ModelType, parse_model, special_tokens_of
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
-from tokbench.opening.piece_classes import changed_text, class_of_pieces
+from tokbench.opening.piece_classes import changed_text, class_of_pieces, drops_prefix
 from tokbench.opening.piece_documents import document_of_class
 from tokbench.opening.piece_order import in_order, piece_order
 from tokbench.opening.recognition import Format
@@ -69,6 +69,7 @@ def open_pieces(
             our kernel was demanded.
     """
     request.takes_nothing("a SentencePiece model")
+    given = proto
     tokenizer = open_model(proto, name=source.name, path=source.files[0], engine=request.engine)
     _check_whole(proto, source.files[0])
     engine, reason = _engine(tokenizer, request)
@@ -77,8 +78,13 @@ def open_pieces(
         if source.path.is_dir():
             refuse_rules(class_of_pieces(source.files[0].parent, source.config), path=source.files[0])
         order = piece_order(source, [piece.text for piece in pieces])
+        has_prefix = tokenizer.model.normalizer["add_dummy_prefix"]
         if order is not None:
             proto, source = in_order(proto, source, order)
+        elif has_prefix and source.path.is_dir() and drops_prefix(source.files[0].parent, source.config):
+            option = varint_field(NORMALIZER_FIELDS["add_dummy_prefix"].number, 0)
+            proto += length_field(_NORMALIZER, option)  # joined with the message that is there
+        if proto is not given:
             tokenizer = open_model(proto, name=source.name, path=source.files[0], engine=request.engine)
             pieces = tokenizer.model.pieces
         table = table_beside(source)

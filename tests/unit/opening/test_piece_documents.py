@@ -93,6 +93,29 @@ def test_classes_that_change_nothing_are_not_warned_of(tmp_path: Path) -> None:
     assert opened(folder).warnings == ()
 
 
+def test_chatglm_spells_white_space_as_symbols(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "ChatGLMTokenizer")
+    assert opened(folder).warnings == ()
+    (folder / NAME).rename(folder / "ice_text.model")
+    assert any("line ends, tabs and runs of spaces" in warning for warning in opened(folder).warnings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "pieces"),
+    [
+        ({"legacy": False, "add_prefix_space": False}, ["e"]),
+        ({"legacy": False, "add_prefix_space": True}, ["▁e"]),
+        ({"legacy": True, "add_prefix_space": False}, ["▁e"]),
+    ],
+)
+def test_llama_puts_no_space_in_front_where_it_is_told_so(
+    tmp_path: Path, settings: dict[str, Any], pieces: list[str]
+) -> None:
+    found = opened(folder_of(tmp_path, "LlamaTokenizer", **settings))
+    assert pieces_of(found.tokenizer, "e") == pieces
+    assert bool(found.warnings) == bool(settings["legacy"])
+
+
 @pytest.mark.parametrize("name", ["CpmTokenizer", "BartphoTokenizer", "ErnieMTokenizer"])
 def test_classes_whose_rules_no_file_holds_are_refused(tmp_path: Path, name: str) -> None:
     folder = folder_of(tmp_path, name)
