@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.capabilities import SupportsTemplate
 from tokbench.core.post_processing import input_of
-from tokbench.core.roles import TURN_ENDS
+from tokbench.core.roles import TURN_ENDS, roles_of
 from tokbench.core.wording import counted, quoted
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_id, token_id
@@ -123,8 +123,9 @@ def _by_design(class_name: str | None, pad: str) -> str | None:
 
 def _missing_roles(target: LintTarget) -> Iterator[Found]:
     roles = _config(target).roles
+    has = roles_of(target.tokenizer)  # an unknown piece among them, which no text is the token of
     for role, text in roles.items():
-        if token_id(target.tokenizer, text) is None:
+        if has.get(role) != text and token_id(target.tokenizer, text) is None:
             yield Found(
                 subject=f"the role {role}, {quoted(text)}",
                 evidence="the vocabulary has no such token: a library adds it with an id that the model has no row for",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import huggingface, model_folders
 from support.lint import byte_level, findings_of, outcome_of, target_of
+from support.sentencepiece_models import scored, unknown, written
 
 from tokbench.lint.findings import Severity
 
@@ -96,6 +97,13 @@ def test_a_role_without_a_token_is_found(tmp_path: Path) -> None:
     beside = {"tokenizer_config.json": {"bos_token": BOS}}
     eos, pad = findings_of("missing-role", target_of(with_roles(), tmp_path, beside=beside))
     assert (eos.severity, pad.severity) == (Severity.WARNING, Severity.NOTE)
+
+
+def test_the_unknown_piece_of_a_model_has_its_role(tmp_path: Path) -> None:
+    roles = {"unk_token": "<unk>", "eos_token": "a", "pad_token": "b"}
+    pieces = written([unknown(), *scored({"▁": -1.0, "a": -1.0, "b": -2.0})])
+    model_folders.put(tmp_path, {"tokenizer.model": pieces, "tokenizer_config.json": roles})
+    assert findings_of("missing-role", target_of(tmp_path, tmp_path)) == ()
 
 
 def test_two_beginnings_from_the_template_are_found(tmp_path: Path) -> None:
