@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from support.small_files import opened
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ModelFormatError
 from tokbench.formats.protobuf import length_field, varint_field
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 
@@ -55,7 +57,20 @@ def test_what_else_a_file_has_is_kept_and_its_self_test_is_not(tmp_path: Path) -
 def test_it_is_saved_with_these_ids(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(put(tmp_path / "in", {NAME: written(PIECES), **XLM}))
     tokenizer.save(tmp_path / "out")
-    assert tokbench.load(tmp_path / "out").encode("hi?") == [4, 5, 3]
+    saved: Any = tokbench.load(tmp_path / "out")
+    assert saved.encode("hi?") == [4, 5, 3]
+    assert saved.with_template("hi", "h") == tokenizer.with_template("hi", "h") == [0, 4, 5, 2, 2, 4, 6, 2]
+
+
+@pytest.mark.parametrize("damage", [b"[]", b"{", b'{"post_processor": {"type": "Other"}}'])
+def test_a_damaged_template_of_a_saved_folder_is_refused(tmp_path: Path, damage: bytes) -> None:
+    tokbench.load(put(tmp_path / "in", {NAME: written(PIECES), **XLM})).save(tmp_path / "out")
+    template, manifest = tmp_path / "out" / "post_processing.json", tmp_path / "out" / "tokbench.json"
+    hashes = [hashlib.sha256(data).hexdigest() for data in (template.read_bytes(), damage)]
+    template.write_bytes(damage)
+    manifest.write_text(manifest.read_text().replace(*hashes))
+    with pytest.raises(ModelFormatError, match=r"post_processing\.json: expected a template around texts"):
+        tokbench.load(tmp_path / "out")
 
 
 @pytest.mark.parametrize(

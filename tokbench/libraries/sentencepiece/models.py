@@ -15,7 +15,7 @@ from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.libraries.sentencepiece.kernel import LateEncoder, kernel_or_reason
 from tokbench.libraries.sentencepiece.sampling import bpe_dropout, sampled_index, unigram_sample
 from tokbench.libraries.sentencepiece.serialized import found_segmentations
-from tokbench.libraries.sentencepiece.tokenizer import MODEL_NAME, SentencePieceTokenizer
+from tokbench.libraries.sentencepiece.tokenizer import MODEL_NAME, TEMPLATE_NAME, SentencePieceTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -225,6 +225,7 @@ def load(directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
         backend=manifest.backend,
         path=directory / MODEL_NAME,
         config=manifest.config,
+        post_processing=_saved_post_processing(files, directory),
     )
     found = tokenizer.info
     if (manifest.vocab_size, dict(manifest.special_tokens)) != (found.vocab_size, found.special_tokens):
@@ -236,3 +237,19 @@ def load(directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
         )
     tokenizer.hold_to(manifest, path=directory)
     return tokenizer
+
+
+def _saved_post_processing(files: Mapping[str, bytes], directory: Path) -> PostProcessing:
+    """What is done to the ids of a text. Raises `ModelFormatError`."""
+    if TEMPLATE_NAME not in files:
+        return NOTHING
+    import json
+
+    from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
+
+    try:
+        return parse_post_processing(json.loads(files[TEMPLATE_NAME]))
+    except (ValueError, AttributeError, UnknownPostProcessingError) as error:
+        raise ModelFormatError(
+            directory / TEMPLATE_NAME, "a template around texts", str(error), hint=_RETRAIN
+        ) from None

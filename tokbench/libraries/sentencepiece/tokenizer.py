@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from tokbench.libraries.sentencepiece.offsets import SpanFinder
 
 MODEL_NAME = "tokenizer.model"
+TEMPLATE_NAME = "post_processing.json"
+"""What is done to the ids of a text before a model gets them, as a `tokenizer.json` says it; a `.model` file cannot."""
 
 _KINDS = {
     PieceType.NORMAL: TokenKind.NORMAL,
@@ -348,7 +350,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         """
         self.write(
             directory,
-            {MODEL_NAME: self.proto},
+            {MODEL_NAME: self.proto, **_template_file(self.post_processing)},
             overwrite=overwrite,
             config=self.config,
             versions={"sentencepiece": version("sentencepiece")},
@@ -364,6 +366,17 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
             special_tokens=self.info.special_tokens,
             post_processing=self.post_processing,
         )
+
+
+def _template_file(post_processing: PostProcessing) -> dict[str, bytes]:
+    """The file that says what a model's own does not; none where there is nothing to say."""
+    if post_processing == NOTHING:
+        return {}
+    import json
+
+    from tokbench.formats.post_processors import dump_post_processing
+
+    return {TEMPLATE_NAME: json.dumps(dump_post_processing(post_processing), indent=2).encode()}
 
 
 def _processor(proto: bytes, *, path: Path | str) -> SentencePieceProcessor:
