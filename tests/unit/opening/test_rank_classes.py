@@ -42,10 +42,10 @@ GPT4 = (
 )
 TOKENS = [
     *BYTES,
-    *(text.encode() for text in ("lo", "low", " low", "12", "123", "wX", "\n\n", "'s")),
+    *(text.encode() for text in ("lo", "low", " low", "12", "123", "wX", "\n\n", "\n ", "'s")),
     *("漢字".encode()[:stop] for stop in range(2, 7)),
 ]
-TEXT = "low lowX 12345\n\n  漢字a It's <|endoftext|> \r\n\n wX ’s 漢字"
+TEXT = "low lowX 12345\n\n  漢字a It's <|endoftext|> \r\n\n wX ’s 漢字 \n "
 SIZE = len(TOKENS)
 
 
@@ -78,6 +78,8 @@ def test_a_class_splits_and_counts_as_its_code_does(
 ) -> None:
     tokenizer = folder_of(tmp_path, name, {}, file=file)
     assert tokenizer.encode(TEXT, special=SpecialPolicy.ENCODE) == ids_of(pattern, {"<|endoftext|>": end})
+    composed = "\u00e9" if pattern == QWEN else "e\u0301"
+    assert tokenizer.decode(tokenizer.encode("e\u0301")) == composed
     assert roles_of(tokenizer)["eos"] == "<|endoftext|>"
     assert opened(tmp_path).warnings == ()
 

@@ -155,8 +155,11 @@ def listed(folder: Path, config: dict[str, Any]) -> Any:
 def test_the_special_tokens_of_a_word_list_are_those_of_its_class_and_configuration(
     tmp_path: Path, config: dict[str, Any], ids: list[int], type_ids: list[int]
 ) -> None:
-    made = listed(tmp_path, config).model_input("Lower", "x")
+    tokenizer = listed(tmp_path, config)
+    made = tokenizer.model_input("Lower", "x")
     assert (list(made.ids), list(made.type_ids)) == (ids, type_ids)
+    alone = tokenizer.model_input("Lower")
+    assert (list(alone.ids), list(alone.type_ids)) == (ids[:4], type_ids[:4])
 
 
 def test_the_flags_of_special_tokens_are_those_beside_the_list(tmp_path: Path) -> None:
