@@ -21,6 +21,7 @@ from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.rank_classes import class_of_ranks, named_class
 from tokbench.opening.request import Composition, Opened
+from tokbench.opening.tokenizer_classes import SAY_NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -280,8 +281,10 @@ def _no_pattern(path: Path, num_ranks: int, class_name: str | None) -> ConfigErr
         if likely
         else "--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression"
     )
-    unknown = f"neither its content nor its {class_name} is" if class_name else "its content is not"
-    return ConfigError(f"{path} does not define how to split text, and {unknown} known here", hint=suggestion)
+    unknown = "its content is unknown"
+    if class_name and class_name.removesuffix("Fast") not in SAY_NOTHING:
+        unknown = f"neither its content nor its {class_name} is known here"
+    return ConfigError(f"{path} does not define how to split text, and {unknown}", hint=suggestion)
 
 
 def _warnings(ranks: Sequence[tuple[bytes, int]]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-_SAY_NOTHING = {"PreTrainedTokenizer", "TokenizersBackend"}
+SAY_NOTHING = {"PreTrainedTokenizer", "TokenizersBackend"}
 _GPT2_ROLES = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}
 _QWEN2_ROLES = {"eos": "<|endoftext|>", "unk": "<|endoftext|>", "pad": "<|endoftext|>"}
 _CLIP_ROLES = {"bos": "<|startoftext|>", **_QWEN2_ROLES}
@@ -238,7 +238,7 @@ def read_declared(folder: Path, config: TokenizerConfig) -> Declared:
     """
     model = json_beside(folder / "config.json")
     name = config.tokenizer_class or model.get("tokenizer_class")
-    if not isinstance(name, str) or name.removesuffix("Fast") in _SAY_NOTHING:
+    if not isinstance(name, str) or name.removesuffix("Fast") in SAY_NOTHING:
         name = _OF_MODEL.get(str(model.get("model_type")))
     prefix = json_beside(folder / "tokenizer_config.json").get("add_prefix_space")
     return Declared(

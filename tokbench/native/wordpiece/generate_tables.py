@@ -94,7 +94,9 @@ def rows(values: list[int]) -> str:
 def changes(name: str, table: dict[int, str], *, size: int) -> str:
     """A sorted array of code points, each with the code points that take its place; 0 where there are fewer."""
     lines = [
-        f"{{0x{one:X},{{" + ",".join(f"0x{number:X}" for number in (*map(ord, made), *[0] * (size - len(made)))) + "}}"
+        f"{{0x{one:X},{{"
+        + ",".join(f"0x{number:X}" for number in (*map(ord, made), *[0] * (size - len(made))))
+        + "}}"
         for one, made in sorted(table.items())
     ]
     body = "\n".join("    " + ",".join(lines[i : i + 8]) + "," for i in range(0, len(lines), 8))
