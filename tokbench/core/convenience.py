@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tokbench.core.argument_types import ChecksArguments
 from tokbench.core.tokens import SpecialPolicy
@@ -17,11 +17,18 @@ if TYPE_CHECKING:
     from tokbench.core.chunking import Chunk
     from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.pickled import Origin, Pickled
     from tokbench.workbench.viz import VizResult
 
 
 class PlainUse(ChecksArguments):
-    """`repr`, calling, `vocab_size`, roles and batches, for every tokenizer."""
+    """`repr`, calling, copies, `vocab_size`, roles and batches, for every tokenizer.
+
+    Attributes:
+        origin: from what it can be opened again; None for one that is saved for that.
+    """
+
+    origin: Origin | None = None
 
     def __repr__(self: Tokenizer) -> str:
         """Short: what it is called, what it is, how large."""
@@ -31,6 +38,23 @@ class PlainUse(ChecksArguments):
     def __call__(self: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
         """The ids of a text; the same as `encode`."""
         return self.encode(text, special=special)
+
+    def __copy__(self) -> Self:
+        """Another one with the same vocabulary, which may get roles of its own."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """The same as a copy: nothing changes what they share."""
+        del memo
+        return self.__copy__()
+
+    def __reduce__(self: Tokenizer) -> Pickled:
+        """What `pickle` writes, for other processes; see `tokbench.core.pickled`. Raises `ConversionError`."""
+        from tokbench.core.pickled import SavedFiles
+
+        return (self.origin or SavedFiles.of(self)).pickled(self)  # type: ignore[attr-defined]
 
     @cached_property  # not a property: a tokenizer of another package may have an attribute of that name
     def vocab_size(self: Tokenizer) -> int:

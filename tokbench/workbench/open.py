@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.capabilities import KnowsLoadingTime, MakesReady
+from tokbench.core.convenience import PlainUse
 from tokbench.core.progress import no_progress
 from tokbench.core.wording import near_names
 from tokbench.errors import ConfigError, StoreError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.pickled import Pickled
     from tokbench.core.progress import Progress
     from tokbench.opening.request import Opened
     from tokbench.shards.layout import TokenizerIdentity
@@ -110,6 +112,8 @@ def open_tokenizer(
     tokenizer = opened.tokenizer
     if isinstance(tokenizer, KnowsLoadingTime):
         tokenizer.loading_seconds = time.perf_counter() - started
+    if isinstance(tokenizer, PlainUse):
+        tokenizer.origin = NamedTokenizer.of(str(name), request)
     return tokenizer
 
 
@@ -206,9 +210,15 @@ class NamedTokenizer:
             "behaviour": identity.behaviour,
         }
 
+    def pickled(self, tokenizer: Tokenizer) -> Pickled:
+        """See `tokbench.core.pickled.Origin`: it is opened from its files again, which must be there and the same."""
+        from tokbench.shards.plan import identity_of
+
+        return opened_alike, (self.document(identity_of(tokenizer)),)
+
 
 def opened_alike(document: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer of a task; a worker opens it once.
+    """The tokenizer of a task, or of a pickle; a worker opens it once.
 
     Raises:
         ConfigError: it is another one where the worker is, or cannot be opened there.
@@ -227,6 +237,6 @@ def _opened(name: str, request: str, vocabulary: str, behaviour: str) -> Tokeniz
     if (found.vocabulary, found.behaviour) != (vocabulary, behaviour):
         raise ConfigError(
             f"{name} is a different tokenizer on the worker",
-            hint="copy the folder to where the workers read it",
+            hint="copy it to where the workers read it",
         )
     return tokenizer
