@@ -33,7 +33,7 @@ def test_only_a_tokenizer_json_is_repaired(tmp_path: Path) -> None:
             [sentencepiece_models.unknown(), *sentencepiece_models.scored({"a": -1.0})]
         )
     )
-    with pytest.raises(ConfigError, match="folders with"):
+    with pytest.raises(ConfigError, match="from a folder"):
         repaired_files(target_of(path, tmp_path), [])
 
 
