@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _NO_MORE_THREADS = "can't start new thread"
 """What Python says then: the error has no type of its own."""
+_WAITS_AT_THE_END = "py_mini_racer"
+"""Its threads may keep an interpreter from its end for ever where an interrupt broke into its work."""
 
 
 @contextmanager
@@ -32,7 +34,11 @@ def errors_as_messages() -> Iterator[None]:
         # and kills the process by the signal at its end, whatever the exit code; another `exec` takes it back.
         exec("")  # noqa: S102
         hint = str(stopped) or "nothing half-written was left behind"
-        _fail("interrupted", hint=hint, code=130)
+        _tell("interrupted", hint=hint)
+        if _WAITS_AT_THE_END in sys.modules:
+            sys.stderr.flush()
+            os._exit(130)
+        sys.exit(130)
     except BrokenPipeError:  # whoever read our output has gone
         _forget_stdout()
         sys.exit(141)
@@ -48,6 +54,11 @@ def errors_as_messages() -> Iterator[None]:
 
 
 def _fail(message: str, *, hint: str | None, code: int) -> NoReturn:
+    _tell(message, hint=hint)
+    sys.exit(code)
+
+
+def _tell(message: str, *, hint: str | None) -> None:
     bold, plain = ("\033[1;31m", "\033[0m") if _colored() else ("", "")
     with suppress(OSError):  # nobody reads stderr
         print(f"{bold}error:{plain} {_printable(message)}", file=sys.stderr)
@@ -57,7 +68,6 @@ def _fail(message: str, *, hint: str | None, code: int) -> NoReturn:
         sys.stdout.flush()
     except OSError:
         _forget_stdout()
-    sys.exit(code)
 
 
 def _colored() -> bool:

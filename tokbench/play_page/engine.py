@@ -82,20 +82,7 @@ class PageEncoder:
         return json.loads(self._run(f"encodeChats({json.dumps(talks)})"))  # type: ignore[no-any-return]
 
     def _run(self, source: str) -> Any:
-        try:
-            return self._engine.eval(source, timeout_sec=_MOST_SECONDS)
-        except KeyboardInterrupt:
-            self._wait()
-            raise
-
-    def _wait(self) -> None:
-        """Wait for what still runs after an interrupt: at the end of the interpreter the process would never end."""
-        while True:
-            try:
-                self._engine.eval("0", timeout_sec=_MOST_SECONDS)
-            except KeyboardInterrupt:
-                continue
-            return
+        return self._engine.eval(source, timeout_sec=_MOST_SECONDS)
 
 
 _ENCODE_ALL = """
