@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+    from tokbench.opening.recognition import Source
 
 _OF_MODEL = {
     "albert": "AlbertTokenizer",
@@ -59,6 +60,15 @@ def class_of_pieces(folder: Path, config: TokenizerConfig) -> str | None:
     return None if name is None else _SAME.get(name, name)
 
 
+def class_of_folder(source: Source) -> str | None:
+    """The class of what the user named; None for a file by its name, which is the model alone.
+
+    Args:
+        source: the model, and what the user named.
+    """
+    return class_of_pieces(source.files[0].parent, source.config) if source.path.is_dir() else None
+
+
 _CHANGES = (
     ("SiglipTokenizer", None, "lower-cases a text and drops its punctuation"),
     ("GPTSw3Tokenizer", None, "drops what is not printed, and brings a text to NFC"),
@@ -69,9 +79,11 @@ _CHANGES = (
 """A class, the setting by which it changes a text before its model sees it (None for always), and how."""
 
 
-def changed_text(folder: Path, config: TokenizerConfig) -> Iterator[str]:
+def changed_text(source: Source) -> Iterator[str]:
     """Sentences about what the class of a folder does to a text first, which is not done here."""
-    name = class_of_pieces(folder, config)
+    name, folder = class_of_folder(source), source.files[0].parent
+    if name is None:
+        return
     said = json_beside(folder / "tokenizer_config.json")
     for each, setting, does in _CHANGES:
         if each == name and (setting is None or said.get(setting) is True):
@@ -83,11 +95,12 @@ def changed_text(folder: Path, config: TokenizerConfig) -> Iterator[str]:
         )
 
 
-def drops_prefix(folder: Path, config: TokenizerConfig) -> bool:
+def drops_prefix(source: Source) -> bool:
     """Whether the class of a folder is told to put no space in front of a text, whatever its model says.
 
     Versions of transformers differ in what becomes of this setting where `legacy` is not false.
     """
-    said = json_beside(folder / "tokenizer_config.json")
-    is_llama = class_of_pieces(folder, config) == "LlamaTokenizer"
-    return is_llama and said.get("add_prefix_space") is False and said.get("legacy") is False
+    if class_of_folder(source) != "LlamaTokenizer":
+        return False
+    said = json_beside(source.files[0].parent / "tokenizer_config.json")
+    return said.get("add_prefix_space") is False and said.get("legacy") is False

@@ -16,7 +16,7 @@ from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_config.fields import AddedToken
-from tokbench.opening.piece_classes import class_of_pieces
+from tokbench.opening.piece_classes import class_of_folder
 from tokbench.opening.sentencepiece_classes import Declared, class_pipeline
 from tokbench.opening.tokenizer_classes import json_beside
 from tokbench.opening.vocab_txt import dumped
@@ -46,9 +46,8 @@ def document_of_class(source: Source, model: SentencePieceFile, *, around: PostP
         model: the model.
         around: the template.
     """
-    folder = source.files[0].parent
-    defaults = _DEFAULTS.get(class_of_pieces(folder, source.config) or "") if source.path.is_dir() else None
-    said = json_beside(folder / "tokenizer_config.json")
+    defaults = _DEFAULTS.get(class_of_folder(source) or "")
+    said = json_beside(source.files[0].parent / "tokenizer_config.json")
     if defaults is None or model.model_type is not ModelType.UNIGRAM or said.get("remove_space") is False:
         return None
     table = model.normalizer["precompiled_charsmap"]

@@ -16,7 +16,7 @@ from tokbench.formats.protobuf import fields, length_field, varint_field, writte
 from tokbench.formats.sentencepiece.model import TRAINER_FIELDS, dump_piece
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.opening.fairseq_languages import MBART, MBART50, NLLB, PLBART, PLBART_MULTI
-from tokbench.opening.piece_classes import class_of_pieces
+from tokbench.opening.piece_classes import class_of_folder
 from tokbench.opening.tokenizer_classes import json_beside
 
 if TYPE_CHECKING:
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from tokbench.opening.recognition import Source
 
 _PIECES, _TRAINER, _SELF_TEST = 1, 2, 4
-_UNKNOWN = "<unk>"
+_UNKNOWN, _MASK = "<unk>", "<mask>"
+_REPLACED = (_UNKNOWN, "<s>", "</s>")
+_FAIRSEQ = ("<s>", "<pad>", "</s>", _UNKNOWN)
+_ENDS = {"cls": "<s>", "sep": "</s>"}
+_ROLES = {**_ENDS, "mask": _MASK}
+_MADE_UP = tuple(f"<madeupword{number}>" for number in range(7))
+_PEGASUS_OFFSET, _PEGASUS_MASKS = 103, 2
+_MOST_OFFSET = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +59,7 @@ def piece_order(source: Source, texts: Sequence[str]) -> PieceOrder | None:
         source: the model, and what the user named.
         texts: the pieces of the model, by their ids.
     """
-    if not source.path.is_dir():
-        return None
-    name = class_of_pieces(source.files[0].parent, source.config) or ""
+    name = class_of_folder(source) or ""
     order = _BY_FILES[name](source) if name in _BY_FILES else _ALWAYS.get(name)
     if order is None or tuple(texts[: len(order.replaced)]) != order.replaced:
         return None
@@ -97,19 +102,6 @@ def _control(text: str) -> bytes:
     return dump_piece(ModelPiece(text, 0.0, PieceType.CONTROL))
 
 
-_REPLACED = (_UNKNOWN, "<s>", "</s>")
-_FAIRSEQ = ("<s>", "<pad>", "</s>", _UNKNOWN)
-_ENDS = {"cls": "<s>", "sep": "</s>"}
-_ROLES = {**_ENDS, "mask": "<mask>"}
-_MASKS = 2
-_PEGASUS_OFFSET = 103
-_MOST = 10_000
-
-
-_MASK = "<mask>"
-_MADE_UP = tuple(f"<madeupword{number}>" for number in range(7))
-
-
 def _nllb(source: Source) -> PieceOrder:
     """The versions of the class differ in the order of the tokens that it adds, so those that are listed count."""
     languages = source.config.additional_special_tokens or NLLB.split()
@@ -129,12 +121,12 @@ def _plbart(source: Source) -> PieceOrder | None:
 def _pegasus(source: Source) -> PieceOrder | None:
     said = _settings(source)
     offset = said.get("offset", _PEGASUS_OFFSET)
-    if type(offset) is not int or not _MASKS <= offset <= _MOST:
+    if type(offset) is not int or not _PEGASUS_MASKS <= offset <= _MOST_OFFSET:
         return None
     sentence = said.get("mask_token_sent")
     word = source.config.roles.get("mask", "<mask_2>")
     masks = (sentence if isinstance(sentence, str) else "<mask_1>", word)
-    unused = (f"<unk_{number}>" for number in range(_MASKS, offset))
+    unused = (f"<unk_{number}>" for number in range(_PEGASUS_MASKS, offset))
     roles = {"eos": "</s>", "pad": "<pad>", "unk": _UNKNOWN, "mask": word}
     return PieceOrder(("<pad>", "</s>"), ("<pad>", "</s>", *masks, *unused), (), roles)
 

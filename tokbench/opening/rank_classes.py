@@ -20,7 +20,7 @@ from tokbench.opening.known_ranks import (
     KnownRanks,
     numbered,
 )
-from tokbench.opening.tokenizer_classes import json_beside
+from tokbench.opening.tokenizer_classes import QWEN2_PATTERN, json_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
-_QWEN_SPLIT = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-"""As `qwen2`, without bringing text to NFC first."""
 _RESERVED = 256
 _GLM4 = (
     ENDOFTEXT, "[MASK]", "[gMASK]", "[sMASK]", "<sop>", "<eop>", "<|system|>", "<|user|>", "<|assistant|>",
@@ -134,7 +129,7 @@ def _kimi(ranks: _Ranks) -> KnownRanks:
     numbers = numbered("reserved_token", range(_KIMI_AUDIO_TOKENS))
     tokens = [_KIMI_AUDIO.get(place) or next(numbers) for place in range(_KIMI_AUDIO_TOKENS)]
     roles |= {"unk": tokens[-2], "pad": tokens[-1]}
-    return KnownRanks("kimi-audio", _QWEN_SPLIT, _counted(tokens, first), roles=roles)
+    return KnownRanks("kimi-audio", QWEN2_PATTERN, _counted(tokens, first), roles=roles)
 
 
 def _hunyuan(ranks: _Ranks) -> KnownRanks:

@@ -17,7 +17,7 @@ from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
-from tokbench.opening.piece_classes import changed_text, class_of_pieces, drops_prefix
+from tokbench.opening.piece_classes import changed_text, class_of_folder, drops_prefix
 from tokbench.opening.piece_documents import document_of_class
 from tokbench.opening.piece_order import in_order, piece_order
 from tokbench.opening.recognition import Format
@@ -75,13 +75,12 @@ def open_pieces(
     engine, reason = _engine(tokenizer, request)
     pieces = tokenizer.model.pieces
     if source.format is Format.SENTENCEPIECE:
-        if source.path.is_dir():
-            refuse_rules(class_of_pieces(source.files[0].parent, source.config), path=source.files[0])
+        refuse_rules(class_of_folder(source), path=source.files[0])
         order = piece_order(source, [piece.text for piece in pieces])
         has_prefix = tokenizer.model.normalizer["add_dummy_prefix"]
         if order is not None:
             proto, source = in_order(proto, source, order)
-        elif has_prefix and source.path.is_dir() and drops_prefix(source.files[0].parent, source.config):
+        elif has_prefix and drops_prefix(source):
             option = varint_field(NORMALIZER_FIELDS["add_dummy_prefix"].number, 0)
             proto += length_field(_NORMALIZER, option)  # joined with the message that is there
         if proto is not given:
@@ -186,7 +185,7 @@ def _contradicted(source: Source, *, add_dummy_prefix: bool) -> Iterator[str]:
     """What stands beside a model; other formats say all themselves."""
     path = source.files[0]
     if source.format is Format.SENTENCEPIECE:
-        yield from changed_text(path.parent, source.config) if source.path.is_dir() else ()
+        yield from changed_text(source)
         yield from contradicted_model(add_dummy_prefix=add_dummy_prefix, folder=path.parent, name=path.name)
 
 

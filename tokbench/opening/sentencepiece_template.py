@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.descriptions import PostProcessing, Template, TemplatePart
+from tokbench.core.descriptions import PostProcessing, TemplatePart
 from tokbench.core.post_processing import NOTHING
 from tokbench.opening.piece_classes import class_of_pieces
 from tokbench.opening.tokenizer_classes import json_beside
+from tokbench.opening.written_templates import template_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
@@ -48,9 +49,8 @@ _TEMPLATES = {
     "XLMRobertaTokenizer": _ROBERTA,
     "XLNetTokenizer": ("A sep cls:2", "A sep B:1 sep:1 cls:2"),
 }
-"""The class → its template for one text and for two: A and B are the texts, others roles, with the type id where it is
-not 0. What classes that are not here do with bos and eos where the files say nothing differs between versions of
-transformers, and is nothing in the newest."""
+"""The class → its template for one text and for two. What classes that are not here do with bos and eos where the files
+say nothing differs between versions of transformers, and is nothing in the newest."""
 _BERT_ENDS = {"cls": "[CLS]", "sep": "[SEP]"}
 _ROLES = {
     "XLNetTokenizer": {"cls": "<cls>", "sep": "<sep>"},
@@ -64,7 +64,6 @@ _LANGUAGES = {
     "SeamlessM4TTokenizer": "eng",
 }
 """The language of a text where none is said."""
-_TEXTS = {"A": 0, "B": 1}
 
 
 def template_beside(
@@ -85,7 +84,7 @@ def template_beside(
     ends = {"cls": usual.get("bos", ""), "sep": usual.get("eos", "")}
     texts = {**usual, **ends, **_ROLES.get(name, {}), **config.roles}
     texts["language"] = _language(name, folder)
-    made = Template(single=_parts(single, texts, ids), pair=_parts(pair, texts, ids))
+    made = template_of(single, pair, texts=texts, ids=ids)
     return NOTHING if made.single == (TemplatePart(0),) else PostProcessing(template=made)
 
 
@@ -107,19 +106,3 @@ def _language(name: str, folder: Path) -> str:
     if name in ("PLBartTokenizer", "SeamlessM4TTokenizer") and language and not language.startswith("__"):
         return f"__{language}__"
     return language
-
-
-def _parts(template: str, texts: Mapping[str, str], ids: Mapping[str, int]) -> tuple[TemplatePart, ...]:
-    return tuple(_written(template.split(), texts, ids))
-
-
-def _written(
-    parts: Iterable[str], texts: Mapping[str, str], ids: Mapping[str, int]
-) -> Iterable[TemplatePart]:
-    for part in parts:
-        name, _, kind = part.partition(":")
-        type_id = int(kind or 0)
-        if name in _TEXTS:
-            yield TemplatePart(_TEXTS[name], type_id=type_id)
-        elif (text := texts.get(name, "")) in ids:
-            yield TemplatePart(None, (text,), (ids[text],), type_id)

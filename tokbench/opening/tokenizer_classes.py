@@ -44,10 +44,11 @@ _CLIP_NORMALIZER = {
     ],
 }
 _CLIP_PATTERN = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
-_QWEN2_PATTERN = (
+QWEN2_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+"""As `qwen2`, which brings text to NFC first."""
 
 
 def _bert_normalizer(*, lowercase: bool, strip_accents: bool | None) -> dict[str, Any]:
@@ -115,7 +116,7 @@ _CLASSES = (
     ),
     TokenizerClass("DebertaTokenizer", _BERT_ROLES, around=_BERT),
     TokenizerClass(
-        "Qwen2Tokenizer", _QWEN2_ROLES, normalizer=_NFC, split=(_split(_QWEN2_PATTERN, removed=False), _BYTES)
+        "Qwen2Tokenizer", _QWEN2_ROLES, normalizer=_NFC, split=(_split(QWEN2_PATTERN, removed=False), _BYTES)
     ),
     TokenizerClass(
         "CLIPTokenizer",

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.descriptions import PostProcessing
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import decode_text
+from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.tokenizer_json import byte_level_document, split_step
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_classes import read_declared, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
+from tokbench.opening.written_templates import roles_in, template_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.opening.recognition import Source
@@ -151,11 +154,10 @@ def bert_tokenizer_json(
         strip_accents: whether letters lose their accents; None where they do if text is lower-cased.
         handle_chinese_chars: whether each Chinese character is a word.
         roles: what a special token is to a model → its text.
-        templates: the roles around a text, A, and around two, with the type id where it is not 0.
+        templates: around one text and around two, as `written_templates` reads them.
     """
     specials = sorted({text for text in roles.values() if text in vocab}, key=vocab.__getitem__)
-    around = [part.partition(":")[0] for template in templates for part in template.split()]
-    ends = {roles[role] for role in around if role not in "AB"}
+    ends = {roles[role] for template in templates for role in roles_in(template)}
     return {
         "version": "1.0",
         "truncation": None,
@@ -187,20 +189,8 @@ def _post_processor(
     ends = {role: [roles[role], vocab[roles[role]]] for role in ("cls", "sep")}
     if templates == _AROUND:
         return {"type": "BertProcessing"} | ends
-    single, pair = ([*_template(template, roles)] for template in templates)
-    return {
-        "type": "TemplateProcessing",
-        "single": single,
-        "pair": pair,
-        "special_tokens": {text: {"id": text, "ids": [id], "tokens": [text]} for text, id in ends.values()},
-    }
-
-
-def _template(template: str, roles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    for part in template.split():
-        name, _, kind = part.partition(":")
-        key, id = ("Sequence", name) if name in "AB" else ("SpecialToken", roles[name])
-        yield {key: {"id": id, "type_id": int(kind or 0)}}
+    made = template_of(*templates, texts=roles, ids=vocab)
+    return dump_post_processing(PostProcessing(template=made))["post_processor"]  # type: ignore[no-any-return]
 
 
 def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:

@@ -62,14 +62,26 @@ def test_it_is_saved_with_these_ids(tmp_path: Path) -> None:
     assert saved.with_template("hi", "h") == tokenizer.with_template("hi", "h") == [0, 4, 5, 2, 2, 4, 6, 2]
 
 
-@pytest.mark.parametrize("damage", [b"[]", b"{", b'{"post_processor": {"type": "Other"}}'])
-def test_a_damaged_template_of_a_saved_folder_is_refused(tmp_path: Path, damage: bytes) -> None:
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        (b"[]", "a template around texts"),
+        (b'{"post_processor": {"type": "Other"}}', "a template around texts"),
+        (b"{", "JSON"),
+        (b"[" * 100_000, "JSON"),
+        (b'{"post_processor":' * 1_000 + b"1" + b"}" * 1_000, "JSON of at most"),
+    ],
+    ids=["list", "other", "cut", "open", "deep"],
+)
+def test_a_damaged_template_of_a_saved_folder_is_refused(
+    tmp_path: Path, damage: bytes, expected: str
+) -> None:
     tokbench.load(put(tmp_path / "in", {NAME: written(PIECES), **XLM})).save(tmp_path / "out")
     template, manifest = tmp_path / "out" / "post_processing.json", tmp_path / "out" / "tokbench.json"
     hashes = [hashlib.sha256(data).hexdigest() for data in (template.read_bytes(), damage)]
     template.write_bytes(damage)
     manifest.write_text(manifest.read_text().replace(*hashes))
-    with pytest.raises(ModelFormatError, match=r"post_processing\.json: expected a template around texts"):
+    with pytest.raises(ModelFormatError, match=rf"post_processing\.json: expected {expected}"):
         tokbench.load(tmp_path / "out")
 
 

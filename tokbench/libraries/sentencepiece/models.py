@@ -11,6 +11,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, Kernel
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token
 from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.files.untrusted import load_json
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.libraries.sentencepiece.kernel import LateEncoder, kernel_or_reason
 from tokbench.libraries.sentencepiece.sampling import bpe_dropout, sampled_index, unigram_sample
@@ -243,13 +244,13 @@ def _saved_post_processing(files: Mapping[str, bytes], directory: Path) -> PostP
     """What is done to the ids of a text. Raises `ModelFormatError`."""
     if TEMPLATE_NAME not in files:
         return NOTHING
-    import json
-
     from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 
+    path = directory / TEMPLATE_NAME
+    document = load_json(files[TEMPLATE_NAME], path=path, hint=_RETRAIN)
+    if not isinstance(document, dict):
+        raise ModelFormatError(path, "a template around texts", type(document).__name__, hint=_RETRAIN)
     try:
-        return parse_post_processing(json.loads(files[TEMPLATE_NAME]))
-    except (ValueError, AttributeError, UnknownPostProcessingError) as error:
-        raise ModelFormatError(
-            directory / TEMPLATE_NAME, "a template around texts", str(error), hint=_RETRAIN
-        ) from None
+        return parse_post_processing(document)
+    except UnknownPostProcessingError as error:
+        raise ModelFormatError(path, "a template around texts", str(error), hint=_RETRAIN) from None

@@ -36,6 +36,7 @@ from tokbench.core.post_processing import NOTHING, model_input
 from tokbench.core.token_arrays import offsets_of, segmented
 from tokbench.core.tokens import ModelInput, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ModelFormatError
+from tokbench.formats.json_files import dump_json
 from tokbench.formats.sentencepiece.model import (
     SPACE,
     ModelType,
@@ -372,11 +373,9 @@ def _template_file(post_processing: PostProcessing) -> dict[str, bytes]:
     """The file that says what a model's own does not; none where there is nothing to say."""
     if post_processing == NOTHING:
         return {}
-    import json
-
     from tokbench.formats.post_processors import dump_post_processing
 
-    return {TEMPLATE_NAME: json.dumps(dump_post_processing(post_processing), indent=2).encode()}
+    return {TEMPLATE_NAME: dump_json(dump_post_processing(post_processing))}
 
 
 def _processor(proto: bytes, *, path: Path | str) -> SentencePieceProcessor:

@@ -1,0 +1,54 @@
+"""Templates of classes, written in a line: "cls A sep B:1 sep:1".
+
+A and B are the texts, other words are roles, with the type id where it is not 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.core.descriptions import Template, TemplatePart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_TEXTS = {"A": 0, "B": 1}
+
+
+def template_of(single: str, pair: str, *, texts: Mapping[str, str], ids: Mapping[str, int]) -> Template:
+    """The template that two lines write.
+
+    Args:
+        single: for one text.
+        pair: for two.
+        texts: role → text; a role that is not here writes nothing.
+        ids: text → id; nor does a text that is not here.
+
+    >>> made = template_of("cls A", "cls A B:1", texts={"cls": "<s>"}, ids={"<s>": 0})
+    >>> made.single
+    (TemplatePart(text=None, tokens=('<s>',), ids=(0,), type_id=0), TemplatePart(text=0, tokens=(), ids=(), type_id=0))
+    """
+    return Template(tuple(_parts(single, texts, ids)), tuple(_parts(pair, texts, ids)))
+
+
+def roles_in(line: str) -> set[str]:
+    """The roles that a line writes.
+
+    >>> sorted(roles_in("cls A sep B:1 sep:1"))
+    ['cls', 'sep']
+    """
+    return {name for name, _ in _words(line)} - _TEXTS.keys()
+
+
+def _parts(line: str, texts: Mapping[str, str], ids: Mapping[str, int]) -> Iterator[TemplatePart]:
+    for name, type_id in _words(line):
+        if name in _TEXTS:
+            yield TemplatePart(_TEXTS[name], type_id=type_id)
+        elif (text := texts.get(name, "")) in ids:
+            yield TemplatePart(None, (text,), (ids[text],), type_id)
+
+
+def _words(line: str) -> Iterator[tuple[str, int]]:
+    for word in line.split():
+        name, _, kind = word.partition(":")
+        yield name, int(kind or 0)
