@@ -61,7 +61,5 @@ def test_other_compilers_compile_it_without_a_warning(name, source, tmp_path):
     headers = [nanobind.include_dir(), sysconfig.get_path("include")]
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion"]
     includes = [f"-I{NATIVE}", *(f"-isystem{path}" for path in headers)]
-    assert compiled(name, source, "-O0", '-DTOKBENCH_SOURCES=""', *warnings, *includes, *object_file) == (
-        0,
-        "",
-    )
+    options = ["-O0", "-fvisibility=hidden", '-DTOKBENCH_SOURCES=""', *warnings, *includes, *object_file]
+    assert compiled(name, source, *options) == (0, "")
