@@ -1,26 +1,26 @@
-// Normalized text → the pieces of the highest sum of scores, in time linear in the text, times how many pieces end at a place.
+// Finds the segmentation of a normalized text with the highest sum of scores (Viterbi). Time is linear in the length of the text
+// times the number of pieces that end at a position.
 //
-// The definition is BestPath::at(): sums as the library makes them, in its order and precision, from the sum that stands before
-// the text. Where two sums are the same, the piece that begins first stays. What is added to what is rounded, so that a word can
-// be cut in another way after other words.
+// at() is the definition: it adds scores in the library's order and precision, starting from the sum of all text before. Of equal
+// sums, the one whose last piece begins first wins. Because every addition rounds, the same word can be segmented differently
+// after different text.
 //
-// BestPath::after() gives the same by looking at each place for the pieces that end there, all at once. It leaves to at() what
-// may have sums that begin again.
+// after() computes the same, but visits each position once with all the pieces that end there. It falls back to at() where the
+// running sum may reach the limit at which the library starts again from 0.
 //
-// BestPath::anywhere() does so in double precision from 0, and tells for which sums before the word that is what at()
-// gives. On the longest way to a place, that of single characters, there are as many additions as characters, n: the sums that
-// are compared there differ from the true ones by n half units in the last place of the largest sum at most. Where the best way
-// leads ahead of the second by more than 2n such, it stays.
+// anywhere() works in double precision from a sum of 0, and reports for which preceding sums at() gives the same segmentation.
+// A path to a position has at most n additions, n being the number of characters before it, so rounding moves a sum by at most
+// n half units in the last place of the largest sum. A best path that leads by more than 2n of these remains the best one.
 #pragma once
 
 #include "walked_texts.hpp"
 
 namespace tokbench {
 
-// The amounts that the sum before a word must stay below, by level. The largest sum in the word is then below 2 to the power of
-// level + 12. Of level 0 there is no such sum: at() has to be asked.
+// For each level, the bound below which the absolute value of the preceding sum must lie for a remembered segmentation to hold.
+// All sums within the word are then below 2^(level + 12). Level 0 holds for no sum: at() must be called.
 inline constexpr unsigned kLevels = 6;
-inline constexpr double kMostExtent = 2000;  // of the largest amount of a sum in a word alone
+inline constexpr double kMostExtent = 2000;  // largest absolute sum within a word that starts at 0
 
 template <class Real>
 inline constexpr std::array<Real, kLevels> kSteadyBelow = {0, 4096, 12288, 28672, 61440, 95900};
@@ -32,7 +32,8 @@ class BestPath {
  public:
   explicit BestPath(const UnigramModel<Real>& model) : model_(model), automaton_(model.automaton()) {}
 
-  // Writes the ids of the text to `out`, which has room for one a byte; returns how many. `sum` becomes what stands after it.
+  // Writes the ids of the text to `out`, which must have room for one id per byte, and returns their number. `sum` is the sum
+  // before the text, and is updated to the sum after it.
   std::size_t at(Real& sum, const WalkedText& text, Id* out) {
     const std::size_t size = text.numbers.size();
     if (exact_.size() < size + 1) exact_.resize(size * 2 + 1);
@@ -78,7 +79,8 @@ class BestPath {
     return written<false>(text, exact_.data(), out, [](std::size_t) {});
   }
 
-  // The same, as use(ids, start, stop) for each token, in bytes of the text; several ids are the bytes of unknown characters.
+  // Like after(), but calls use(ids, start, stop) for each token, with byte offsets into the text. A token has several ids where
+  // unknown characters fall back to bytes.
   template <class Use>
   void place(Real& sum, const WalkedText& text, Use use) {
     const std::size_t most = text.stops[text.numbers.size()];
@@ -95,8 +97,8 @@ class BestPath {
     });
   }
 
-  // Looks for the best ways through texts from 0, for anywhere(). A processor begins with the next text while the sums of one
-  // wait for each other; ways are walked back later.
+  // Computes the best paths of all texts from a sum of 0, for anywhere(). Each sum depends on the one before it, so the processor
+  // overlaps this work with that of the next text; paths are traced back later.
   void look_at(const WalkedTexts<Real>& texts) {
     if (const std::size_t most = texts.num_places() + kPlacesBefore; sums_.size() < most) {
       sums_.resize(most * 2);
@@ -107,8 +109,8 @@ class BestPath {
     for (std::size_t i = 0; i < texts.size(); ++i) extents_.push_back(look_at(texts[i]));
   }
 
-  // The ids of one of them, as words are remembered: with its level in the first id, and with unknown characters counted. They
-  // stay until the next call.
+  // Returns the ids of one of these texts in the packed form of model.hpp, with the level in the first id. They are valid until
+  // the next call.
   std::span<const Id> anywhere(const WalkedTexts<Real>& texts, std::size_t number) {
     const WalkedText text = texts[number];
     const Step* const steps = steps_.data() + kPlacesBefore + text.first;
@@ -126,30 +128,30 @@ class BestPath {
   using Automaton = PieceAutomaton<Real>;
   using Ending = typename Automaton::Ending;
   static constexpr std::uint32_t kUnreached = 0xFFFFFFFFu;
-  static constexpr std::uint32_t kUnknown = 0;  // the number of the ending that is no piece
+  static constexpr std::uint32_t kUnknown = 0;  // index of the ending that stands for an unknown character
 
-  // At each place between characters: the best sum, and what ends there.
+  // The best sum at a position between characters, and the ending that gives it.
   struct Exact {
     Real sum;
     std::uint32_t ending;
   };
-  // What is best at a place.
+  // The last token of the best path to a position.
   struct Step {
     Id id;
     std::uint32_t length;
   };
   struct Best {
     double sum;
-    double second;  // the best of the other sums
+    double second;  // the second best sum
     Step step;
   };
-  static constexpr std::size_t kPlacesBefore = 1;  // where an ending that is none may begin
+  static constexpr std::size_t kPlacesBefore = 1;  // padding: the dummy ending may begin before the text
   struct Found {
     std::size_t start, stop;
     Id id;
   };
 
-  // Returns a bound of the amounts of its sums.
+  // Computes the best path of one text; returns a bound on the absolute value of its sums.
   double look_at(const WalkedText& text) {
     const std::size_t first = kPlacesBefore + text.first;
     double* const sums = sums_.data() + first;
@@ -161,7 +163,7 @@ class BestPath {
       const Ending *const one = &automaton_.ending(text.endings[stop - 1]), *other = one + 1;
       const double with_one = sum + static_cast<double>(one->score);
       const double with_other = sums[stop - other->length()] + static_cast<double>(other->score);
-      // Nobody foretells which is the better one: there is no branch.
+      // Branch-free, because the winner cannot be predicted.
       const std::uint32_t if_other = 0 - static_cast<std::uint32_t>(with_other > with_one);
       Best best{std::max(with_one, with_other), std::min(with_one, with_other),
                 {one->id ^ ((one->id ^ other->id) & if_other), 1 + ((other->length() - 1) & if_other)}};
@@ -174,11 +176,11 @@ class BestPath {
       steps[stop] = best.step;
       extent = std::max(extent, std::abs(sum));
     }
-    // Sums that lost are below those that won, and no further than a piece's score from one that is known.
+    // A losing sum is below the winning one, and at most one piece's score away from a winning sum.
     return extent + static_cast<double>(model_.largest_step());
   }
 
-  // One more ending.
+  // Takes one more ending into account.
   static void add(const double* sums, std::size_t stop, const Ending& ending, Best& best) {
     const double sum = sums[stop - ending.length()] + static_cast<double>(ending.score);
     best.second = std::max(best.second, std::min(best.sum, sum));
@@ -186,7 +188,7 @@ class BestPath {
     best.sum = std::max(best.sum, sum);
   }
 
-  // Whether some sum after this one may, with all that was rounded.
+  // Whether any sum within the text may reach the reset limit; 1 % covers the rounding.
   bool reaches_reset(Real sum, std::size_t size) const {
     const double most = std::abs(static_cast<double>(sum)) + static_cast<double>(size) * static_cast<double>(model_.largest_step());
     return most * 1.01 >= static_cast<double>(model_.rules().reset);
@@ -197,7 +199,7 @@ class BestPath {
     if (there.ending == kUnreached || sum > there.sum) there = {sum, ending};
   }
 
-  // Sums from `start` on, as far as there are any, become smaller by the one there.
+  // Subtracts the sum at `start` from all sums from there on, as the library does to keep its precision.
   void begin_again(std::size_t start, std::size_t frontier) {
     const Real offset = exact_[start].sum;
     exact_[start].sum = 0;
@@ -219,7 +221,7 @@ class BestPath {
   }
   static Step step_of(const Step& step) { return step; }
 
-  // Writes the ids of the best way at the end of ids_. None where written() has to be asked, as that is about unknown characters.
+  // Writes the ids of the best path at the end of ids_, last one first. Returns nothing where unknown characters need written().
   template <class Use>
   std::span<Id> written_backwards(const WalkedText& text, const Step* steps, const Use& use) {
     const Id unknown = model_.rules().unknown;
@@ -244,7 +246,7 @@ class BestPath {
     return {first, after};
   }
 
-  // Writes the ids of the best way, which is walked from its end; use(place) is called for each place on it.
+  // Traces the best path back from its end and writes its ids to `out`; calls use(position) for each token boundary on it.
   template <bool kPacked, class Place, class Use>
   std::size_t written(const WalkedText& text, const Place* places, Id* out, Use use) {
     found_.clear();
@@ -272,7 +274,8 @@ class BestPath {
     return static_cast<std::size_t>(out - first);
   }
 
-  // Calls use(start, stop, tokens, id) for each token that was found, with unknown ones side by side as one where they are.
+  // Calls use(start, stop, tokens, id) for each token of the traced path. Adjacent unknown tokens are joined where the model
+  // encodes them as one.
   template <class Use>
   void for_each_token(Use use) const {
     const Id unknown = model_.rules().unknown;
@@ -286,7 +289,7 @@ class BestPath {
     }
   }
 
-  // The ids of unknown characters.
+  // Writes the ids of a run of unknown characters: one piece, their bytes, or the unknown token.
   Id* write_unknown(const WalkedText& text, std::size_t start, std::size_t stop, Id* out) const {
     const auto& rules = model_.rules();
     if (rules.looks_up_unknown) {
@@ -306,12 +309,12 @@ class BestPath {
   const UnigramModel<Real>& model_;
   const Automaton& automaton_;
   std::vector<Exact> exact_;
-  std::vector<double> sums_, leads_;  // at the places of all texts
+  std::vector<double> sums_, leads_;  // per position, of all texts
   std::vector<Step> steps_;
-  std::vector<double> extents_;       // of each text
+  std::vector<double> extents_;       // per text: the largest absolute sum
   std::vector<Found> found_;
   std::vector<Id> ids_;
-  bool is_sum_known_ = true;  // whether what is remembered of the last text tells its sum
+  bool is_sum_known_ = true;  // whether the packed ids of the last text determine its sum
 };
 
 }  // namespace tokbench

@@ -1,5 +1,5 @@
-// Unigram of a `tokenizer.json` as the encoder runs it: added tokens, and between them pre-tokens, each with a sum of scores of
-// its own.
+// Unigram of a `tokenizer.json` for the encoder: the text is split at added tokens, then into pre-tokens, each with a sum of
+// scores of its own.
 #pragma once
 
 #include "document_form.hpp"
@@ -20,7 +20,7 @@ class DocumentUnigram {
   using Model = UnigramDocument;
 
   struct Reading {
-    bool is_normalized = false;  // added tokens that are found before a text is normalized were found, and are not in it
+    bool is_normalized = false;  // the text was already split at the added tokens that are matched before normalization
   };
 
   class Solver {
@@ -44,7 +44,7 @@ class DocumentUnigram {
     const DocumentForm& form_;
   };
 
-  // `found_first` are the added tokens that are found before a text is normalized; those found after it are the form's.
+  // `found_first` are the added tokens that are matched before normalization; the form has those that are matched after it.
   explicit DocumentUnigram(AddedTokenSet found_first)
       : found_first_(std::make_shared<const AddedTokenSet>(std::move(found_first))),
         reaches_spaces_(!found_first_->may_be_cut_before_spaces()) {}
@@ -53,8 +53,8 @@ class DocumentUnigram {
 
   SplitWords split_words() const { return words_of(WordCut::AtWhiteSpace); }
 
-  // In front of white space; where added tokens are found, of a space after a letter or digit. A line end of two is one
-  // character to the library, which tells its place.
+  // A text can be cut before white space; where added tokens are matched, only before a space after a letter or digit. "\r\n" is
+  // never cut, because the library reports it as one character.
   std::size_t first_safe_cut(const Text& text, std::size_t from) const { return first_safe_cut(text, from, {}); }
   std::size_t first_safe_cut(const Text& text, std::size_t from, Reading reading) const {
     const bool has_tokens = !reading.is_normalized && !found_first_->empty();
@@ -94,7 +94,7 @@ class DocumentUnigram {
   }
 
  private:
-  // Gives an output more room than for an id a byte.
+  // An output with room for more than one id per byte.
   template <class Worker, class Output>
   struct Roomy {
     Output output;

@@ -1,9 +1,9 @@
-// What a `tokenizer.json` of SentencePiece's kind makes of text: its table of replacements, words between white space, and ▁ in
-// front of each.
+// Normalization and splitting of a `tokenizer.json` converted from SentencePiece: the Precompiled table of replacements, words
+// separated by white space, and ▁ in front of each word.
 //
-// The library applies the table to what a reader takes for one character: to such a cluster as a whole where it has fewer than
-// six bytes and some key begins it, of which the shortest counts, else to each of its characters alone. Here a cluster is a
-// character with the marks after it that join any; covers() says whether that is the same.
+// The library applies the table to grapheme clusters: a cluster of fewer than six bytes is replaced as a whole by its shortest
+// key, if it begins with one; otherwise each of its characters is replaced by itself. Here a cluster is a character followed by
+// combining marks that attach to any character; covers() tells whether that gives the same result for a text.
 //
 // Source: normalizers/precompiled.rs and pre_tokenizers/metaspace.rs of tokenizers 0.23, spm_precompiled 0.1.
 #pragma once
@@ -19,9 +19,9 @@
 
 namespace tokbench {
 
-// A word in its normal form, and where each byte of it is from, as the library says it.
+// A normalized word, with the range of the original word that each of its bytes comes from, as the library reports it.
 struct PlacedText {
-  // A character, in bytes from the beginning of the word.
+  // A range of bytes, relative to the start of the original word.
   struct Place {
     std::int64_t start, stop;
   };
@@ -31,12 +31,12 @@ struct PlacedText {
 
 class DocumentForm {
  public:
-  // What a code point does to those beside it.
+  // How a code point behaves in grapheme clusters.
   enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown, JoinsPrevious };
 
-  // `joining` has one for each of 0x110000 code points. Where words are what stands between spaces, other white space is to be
-  // `Unknown`, and ▁ as well. `added` are the tokens that are found in normalized text. Throws std::invalid_argument for a table
-  // that does not keep words apart, and for added tokens with white space, or where words stand between spaces.
+  // `joining` has one value per code point (0x110000). With `only_spaces`, words are separated by U+0020 alone, and other white
+  // space and ▁ must be `Unknown`. `added` are the tokens that are matched in normalized text. Throws std::invalid_argument for a
+  // table that may join words, for added tokens that contain white space, and for any added tokens with `only_spaces`.
   DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, AddedTokenSet added)
       : map_(std::move(map)), joining_(std::move(joining)), only_spaces_(only_spaces), added_(std::move(added)) {
     for (const AddedToken& token : added_.tokens()) {
@@ -58,14 +58,14 @@ class DocumentForm {
       const Byte* const end = key.data() + key.size();
       if (second == end || well_formed_length(second, end) == 0) return;
       const std::uint64_t pair = pair_of(code_point_at(key.data(), end).value, code_point_at(second, end).value);
-      if (pairs_.empty() || pair != pairs_.back()) pairs_.push_back(pair);  // keys that begin in one way follow one another
+      if (pairs_.empty() || pair != pairs_.back()) pairs_.push_back(pair);  // keys are sorted: equal beginnings are adjacent
     });
     std::ranges::sort(pairs_);
   }
 
-  // The characters that become others, and those but the space that bound pre-tokens.
+  // The characters that the table replaces, and the white space other than U+0020 that separates pre-tokens.
   std::optional<std::vector<std::uint32_t>> rewritten() const {
-    std::vector<std::uint32_t> all{0};  // no key with a NUL is known
+    std::vector<std::uint32_t> all{0};  // keys of the table end at a NUL, so that its own replacement is not known
     for (std::uint32_t one = 0; one < kAfterWhite; ++one) {
       Byte bytes[4];
       if (one != ' ' && white_length({bytes, write_character(one, bytes)}, 0, bytes_of(one)) != 0) all.push_back(one);
@@ -81,10 +81,10 @@ class DocumentForm {
     return all;
   }
 
-  // The most bytes that are made of a word, for each of its own: with ▁ in front of what may be one byte.
+  // Upper bound on the growth of a word by normalization, ▁ included, per byte of the word.
   std::size_t most_made_per_byte() const { return growth_ + kMark.size(); }
 
-  // Whether the library makes of a text what this does; of code points or ASCII. A text with a lone surrogate is none.
+  // Whether this form gives the library's result for a text of code points or ASCII. Lone surrogates are not covered.
   bool covers(const Text& text) const {
     if (text.units == Units::Ucs2) return covers_units(static_cast<const std::uint16_t*>(text.data), text.size);
     if (text.units == Units::Ucs4) return covers_units(static_cast<const std::uint32_t*>(text.data), text.size);
@@ -98,14 +98,14 @@ class DocumentForm {
 
   bool only_spaces() const { return only_spaces_; }
 
-  // Whether there is an added token in a word as it stands.
+  // Whether the raw word contains an added token.
   bool may_hold_added(Bytes word) const {
     bool found = false;
     if (!added_.empty()) added_.cut(word, [](Bytes) {}, [&](Id, Bytes) { found = true; });
     return found;
   }
 
-  // Whether nothing is left of the first character of a text: then the library loses count of where characters are.
+  // Whether the first character of a text is removed: the library's offsets are then off.
   bool removes_first(Bytes text) const {
     if (text.empty()) return false;
     const std::size_t length = well_formed_length(text.data(), text.data() + text.size());
@@ -113,7 +113,7 @@ class DocumentForm {
     return match.length != 0 && match.length == length && match.replacement.empty();
   }
 
-  // Whether some cluster of several characters becomes others as a whole: the library takes those for parts of it.
+  // Whether a cluster of several characters is replaced as a whole: the library then has offsets of its own.
   bool replaces_cluster(Bytes text) const {
     const Byte* const end = text.data() + text.size();
     std::uint32_t previous = '\n';
@@ -129,8 +129,8 @@ class DocumentForm {
     return false;
   }
 
-  // Calls use(bytes) for each pre-token of a word that stands between white space, and use_added(id) for each added token that
-  // is found when the word is normalized.
+  // Normalizes a word that is delimited by white space; calls use(bytes) for each of its pre-tokens and use_added(id) for each
+  // added token that is matched in its normal form.
   template <class Use, class UseAdded>
   void for_each_text(Bytes word, NormalizedText& normal, const Use& use, const UseAdded& use_added) const {
     normal.bytes.clear();
@@ -144,15 +144,15 @@ class DocumentForm {
                   [&](Id id, std::size_t, std::size_t) { use_added(id); });
   }
 
-  // The same with places: use(bytes, places) and use_added(id, place). Where words stand between spaces, ▁ is made of the white
-  // space `in_front` of the word, if there is any.
+  // The same with offsets: use(bytes, places) and use_added(id, place). With `only_spaces`, ▁ has the offsets of the white space
+  // `in_front` of the word, if there is any.
   template <class Use, class UseAdded>
   void for_each_placed_text(Bytes word, const std::optional<PlacedText::Place>& in_front, PlacedText& normal, const Use& use,
                             const UseAdded& use_added) const {
     using Place = PlacedText::Place;
     normal.bytes.clear();
     normal.places.clear();
-    bool is_inserted = false;  // the last one was put after another of the same character
+    bool is_inserted = false;  // the last character is not the first one of its replacement
     append_normal(word, [&](Bytes put, std::size_t start, std::size_t stop) {
       const Place place{static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop)};
       if (put.empty()) return give_removed(normal, place, is_inserted);
@@ -185,10 +185,10 @@ class DocumentForm {
  private:
   static constexpr std::size_t kCodePoints = 0x110000;
   static constexpr std::array<Byte, 3> kMark = {0xE2, 0x96, 0x81};  // ▁
-  static constexpr std::uint32_t kAfterWhite = 0x3001;  // code points: White_Space ends before
-  static constexpr std::size_t kWholeClusters = 6;                  // bytes of those that are not looked up
+  static constexpr std::uint32_t kAfterWhite = 0x3001;  // no code point from here on is White_Space
+  static constexpr std::size_t kWholeClusters = 6;      // bytes from which on a cluster is not looked up as a whole
 
-  // Calls put(bytes, start, stop) with what each character of a text becomes, or each cluster that is replaced as a whole.
+  // Calls put(bytes, start, stop) with the replacement of each character, or of each cluster that is replaced as a whole.
   template <class Put>
   void append_normal(Bytes text, const Put& put) const {
     const Byte* const end = text.data() + text.size();
@@ -213,7 +213,7 @@ class DocumentForm {
 
   static const Byte* after_character(const Byte* p, const Byte* end) { return p + std::max<std::size_t>(well_formed_length(p, end), 1); }
 
-  // After a character and the marks that join it: none joins a control character.
+  // The end of the cluster that begins at `p`. Nothing attaches to a control character.
   const Byte* after_cluster(const Byte* p, const Byte* end) const {
     const Byte* after = after_character(p, end);
     while (*p >= ' ' && after != end && *after >= 0x80) {
@@ -224,12 +224,12 @@ class DocumentForm {
     return after;
   }
 
-  // Cuts what is in `made` at white space and at added tokens. Of each part in between, copy(start, stop, has_mark) puts a copy
-  // after it, with ▁ in front of it if it has none; use(start, stop) gets the parts of that copy, cut in front of each ▁.
+  // Splits the normalized text `made` at white space and added tokens. For each part, copy(start, stop, has_mark) appends a copy
+  // with ▁ in front unless it has one; use(start, stop) is then called for the parts of that copy, split before each ▁.
   template <class Shrink, class Copy, class Use, class UseAdded>
   void for_each_copy(std::vector<Byte>& made, const Shrink& shrink, const Copy& copy, const Use& use, const UseAdded& use_added) const {
     const std::size_t size = made.size();
-    made.reserve(2 * size + kMark.size());  // it stays where it is
+    made.reserve(2 * size + kMark.size());  // spans into it stay valid
     const auto use_copy = [&](std::size_t start, std::size_t stop) {
       const bool has_mark = is_mark(made, start, stop);
       shrink(size);
@@ -262,7 +262,7 @@ class DocumentForm {
     }
   }
 
-  // Of a vector with room for it.
+  // Appends a part of a vector to itself; the vector must have the capacity.
   template <class Value>
   static void append_copy(std::vector<Value>& values, std::size_t start, std::size_t stop) {
     const std::size_t size = values.size();
@@ -270,11 +270,11 @@ class DocumentForm {
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(start), stop - start, values.begin() + static_cast<std::ptrdiff_t>(size));
   }
 
-  // The library takes a character that is removed as what the character before it was made of, if that was put there.
+  // Quirk of the library: a removed character becomes the origin of the character before it, if that one was inserted.
   static void give_removed(PlacedText& normal, PlacedText::Place place, bool& is_inserted) {
     if (!is_inserted) return;
     std::size_t at = normal.bytes.size() - 1;
-    while (at > 0 && is_continuation(normal.bytes[at])) --at;  // a table may make what is no UTF-8
+    while (at > 0 && is_continuation(normal.bytes[at])) --at;  // replacements need not be valid UTF-8
     for (; at < normal.bytes.size(); ++at) normal.places[at] = place;
     is_inserted = false;
   }
@@ -302,7 +302,7 @@ class DocumentForm {
     return stop - start >= kMark.size() && std::equal(kMark.begin(), kMark.end(), bytes.begin() + static_cast<std::ptrdiff_t>(start));
   }
 
-  // The bytes of the white space at a place (Unicode's White_Space); 0 where there is none.
+  // The length of the white space (Unicode's White_Space) at a position; 0 if there is none.
   static std::size_t white_length(std::span<const Byte> bytes, std::size_t start, std::size_t stop) {
     const Byte lead = bytes[start];
     if (lead < 0x80) return lead == ' ' || (lead >= '\t' && lead <= '\r') ? 1 : 0;
@@ -315,7 +315,7 @@ class DocumentForm {
     return is_white ? 3 : 0;
   }
 
-  // Whether there is ▁ or white space other than spaces.
+  // Whether the bytes contain ▁ or white space other than U+0020.
   static bool makes_other_boundaries(Bytes bytes) {
     for (std::size_t at = 0; at < bytes.size(); ++at) {
       const Bytes rest = bytes.subspan(at);
@@ -348,7 +348,7 @@ class DocumentForm {
     return true;
   }
 
-  // Whether a mark at `i` is known to be in a cluster that begins with the character before it and ends with such marks.
+  // Whether the mark at `i` certainly belongs to a cluster of the character before it and further such marks.
   template <class Unit>
   bool is_known_cluster(const Unit* units, std::size_t size, std::size_t i) const {
     if (joining_[units[i]] != JoinsPrevious || i == 0 || !is_known_base(units[i - 1])) return false;
@@ -357,19 +357,19 @@ class DocumentForm {
     return i == size || joining_[units[i]] == Alone;
   }
 
-  // No white space, no control character, and none that a character or mark before it may join.
+  // Not white space, not a control character, and not a character that may attach to the one before it.
   static bool is_known_base(std::uint32_t one) {
     return one > ' ' && (one < 0x7F || (one > 0xA0 && one < 0x900) || (one >= 0x1E00 && one < 0x2000));
   }
 
-  // Whether a cluster that begins with these two may be replaced as a whole.
+  // Whether a cluster that begins with these two characters may be replaced as a whole.
   bool begins_cluster_key(std::uint32_t first, std::uint32_t second) const {
     return bytes_of(first) + bytes_of(second) < kWholeClusters && may_be_one(first, second);
   }
 
-  // Whether some key begins a cluster of these two.
+  // Whether some key of the table begins with these two characters.
   bool may_be_one(std::uint32_t first, std::uint32_t second) const {
-    if (first < ' ') return false;  // nothing joins a control character
+    if (first < ' ') return false;  // nothing attaches to a control character
     if (std::ranges::binary_search(pairs_, pair_of(first, second))) return true;
     Byte bytes[4];
     const Byte* const end = write_character(first, bytes);
@@ -379,8 +379,8 @@ class DocumentForm {
   CharacterMap map_;
   std::vector<std::uint8_t> joining_;
   bool only_spaces_;
-  AddedTokenSet added_;               // that are found in normalized text
-  std::vector<std::uint64_t> pairs_;  // of characters that a key begins with
+  AddedTokenSet added_;               // matched in normalized text
+  std::vector<std::uint64_t> pairs_;  // the first two characters of each longer key, sorted
   std::size_t growth_ = 1;
 };
 

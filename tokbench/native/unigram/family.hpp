@@ -1,8 +1,8 @@
-// Unigram as the encoder runs it: words as they stand in the text, each by itself normalized and cut, and one sum of scores
-// through all of them.
+// Unigram of a SentencePiece model for the encoder: each word of the raw text is normalized and segmented by itself, with one
+// running sum of scores over the whole text.
 //
-// A word is remembered with the sums before it for which its best cut stays what it is (best_path.hpp). The sum runs along, token
-// by token, in the precision of the library; a word whose cut is not certain at the sum before it is cut anew there.
+// A word is remembered together with the range of preceding sums for which its segmentation holds (best_path.hpp). The running
+// sum is added up token by token in the library's precision; a word outside its range is segmented again at the true sum.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct UnigramText {
   Form form;
 };
 
-// How many words were looked at, and how many were cut anew for the sum before them.
+// How many words were encoded, and how many of them were segmented again because of the preceding sum.
 struct UnigramCounts {
   std::atomic<std::uint64_t> words{0};
   std::atomic<std::uint64_t> doubtful{0};
@@ -37,7 +37,7 @@ class UnigramFamily {
 
     const Model& model() const { return model_; }
 
-    // As words are remembered: where no sum is known for which it stays so, 0 alone.
+    // Writes the packed ids of a word to be remembered; a single 0 where its segmentation holds for no range of sums.
     void prepare(std::span<const Bytes> words) { ahead_.take(words); }
     std::size_t solve_prepared(std::size_t number, Id* out) {
       last_ = number;
@@ -50,15 +50,15 @@ class UnigramFamily {
       return solve_prepared(0, out);
     }
 
-    // What the last one that was solved becomes after a sum, which becomes the one after it.
+    // Segments the word that was solved last at the given preceding sum, and updates the sum.
     std::size_t solve_last_after(Real& sum, Id* out) { return ahead_.after(sum, last_, out); }
-    // The same of any word.
+    // The same for any word.
     std::size_t solve_after(Real& sum, Bytes word, Id* out) {
       alone_.take({&word, 1});
       return alone_.after(sum, 0, out);
     }
 
-    // The same of a text that is not cut.
+    // The same for a text that is not split into words.
     std::size_t solve_text(Bytes text, Id* out) {
       Real sum = 0;
       model_.form.normalize_text(text, normal_);
@@ -79,7 +79,7 @@ class UnigramFamily {
   WordCut cut() const { return cut_; }
   const UnigramCounts& counts() const { return *counts_; }
 
-  // One sum runs through a text.
+  // A text has one running sum, so it cannot be divided among threads.
   std::size_t first_safe_cut(const Text& text, std::size_t) const { return text.size; }
   std::size_t first_safe_cut(const Text& text, std::size_t, Reading) const { return text.size; }
 
@@ -103,18 +103,18 @@ class UnigramFamily {
   }
 
  private:
-  // Takes the words of a text with what is remembered of them, and gives ids to an output.
+  // Passes the remembered ids of each word on to an output and keeps the running sum.
   //
-  // To add up scores word by word would wait for each sum, and for how many ids a word has. Where ids are written, they wait as
-  // they are remembered while a bound of the sum is enough to be certain of them; then they are added up together.
+  // Adding up scores word by word would be one long chain of dependent additions. Where ids are written to memory, they stay in
+  // their packed form for as long as an upper bound on the sum suffices to accept them; then their scores are added in one go.
   template <class Worker, class Output>
   struct Adding {
     Worker* worker;
     Output output;
-    std::size_t step;  // more than any token adds to the amount of the sum
-    Real sum = 0;      // after all words, but for those that wait
+    std::size_t step;  // upper bound on the absolute score of a token
+    Real sum = 0;      // the sum without the ids that wait
     Id* waiting = nullptr;
-    std::size_t bound = 0;  // of the sum, with them
+    std::size_t bound = 0;  // upper bound on the absolute sum, with the ids that wait
     Bytes word{};
     Id* unseen = nullptr;
     std::uint64_t words = 0, doubtful = 0;
@@ -173,7 +173,7 @@ class UnigramFamily {
       return std::abs(sum) < below;
     }
 
-    // So many ids; of an entry, what is after them is 0.
+    // Adds ids to those that wait. The unused ids of an entry are 0.
     void let_wait(std::size_t count, std::span<const Id> numbers) {
       for (const Id number : numbers) count += packed::unknown_of(number);
       bound += count * step;
@@ -204,7 +204,7 @@ class UnigramFamily {
     }
   };
 
-  // The first word with one more space in front; returns what is after it.
+  // Encodes the first word with a space in front of it (the dummy prefix); returns the rest of the text.
   template <class Worker, class Output>
   static Bytes encode_first(Worker& worker, Bytes text, Output& output) {
     std::size_t size = 0;

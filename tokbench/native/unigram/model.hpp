@@ -1,4 +1,4 @@
-// A Unigram vocabulary, and what its library does with it beside adding up scores.
+// A Unigram vocabulary: its pieces and scores, and how its library treats unknown characters.
 #pragma once
 
 #include <cmath>
@@ -13,11 +13,11 @@ namespace tokbench {
 inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // ▁
 inline constexpr std::uint32_t kMark = 0x2581;
 
-// How ids are remembered with a word: what its sum of scores needs, in one number each.
+// The packed form in which the ids of a word are remembered, with all that the sum of scores needs.
 //
-//   bits    0-22    23-28                                     29-31
-//           id      unknown characters that it stands for     of the first one: up to which sum the word's tokens stay
-//                   (0: it is a piece)                        the same (see kSteadyBelow); else 0
+//   bits    0-22    23-28                                29-31
+//           id      number of unknown characters that    first id of a word: level up to which its segmentation
+//                   the token stands for (0: a piece)    holds (kSteadyBelow); other ids: 0
 namespace packed {
 inline constexpr unsigned kUnknownShift = 23, kLevelShift = 29;
 inline constexpr Id kMostIds = Id{1} << kUnknownShift;
@@ -31,12 +31,12 @@ inline unsigned level_of(Id number) { return number >> kLevelShift; }
 
 template <class Real>
 struct UnigramRules {
-  Id unknown = 0;                        // the id of what is no piece
-  Real unknown_score = 0;                // of a character that is none
+  Id unknown = 0;                        // id of the unknown token
+  Real unknown_score = 0;                // score of an unknown character
   bool has_byte_fallback = false;
-  std::array<Id, 256> bytes{};           // the ids of bytes, where it has
-  bool looks_up_unknown = false;         // unknown characters side by side are looked up together
-  Real reset = std::numeric_limits<Real>::infinity();  // sums of a larger amount begin again at 0
+  std::array<Id, 256> bytes{};           // ids of the byte tokens, with byte fallback
+  bool looks_up_unknown = false;         // a run of unknown characters is looked up as one piece
+  Real reset = std::numeric_limits<Real>::infinity();  // absolute sum at which the library starts again from 0
 };
 
 template <class Real>
@@ -47,7 +47,8 @@ class UnigramModel {
   using Piece = typename Automaton::Piece;
   static constexpr typename Automaton::Number kRewritten = 0xFFFFFFFFu;
 
-  // Of words of which no character is `rewritten` before pieces are looked for; of all others where that is not known.
+  // `rewritten` lists the characters that normalization may change. Words without them are segmented as they stand in the text;
+  // without the list, every word is normalized first.
   UnigramModel(std::span<const Piece> pieces, const Rules& rules, const std::optional<std::vector<std::uint32_t>>& rewritten)
       : rules_(rules), automaton_((check(pieces), pieces), rules.unknown, rules.unknown_score) {
     Id most = rules.unknown;
@@ -79,24 +80,24 @@ class UnigramModel {
   const Rules& rules() const { return rules_; }
   const Automaton& automaton() const { return automaton_; }
 
-  // The number of a character as it stands in a word, where a space is ▁; kRewritten of one that may become others.
+  // The number of a character of raw text, in which a space stands for ▁; kRewritten if normalization may change it.
   typename Automaton::Number raw_number_of(std::uint32_t code_point) const { return raw_numbers_[code_point]; }
 
   const PartCuts& part_cuts() const { return part_cuts_; }
 
-  // The largest amount that a token adds to a sum.
+  // The largest absolute score of a token.
   Real largest_step() const { return largest_step_; }
 
-  // The bytes of a piece; 0 of an id that is none, up to the largest of pieces.
+  // The number of bytes of a piece; 0 for an id without a piece.
   std::uint32_t piece_size(Id id) const { return id < sizes_.size() ? sizes_[id] : 0; }
 
-  // Whether the ids of what is unknown do not tell what it adds to the sum.
+  // Whether the ids of unknown characters do not determine their score.
   bool has_doubtful_unknown() const { return has_doubtful_unknown_; }
 
-  // Whether unknown characters side by side are one token of one id, which tells what it adds to the sum.
+  // Whether a run of unknown characters is a single unknown token whose packed id determines its score.
   bool has_plain_unknown() const { return !has_doubtful_unknown_ && !rules_.has_byte_fallback && !rules_.looks_up_unknown; }
 
-  // The sum after a token that is remembered so.
+  // The sum after adding the score of a packed id.
   Real added(Real sum, Id number) const {
     const Id unknown = packed::unknown_of(number);
     if (unknown == 0) [[likely]] return sum + scores_[packed::id_of(number)];
@@ -118,7 +119,7 @@ class UnigramModel {
   Real largest_step_ = 0;
   bool has_doubtful_unknown_ = false;
   std::vector<std::uint32_t> sizes_;
-  std::vector<Real> scores_;  // of each id; 0 where the piece is found in no text
+  std::vector<Real> scores_;  // by id; 0 for ids without a piece
 };
 
 }  // namespace tokbench

@@ -1,4 +1,4 @@
-// What a SentencePiece model makes of text before it looks for pieces, and which words of a text can be looked at alone.
+// The normalization of a SentencePiece model, and whether the words of a text can be segmented independently.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace tokbench {
 
 inline std::string_view characters_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// The characters of which one is in each text that a table changes: those that are keys, and of longer keys all but the first.
-// None where some key is no whole characters.
+// A set of characters such that every text the table changes contains one of them: keys of one character, and all but the first
+// character of longer keys. nullopt if some key is not valid UTF-8.
 inline std::optional<std::vector<std::uint32_t>> characters_in_keys(const CharacterMap& map) {
-  std::vector<std::uint32_t> all{0};  // keys with a NUL are not known
+  std::vector<std::uint32_t> all{0};  // keys of the table end at a NUL, so that its own replacement is not known
   CharacterTable<Byte> is_found(0);
   bool are_whole = true;
   map.for_each_key([&](Bytes key, Bytes, std::size_t common) {
-    std::size_t at = common;  // in front of which there is nothing new
+    std::size_t at = common;  // the prefix shared with the previous key was handled there
     while (at != 0 && is_continuation(key[at])) --at;
     while (at < key.size()) {
       const CodePoint character = code_point_at(key.data() + at, key.data() + key.size());
@@ -34,11 +34,11 @@ inline std::optional<std::vector<std::uint32_t>> characters_in_keys(const Charac
   return are_whole ? std::optional(std::move(all)) : std::nullopt;
 }
 
-// The normalized text is cut into words where ▁ begins a run of it: no piece is to reach across, and no character, key or
-// symbol of the text that it is made of.
+// The normalized text is cut into words before each run of ▁. That is exact if no piece, and no key or user-defined symbol of
+// the raw text, extends across such a boundary.
 class NormalForm {
  public:
-  // `pieces` are all that are found in text. Throws std::invalid_argument for a table that leads in circles.
+  // `pieces` are all pieces that can occur in text. Throws std::invalid_argument for a malformed table that contains a cycle.
   NormalForm(Normalizer normalizer, std::span<const std::string_view> pieces) : normalizer_(std::move(normalizer)) {
     bool has_spaces = false, has_white_space = false, makes_spaces = false, makes_marks = false;
     normalizer_.map().for_each_key([&](Bytes key, Bytes made, std::size_t common) {
@@ -74,17 +74,17 @@ class NormalForm {
   WordCut cut() const { return cut_; }
   bool puts_space_in_front() const { return cut_ == WordCut::BeforeSpaces && normalizer_.options().add_dummy_prefix; }
 
-  // One sum of scores runs through all words.
+  // One running sum of scores covers all words of a text.
   static constexpr bool kTextsAreAlone = false;
 
-  // The characters of which some key of the table has to do with each text that it changes; none where keys are not characters.
+  // The characters that normalization may change; nullopt if that cannot be told by single characters.
   std::optional<std::vector<std::uint32_t>> rewritten() const { return characters_in_keys(normalizer_.map()); }
   bool puts_space_in_front_of_words() const { return cut_ != WordCut::BeforeSpaces; }
 
-  // The most bytes that are made of a text, for each of its own.
+  // Upper bound on the normalized size of a text.
   std::size_t most_made(std::size_t size) const { return size * growth_ + kSpaceMark.size(); }
 
-  // Whether its words can be looked at alone. In a text that has ▁ itself, they are not what stands between spaces.
+  // Whether the words of this text can be segmented independently. Where the raw text contains ▁, spaces do not delimit words.
   bool is_cut(Bytes text) const {
     return cut_ != WordCut::Nowhere && characters_of(text).find(kSpaceMark) == std::string_view::npos;
   }
@@ -95,7 +95,7 @@ class NormalForm {
 
   void normalize_with_origins(Bytes text, NormalizedText& out) const { normalizer_.normalize_with_origins(text, out); }
 
-  // User-defined symbols are pieces.
+  // User-defined symbols are ordinary pieces here.
   static constexpr bool may_hold_added(Bytes) { return false; }
 
   template <class Use, class UseAdded>
@@ -124,7 +124,7 @@ class NormalForm {
 
   Normalizer normalizer_;
   WordCut cut_ = WordCut::Nowhere;
-  std::size_t growth_ = kSpaceMark.size();  // a space becomes ▁
+  std::size_t growth_ = kSpaceMark.size();  // a space becomes ▁, of three bytes
 };
 
 }  // namespace tokbench

@@ -1,5 +1,5 @@
-// Where words are cut into parts: between characters of ASCII of which some stand beside others in no piece, as punctuation beside
-// letters, so that a token ends there whatever the scores are.
+// Cuts words into parts between ASCII characters that are adjacent in no piece, such as punctuation and letters: there, a token
+// ends whatever the scores are.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@ namespace tokbench {
 
 class PartCuts {
  public:
-  // Nowhere.
+  // Cuts nowhere.
   PartCuts() { kinds_.fill(kBoth); }
 
-  // A character stands apart that is a piece, so that it is never unknown, and beside which pieces have others of the kind alone,
-  // or ▁ in front.
+  // The characters that "stand apart": each is a piece by itself, so that it is never unknown, and in longer pieces it is adjacent
+  // only to other such characters, or to ▁ before it.
   explicit PartCuts(std::span<const std::string_view> pieces) : PartCuts() {
     std::array<bool, kAscii> stands_apart{};
     std::array<std::array<bool, kAscii>, kAscii> joined{};
@@ -44,10 +44,10 @@ class PartCuts {
       }
     }
     for (std::size_t one = 0; one < kAscii; ++one) kinds_[one] = stands_apart[one] ? kApart : kTogether;
-    kinds_[' '] = kBoth;  // it is ▁
+    kinds_[' '] = kBoth;  // stands for ▁
   }
 
-  // Where the part of a word that begins at `p` ends (p < end).
+  // The end of the part that begins at `p` (p < end).
   const Byte* after_part(const Byte* p, const Byte* end) const {
     unsigned kind = kinds_[*p], before;
     do {
@@ -65,7 +65,7 @@ class PartCuts {
 
   static Byte byte_of(char c) { return static_cast<Byte>(c); }
 
-  std::array<Byte, 256> kinds_;  // two bytes are cut apart that have none in common
+  std::array<Byte, 256> kinds_;  // a word is cut between two bytes that have no bit in common
 };
 
 }  // namespace tokbench

@@ -1,8 +1,8 @@
-// New words of a batch → pieces, by their parts (part_cuts.hpp).
+// Segments the new words of a batch by their parts (part_cuts.hpp).
 //
-// Parts come back in words that are new: "(foo" and "foo," have one. The short ones of a thread are remembered in a table of a
-// fixed size, where a new one takes the place of another. Those that are not there are looked at side by side (walked_texts.hpp).
-// Words with characters that are rewritten before pieces are looked for are normalized, and are one part.
+// New words share parts: "(foo" and "foo," both contain "foo". Each thread remembers short parts in a direct-mapped table of fixed
+// size, in which a new part overwrites an older one. The parts that are not found there are segmented side by side
+// (walked_texts.hpp). A word with characters that normalization may change is normalized and treated as a single part.
 #pragma once
 
 #include "best_path.hpp"
@@ -12,19 +12,19 @@
 
 namespace tokbench {
 
-// `Form` says what a word is to its pieces:
+// `Form` provides:
 //
-//   puts_space_in_front_of_words()      whether it is cut after one more space
-//   kTextsAreAlone                      whether the sum begins at 0 with each text that a word becomes
-//   for_each_text(word, normal, use, use_added)    calls use(text) for each, with room for it, and use_added(id) for each
-//                                       added token that is found in the normalized word
-//   may_hold_added(word)                whether one is found in a word of which no character is rewritten
+//   puts_space_in_front_of_words()      whether a word is segmented with a space in front of it
+//   kTextsAreAlone                      whether the sum starts at 0 for each normalized text of a word
+//   for_each_text(word, normal, use, use_added)    normalizes a word into the buffer `normal`; calls use(text) for each resulting
+//                                       text and use_added(id) for each added token that is matched in it
+//   may_hold_added(word)                whether a word that normalization does not change contains an added token
 template <class Real, class Form>
 class PartSolver {
  public:
   PartSolver(const UnigramModel<Real>& model, const Form& form) : model_(model), form_(form), path_(model), texts_(model) {}
 
-  // Takes words, which stay where they are, in the place of those before.
+  // Starts a new batch. The words are not copied and must stay valid.
   void take(std::span<const Bytes> words) {
     parts_.clear();
     words_.clear();
@@ -38,8 +38,8 @@ class PartSolver {
     path_.look_at(texts_);
   }
 
-  // Writes the ids of one of them as they are remembered (model.hpp), at most one for each byte of its normal form; returns how
-  // many: 0 where they stay the same below no sum.
+  // Writes the packed ids (model.hpp) of one word, at most one per byte of its normal form, and returns their number: 0 if its
+  // segmentation holds for no range of preceding sums.
   std::size_t remembered(std::size_t word, Id* out) {
     Id* const first = out;
     std::size_t tokens = 0;
@@ -62,7 +62,7 @@ class PartSolver {
     return static_cast<std::size_t>(out - first);
   }
 
-  // The ids after a sum, which becomes the one after them.
+  // Writes the plain ids of a word after the preceding sum `sum`, and updates the sum.
   std::size_t after(Real& sum, std::size_t word, Id* out) {
     Id* const first = out;
     for (Part& part : parts_of(word)) {
@@ -86,7 +86,7 @@ class PartSolver {
     return static_cast<std::size_t>(out - first);
   }
 
-  // The same of a normalized text, whatever words were taken.
+  // The same for a normalized text that is not part of the batch.
   std::size_t text_after(Real& sum, Bytes text, Id* out) {
     WalkedTexts<Real> alone(model_);
     alone.add(text);
@@ -96,27 +96,27 @@ class PartSolver {
 
  private:
   static constexpr std::size_t kRememberedParts = 1 << 17;  // 4 MiB
-  static constexpr std::size_t kMostCut = 1 << 12;  // bytes of a word that is cut: of longer ones, parts would take much memory
+  static constexpr std::size_t kMostCut = 1 << 12;  // longer words (bytes) are one part: many parts would take much memory
   static constexpr std::size_t kMostIds = 4;
   static constexpr unsigned kLengthShift = 56, kMarkShift = 60, kCountShift = 61;
   static constexpr std::uint64_t kCountMask = ~std::uint64_t{0} << kCountShift;
 
-  // A short part with its ids: its key, and above the length in it whether there is ▁ in front, and the number of ids.
+  // A remembered part: its key, with the flag for a leading ▁ and the number of ids in the top bits, and its packed ids.
   struct Entry {
     std::uint64_t low, high;
     Id ids[kMostIds];
   };
 
-  // One cache line. It is written where it stays: its parts are read again at once, in other sizes than they are copied in.
+  // One cache line. Parts are constructed in place: copying one and reading it at once in other sizes stalls store forwarding.
   struct Part {
-    Bytes raw;                 // none where it is normalized
-    WordKey key;               // of a short one
-    Entry* entry = nullptr;    // where it may be
+    Bytes raw;                 // empty if the part was normalized
+    WordKey key;               // of a short part
+    Entry* entry = nullptr;    // the table entry of a short part
     Id ids[kMostIds];
-    std::uint32_t text = 0;    // among those that are walked, where no ids were found
-    std::uint8_t count = 0;    // of ids that were found
+    std::uint32_t text = 0;    // index into texts_ if no ids were found
+    std::uint8_t count = 0;    // number of ids that were found
     bool has_mark = false;
-    bool is_added = false;     // it is the first of the ids
+    bool is_added = false;     // an added token, whose id is ids[0]
   };
 
   struct Word {
@@ -125,7 +125,7 @@ class PartSolver {
 
   std::span<Part> parts_of(std::size_t word) { return std::span(parts_).subspan(words_[word].first, words_[word].size); }
 
-  // The entries where parts may be are on the way from memory while other parts are looked for.
+  // Cuts a word into parts and prefetches their table entries, which are read once all words are cut.
   void cut(Bytes word) {
     const Byte* const end = word.data() + word.size();
     const std::size_t first = parts_.size();
@@ -147,7 +147,7 @@ class PartSolver {
     words_.push_back({first, parts_.size() - first});
   }
 
-  // False where a character is rewritten.
+  // Looks a part up, or adds it to texts_. Returns false if normalization may change one of its characters.
   bool find(Part& part) {
     const Entry* const entry = part.entry;
     if (entry != nullptr && entry->low == part.key.low && (entry->high & ~kCountMask) == part.key.high) {
@@ -195,7 +195,7 @@ class PartSolver {
     return path_.after(sum, alone[0], out);
   }
 
-  // The key of a short part, of which nothing is read but itself.
+  // The key of a short part; reads no byte outside of it.
   static WordKey key_of(Bytes part) {
     const std::size_t size = part.size();
     const auto read = [&](auto word, std::size_t at) {

@@ -1,16 +1,17 @@
-// The pieces of a vocabulary over their characters: all that end at a place of a text, in one walk through the text.
+// An Aho-Corasick automaton (1975) over the characters of the pieces: finds all pieces that end at each position of a text in one
+// pass.
 //
-// A node stands for what some piece begins with. Reading a character leads to the longest such beginning that the text now ends
-// with: to the child by it, or to that of the node whose beginning is the longest one that this one ends with (its *link*), and
-// so on (Aho and Corasick 1975). The pieces that end there stand side by side, the shortest first; where no piece is the last
-// character alone, the unknown token of one character is the first of them. Nearly all places have one or two: their number is
-// made even by one that is never the best, so that two can be looked at at once.
+// A node stands for a prefix of pieces. Reading a character moves to the node of the longest such prefix that the text now ends
+// with: to the node's child by that character, or else to that of its failure link, the longest proper suffix that is itself a
+// prefix of a piece. The pieces that end at a node are stored contiguously, shortest first; if no piece is the last character
+// alone, an unknown token of one character comes first. Nearly all positions have one or two endings, so lists are padded to an
+// even length with an ending that never wins, and are processed in pairs.
 //
-// Characters are numbered, from 1 on in the order of their code points; 0 are all that are in no piece. The child of a node is
-// where its base and the number lead, joined by exclusive or, if the node there has it for its parent.
+// Characters are numbered from 1 in the order of their code points; 0 stands for all characters that are in no piece. Nodes are a
+// double array: the child of a node is at its base XOR the character's number, if the node there names it as its parent.
 //
-// A walk waits for memory at each step, and no processor foretells where it goes. Texts are walked through side by side, without
-// a branch in a step, and what the next step of each needs is fetched while the others go on.
+// Every step waits for memory, and its target cannot be predicted. Therefore several texts are walked side by side, steps are
+// branch-free, and the nodes that the next step of each text needs are prefetched while the others proceed.
 #pragma once
 
 #include <algorithm>
@@ -41,11 +42,11 @@ class PieceAutomaton {
     Real score;
   };
 
-  // The number of a character, of those that the pieces have.
+  // The number of a character.
   using Number = std::uint32_t;
-  // A node, by where it is.
+  // The index of a node.
   using Place = std::uint32_t;
-  // A piece that ends at a place, the unknown token of one character, or what makes their number even: of no real score.
+  // A piece that ends at a position, the unknown token of one character, or padding, whose score is -infinity.
   struct Ending {
     Real score;
     Id id;
@@ -56,8 +57,8 @@ class PieceAutomaton {
     bool is_real() const { return score != -std::numeric_limits<Real>::infinity(); }
   };
 
-  // Pieces of any order; none empty, none twice. Throws std::invalid_argument, and std::length_error for pieces that end in one
-  // another so often that they would take too much memory.
+  // Takes pieces in any order. Throws std::invalid_argument for empty or repeated pieces, and std::length_error for pieces that
+  // are suffixes of one another so often that the lists would take too much memory.
   PieceAutomaton(std::span<const Piece> pieces, Id unknown, Real unknown_score) : endings_{{unknown_score, unknown, 1}} {
     end_list(0);
     const std::vector<const Piece*> sorted = sorted_by_text(pieces);
@@ -73,15 +74,15 @@ class PieceAutomaton {
   const CharacterTable<Number>& numbers() const { return numbers_; }
   const Ending& ending(std::uint32_t number) const { return endings_[number]; }
 
-  // A text, as a part of the numbers of all.
+  // A walk through one text, which is a range of the character numbers of all texts.
   struct Walk {
     std::size_t at, stop;
     Place place = kRoot;
-    Place next = kRoot;  // where the child by the next character is, if there is one
+    Place next = kRoot;  // candidate for the child by the next character
   };
 
-  // Writes for each character the number of the shortest piece that ends with it; the others are after that, up to the last. The
-  // walks are used up. Numbers are read up to the place after each of them.
+  // Writes for each character the index of the first ending at its position; the others follow, up to the last. Consumes the
+  // walks. Reads one number past the end of each walk.
   void walk(std::span<Walk> walks, const Number* numbers, std::uint32_t* endings) const {
     std::size_t left = 0;
     for (const Walk& walk : walks) {
@@ -101,7 +102,7 @@ class PieceAutomaton {
     }
   }
 
-  // Calls use(number of an ending, characters) for each piece that stands at the beginning of some numbers, the shortest first.
+  // Calls use(index of the ending, length in characters) for each piece that is a prefix of the numbers, shortest first.
   template <class Use>
   void for_each_at(std::span<const Number> numbers, Use use) const {
     Place place = kRoot;
@@ -111,7 +112,7 @@ class PieceAutomaton {
     }
   }
 
-  // The id of the piece of these characters; kNone where there is none.
+  // The id of the piece with exactly these characters, or kNone.
   Id find(std::span<const Number> numbers) const {
     Place place = kRoot;
     for (const Number number : numbers) {
@@ -122,7 +123,7 @@ class PieceAutomaton {
 
  private:
   static constexpr std::uint32_t kIsLast = 1u << 31;
-  static constexpr std::uint32_t kLengthOfNone = 2;  // as of another one beside that of one character
+  static constexpr std::uint32_t kLengthOfNone = 2;  // length of padding, which follows an ending of one character
   static constexpr Place kRoot = 0, kNoParent = 0xFFFFFFFFu;
   static constexpr std::size_t kSmallestBlock = 256;
   static constexpr std::size_t kMostNodes = std::size_t{1} << 22;
@@ -130,29 +131,29 @@ class PieceAutomaton {
 
   struct Node {
     Place base = 0;
-    Place parent = kNoParent;  // of a free one, and of the root, none
+    Place parent = kNoParent;  // kNoParent for free nodes and the root
     Place link = kRoot;
     std::uint32_t endings = 0;
   };
 
-  // Pieces by their texts, each in the numbers of its characters.
+  // The pieces sorted by text, with the numbers of their characters.
   struct Numbered {
     std::vector<const Piece*> pieces;
-    std::vector<Number> numbers;      // of one piece after those of another
-    std::vector<std::uint32_t> starts;  // and after the last one
+    std::vector<Number> numbers;        // of all pieces, concatenated
+    std::vector<std::uint32_t> starts;  // where each piece starts, and the end of the last one
 
     std::uint32_t length(std::size_t i) const { return starts[i + 1] - starts[i]; }
     Number number(std::size_t i, std::uint32_t at) const { return numbers[starts[i] + at]; }
   };
 
-  // Pieces that begin with the characters of a node, this many.
+  // The pieces that start with the prefix of a node, which has `length` characters.
   struct Range {
     std::size_t first, after;
     std::uint32_t length;
     Place place;
   };
 
-  // A node, with the piece that it is.
+  // A new node, the character that leads to it, and the piece that ends there (nullptr if none).
   struct Added {
     Place place;
     Number number;
@@ -164,7 +165,7 @@ class PieceAutomaton {
     return nodes_[next].parent == place ? next : kRoot;
   }
 
-  // To the child by the next character; where there is none, along the link; and past the character where that is not possible.
+  // Moves to the child by the next character; if there is none, along the failure link; at the root, past the character.
   TOKBENCH_ALWAYS_INLINE void step(Walk& walk, const Number* numbers, std::uint32_t* endings) const {
     const Node& next = nodes_[walk.next];
     const bool is_child = next.parent == walk.place, is_root = walk.place == kRoot;
@@ -176,7 +177,7 @@ class PieceAutomaton {
     go_to(walk, (walk.next & if_child) | (nodes_[walk.place].link & ~if_child), numbers);
   }
 
-  // Fetches the two places where the next step may lead.
+  // Moves to a node and prefetches the two nodes that the next step may lead to.
   TOKBENCH_ALWAYS_INLINE void go_to(Walk& walk, Place place, const Number* numbers) const {
     walk.place = place;
     walk.next = nodes_[place].base ^ numbers[walk.at];
@@ -184,19 +185,19 @@ class PieceAutomaton {
     prefetch(&nodes_[nodes_[place].link]);
   }
 
-  // Whether the longest piece that ends at a node of so many characters is all that it stands for.
+  // Whether a node whose prefix has `length` characters is itself a piece.
   bool ends_piece(Place place, std::uint32_t length) const {
     return nodes_[place].endings != 0 && endings_[longest_at(place)].length() == length;
   }
 
-  // The number of the longest piece that ends there.
+  // The index of the longest piece that ends at a node.
   std::uint32_t longest_at(Place place) const {
     std::uint32_t number = nodes_[place].endings;
     while (!endings_[number].is_last()) ++number;
     return endings_[number].is_real() ? number : number - 1;
   }
 
-  // Most are distinguished by their first eight bytes, which are compared as one number.
+  // Compares the first eight bytes as one number, which distinguishes most pieces.
   static std::vector<const Piece*> sorted_by_text(std::span<const Piece> pieces) {
     struct Entry {
       std::uint64_t beginning;
@@ -221,7 +222,7 @@ class PieceAutomaton {
     return sorted;
   }
 
-  // Numbers the characters of all pieces, and gives the pieces in them.
+  // Numbers the characters of all pieces, and returns the pieces in these numbers.
   Numbered numbered(const std::vector<const Piece*>& pieces) {
     Numbered made{pieces, {}, {0}};
     std::vector<std::uint32_t> characters;
@@ -247,8 +248,8 @@ class PieceAutomaton {
     return made;
   }
 
-  // Beginnings of one another are made one after another, so that they are side by side in memory; and linked afterwards from
-  // short ones to long ones, as links lead to shorter ones.
+  // Creates the nodes depth first, so that a node and its descendants are close in memory. Failure links lead to shorter prefixes
+  // and are therefore set afterwards, by increasing length.
   void grow(const Numbered& numbered) {
     add_block();
     std::vector<Range> ranges{{0, numbered.pieces.size(), 0, kRoot}};
@@ -269,7 +270,7 @@ class PieceAutomaton {
         ranges.push_back({first, next, length + 1, kRoot});
         first = next;
       }
-      // In the root's base nothing is joined: a character that begins pieces is where its number says.
+      // The root has base 0: its child by a character is at the character's number.
       if (place != kRoot) nodes_[place].base = base_for(numbers);
       if (by_length.size() == length) by_length.emplace_back();
       for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -302,7 +303,8 @@ class PieceAutomaton {
 
   bool is_free(Place place) const { return place != kRoot && nodes_[place].parent == kNoParent; }
 
-  // A base from which all the numbers lead to free places. Nodes with many children leave places free for those with few.
+  // Finds a base for which the children of all numbers are free. The search resumes by number of children, so that nodes with few
+  // children fill the gaps that those with many leave.
   Place base_for(std::span<const Number> numbers) {
     for (Place& place = searched_to_[static_cast<std::size_t>(std::bit_width(numbers.size()))];; ++place) {
       if (place == nodes_.size()) add_block();
@@ -311,7 +313,7 @@ class PieceAutomaton {
     }
   }
 
-  // A piece after those that it ends in.
+  // Appends the list of endings of a node: those of its suffixes, then its own piece.
   std::uint32_t add_ending(const Ending& ending, std::uint32_t shorter) {
     const std::size_t first = endings_.size();
     for (bool is_last = ending.length() == 1; !is_last; ++shorter) {
@@ -333,9 +335,9 @@ class PieceAutomaton {
   CharacterTable<Number> numbers_{0};
   std::size_t most_endings_ = 0;
   std::size_t block_size_ = 0;
-  std::array<Place, 32> searched_to_{};  // for a base, by how many children there are
+  std::array<Place, 32> searched_to_{};  // where the search for a base resumes, by log2 of the number of children
   std::vector<Node, BigPages<Node>> nodes_;
-  std::vector<Ending> endings_;  // the unknown token, and what nodes have
+  std::vector<Ending> endings_;  // the unknown token, then the lists of all nodes
 };
 
 }  // namespace tokbench

@@ -1,9 +1,9 @@
-// Texts → ids with the part of its text that each is from, as `tokenizers` says it: from the beginning of the first character
-// that the token has something of to the end of the last one.
+// The span of each token in the original text. As in `tokenizers`, a span extends from the start of the first character that
+// contributes to the token to the end of the last one.
 //
-// Where no character of a word is rewritten, its pieces stand side by side in it, after ▁, which has no place of its own or that
-// of a space. Other words are normalized and cut again to see what became of their characters. SentencePiece's own places are
-// those of its normalizer.
+// If normalization changes no character of a word, its pieces are adjacent in it; ▁ has the span of a space, or an empty one.
+// Other words are normalized and segmented again with the origin of each byte. Spans of SentencePiece models are those that its
+// normalizer reports.
 #pragma once
 
 #include "document_family.hpp"
@@ -12,8 +12,8 @@
 
 namespace tokbench {
 
-// Whether the library's places are these: it loses count where a part of a text begins with a character that is removed, and has
-// places of its own where several characters become others together.
+// Whether these are the library's offsets. The library's are off after a removed first character, and follow rules of their own
+// where several characters are replaced together.
 inline bool tells_places(const DocumentUnigramEncoder& encoder, Bytes text) {
   bool has_others = false;
   const std::shared_ptr<const UnigramDocument> model = encoder.model();
@@ -22,7 +22,7 @@ inline bool tells_places(const DocumentUnigramEncoder& encoder, Bytes text) {
   return !has_others;
 }
 
-// Places the tokens of one word after another.
+// Computes the spans of tokens, one word after another.
 class UnigramPlacing {
  public:
   UnigramPlacing(const UnigramDocument& model, Placed& placed)
@@ -32,7 +32,7 @@ class UnigramPlacing {
   void begin_part(Bytes part) { part_ = part.data(); }
   void add_added(Id id, Bytes found) { placed_.add(id, found.data() - text_, found.data() + found.size() - text_); }
 
-  // The ids of a word of the text.
+  // Adds the ids of a word of the text.
   void add(Bytes word, std::span<const Id> ids) {
     const std::optional<PlacedText::Place> in_front = space_in_front(word);
     if (!add_plain(word, ids, in_front)) add_normalized(word, in_front);
@@ -41,15 +41,15 @@ class UnigramPlacing {
  private:
   using Place = PlacedText::Place;
 
-  // The white space of which the library makes ▁; counted from the word.
+  // The white space that becomes ▁, relative to the word.
   std::optional<Place> space_in_front(Bytes word) const {
     if (!form_.only_spaces() || word.data() == part_) return std::nullopt;
-    // A line end of two is one character to it, of which the first counts.
+    // To the library, "\r\n" is one character, and has the offsets of its first byte.
     const bool is_line_end = word.data() - part_ >= 2 && word.data()[-1] == '\n' && word.data()[-2] == '\r';
     return is_line_end ? Place{-2, -1} : Place{-1, 0};
   }
 
-  // False where it is not known that the ids are pieces, and one unknown part, of which each stands in the word.
+  // Returns false unless the ids are certainly pieces of the raw word, with at most one unknown token among them.
   bool add_plain(Bytes word, std::span<const Id> ids, const std::optional<Place>& in_front) {
     const Id unknown = pieces_.rules().unknown;
     std::size_t size = 0, num_unknown = 0;
@@ -111,8 +111,8 @@ class UnigramPlacing {
   const Byte* part_ = nullptr;
 };
 
-// Places the tokens of texts that are not cut into words, as SentencePiece says it: from where the first byte of a token is from
-// to where the byte after it is. Each byte of byte fallback has a place of its own.
+// Computes spans as SentencePiece reports them: from the origin of a token's first byte to the origin of the byte after it. With
+// byte fallback, each byte has a span of its own.
 class SentencePiecePlacing {
  public:
   SentencePiecePlacing(const SentencePieceUnigram::Model& model, Placed& placed)
@@ -120,7 +120,7 @@ class SentencePiecePlacing {
 
   void place_text(Bytes text) {
     form_.normalize_with_origins(text, normal_);
-    float sum = 0;  // through all words
+    float sum = 0;  // over all words
     std::size_t first = 0;
     for (const std::size_t size = normal_.bytes.size(); first < size;) {
       const std::size_t before = first;
@@ -138,7 +138,7 @@ class SentencePiecePlacing {
  private:
   static constexpr std::size_t kAtOnce = 64;
 
-  // Where a word ends: in front of ▁ after another character, as no piece has that.
+  // The end of a word: before a ▁ that follows another character, because no piece contains that.
   std::size_t after_word(std::size_t start) const {
     const std::string_view text = characters_of(normal_.bytes);
     if (form_.cut() == WordCut::Nowhere) return text.size();

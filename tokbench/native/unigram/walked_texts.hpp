@@ -1,16 +1,16 @@
-// Texts in the numbers of their characters, with what ends at each place: some at a time, walked through side by side.
+// Texts as the numbers of their characters, with the pieces that end at each position, for a batch that is walked side by side.
 #pragma once
 
 #include "model.hpp"
 
 namespace tokbench {
 
-// One of them. It has one more stop than characters: the first is where it begins.
+// One text of the batch. `stops` has one more element than characters: the byte offset before each character, and the end.
 struct WalkedText {
   std::span<const std::uint32_t> numbers, endings, stops;
   const Byte* bytes;
-  std::size_t num_foreign;  // characters that are in no piece
-  std::size_t first;        // of its places, among those of all texts
+  std::size_t num_foreign;  // number of characters that are in no piece
+  std::size_t first;        // its first position among those of all texts
 };
 
 template <class Real>
@@ -26,10 +26,10 @@ class WalkedTexts {
   }
 
   std::size_t size() const { return texts_.size(); }
-  // Those of all texts: of each, one more than it has characters.
+  // The number of positions of all texts: for each text, one more than it has characters.
   std::size_t num_places() const { return used_; }
 
-  // Normalized text.
+  // Adds a normalized text, which is copied.
   void add(Bytes text) {
     Adding adding = begin(text.size(), {nullptr, copies_.size()});
     const Byte* p = text.data();
@@ -43,8 +43,8 @@ class WalkedTexts {
     finish(adding);
   }
 
-  // The same of a word, which stays where it is, of which no character is rewritten, but for spaces: they are ▁, and one more
-  // stands in front if it is to. False, and nothing is added, where there are other characters.
+  // Adds a raw word, which is not copied and must stay valid. Spaces stand for ▁, and one more ▁ is put in front on request. Adds
+  // nothing and returns false if normalization may change one of its characters.
   bool add_raw(Bytes word, bool puts_mark_in_front) {
     Adding adding = begin(word.size() + 1, {word.data(), 0});
     const Byte* p = word.data();
@@ -64,10 +64,10 @@ class WalkedTexts {
     return true;
   }
 
-  // Looks for what ends where in all of them.
+  // Finds the pieces that end at each position of all texts.
   void walk() { model_.automaton().walk(walks_, numbers_.data(), endings_.data()); }
 
-  // One of them, in the order in which they were added, until the next is.
+  // A text by the order of addition; valid until another one is added.
   WalkedText operator[](std::size_t i) const {
     const Added& text = texts_[i];
     const Byte* const bytes = text.bytes.first != nullptr ? text.bytes.first : copies_.data() + text.bytes.copied_to;
@@ -76,9 +76,9 @@ class WalkedTexts {
   }
 
  private:
-  // Where the bytes of a text are.
+  // Where the bytes of a text are stored.
   struct Place {
-    const Byte* first;  // nullptr where they are copied
+    const Byte* first;  // nullptr if they were copied
     std::size_t copied_to;
   };
   struct Added {
@@ -99,7 +99,7 @@ class WalkedTexts {
     return {bytes, walks_.size(), used_, 0, true};
   }
 
-  // No piece reaches across a foreign character: a walk begins anew after it.
+  // No piece contains a foreign character: a new walk starts after it.
   TOKBENCH_ALWAYS_INLINE void put(Adding& adding, std::uint32_t number, std::ptrdiff_t stop) {
     numbers_[adding.at] = number;
     if (number == 0) {
@@ -120,7 +120,7 @@ class WalkedTexts {
 
   const UnigramModel<Real>& model_;
   std::vector<Added> texts_;
-  std::size_t used_ = 0;  // of each of these: a place more than the text has characters
+  std::size_t used_ = 0;  // elements of the next three in use: one more than characters for each text
   std::vector<std::uint32_t> numbers_, endings_, stops_;
   std::vector<typename PieceAutomaton<Real>::Walk> walks_;
   std::vector<Byte> copies_;

@@ -1,4 +1,4 @@
-// Which bytes of a block of 64 are spaces to a way of cutting: one bit a byte, in tiers that agree (common/byte_classes.hpp).
+// The spaces in a block of 64 bytes as a bit mask, for each WordCut and in all SIMD tiers (common/byte_classes.hpp).
 #pragma once
 
 #include "word_splitting.hpp"
@@ -10,7 +10,7 @@ inline bool is_space(Byte byte) {
   return byte == ' ' || (kCut == WordCut::AtWhiteSpace && (byte == '\t' || byte == '\n' || byte == '\r'));
 }
 
-// The first word from `p` on: none, with start == stop == end, where there is no other.
+// The first word from `p` on; start == stop == end if there is none.
 struct CutWord {
   const Byte* start;
   const Byte* stop;

@@ -1,4 +1,4 @@
-// Text → the words that an encoder looks up: cut at white space, or before it.
+// Splits text into the words that the encoder looks up: at white space, or before it.
 #pragma once
 
 #include "encoding/text_words.hpp"
@@ -6,13 +6,13 @@
 namespace tokbench {
 
 enum class WordCut : std::uint8_t {
-  Nowhere,       // the text is one word
-  AtSpaces,      // words are what stands between spaces
-  AtWhiteSpace,  // the same between spaces, tabs, "\n" and "\r"
-  BeforeSpaces,  // the spaces in front of a word are part of it
+  Nowhere,       // the whole text is one word
+  AtSpaces,      // words are separated by spaces, which belong to no word
+  AtWhiteSpace,  // words are separated by spaces, tabs, "\n" and "\r"
+  BeforeSpaces,  // a word includes the spaces in front of it
 };
 
-// The sink that writes down where words begin and end.
+// A sink that stores where words start and stop.
 struct CutPlaces {
   const Byte** next;
   const Byte* const* enough;
@@ -24,7 +24,7 @@ struct CutPlaces {
   bool has_room() const { return next < enough; }
 };
 
-// How a tier cuts into words: all tiers alike.
+// The splitting function of a SIMD tier; all tiers give the same words.
 SplitWords words_of(WordCut cut, SimdTier tier = simd_tier());
 SplitInto<CutPlaces> word_places_of(WordCut cut, SimdTier tier = simd_tier());
 

@@ -1,4 +1,4 @@
-// Unigram of words that are cut and normalized elsewhere: each is a text with a sum of scores of its own.
+// Unigram for words that are already split and normalized: each has a sum of scores of its own.
 //
 // Source: models/unigram/model.rs of tokenizers 0.23.
 #pragma once
