@@ -1,8 +1,7 @@
-// Added tokens, which are found in a text before it is split: where they stand, and what is between them.
+// Splits a text at added tokens, before anything else is done to it.
 //
-// The search is that of `tokenizers`: the leftmost token, of those that begin together the longest, and so on after it;
-// first for the tokens that are matched in the text as it is, then, in the parts between them, for those that are
-// matched in the normalized text.
+// The search is that of `tokenizers`: leftmost-longest, without overlaps. The tokens that are matched in the raw text come first;
+// the parts between them are then searched for the tokens that are matched in normalized text.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +20,17 @@ namespace tokbench {
 struct AddedToken {
   std::string text;  // not empty
   Id id;
-  bool lstrip;       // takes the white space before it
-  bool rstrip;       // takes the white space after it
-  bool single_word;  // is left alone where an ASCII letter, digit or underscore touches it
+  bool lstrip;       // the match includes the white space before it
+  bool rstrip;       // the match includes the white space after it
+  bool single_word;  // no match next to an ASCII letter, digit or underscore
 };
 
-// After such a character texts are cut in front of a space, where no added token reaches over that.
+// A character after which a text may be cut before a space, if no added token extends over such a boundary.
 inline constexpr bool is_ascii_word(std::uint32_t unit) {
   return (unit >= '0' && unit <= '9') || ((unit | 0x20) >= 'a' && (unit | 0x20) <= 'z');
 }
 
-// The tokens that are looked for together.
+// Added tokens that are searched for in one pass.
 class AddedTokenSet {
  public:
   explicit AddedTokenSet(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
@@ -57,12 +56,11 @@ class AddedTokenSet {
   bool empty() const { return tokens_.empty(); }
   const std::vector<AddedToken>& tokens() const { return tokens_; }
 
-  // Calls part(bytes) for each part of a text that is not empty and in which no token was found, and found(id, bytes) for
-  // each token, in their order.
+  // Calls found(id, bytes) for each match and part(bytes) for each non-empty part between matches, in the order of the text.
   template <class Part, class Found>
   void cut(Bytes text, const Part& part, const Found& found) const {
     const Byte* const end = text.data() + text.size();
-    const Byte* after = text.data();  // the last token
+    const Byte* after = text.data();  // the end of the last match
     for_each_match(text.data(), end, [&](const AddedToken& token, const Byte* start, const Byte* stop) {
       if (token.single_word && (touches_word(text.data(), start) || (stop != end && is_word(*stop)))) return;
       if (token.lstrip) start = before_white_space(after, start, end);
@@ -74,8 +72,8 @@ class AddedTokenSet {
     if (after < end) part(Bytes(after, end));
   }
 
-  // Whether a text can be cut between a letter or digit and a space, and both sides have the tokens that the whole has: none
-  // stands on both sides of such a place, nor looks or reaches over it.
+  // Whether cutting a text between a letter or digit and a space leaves all matches as they are: no token spans such a boundary
+  // or depends on the other side of it.
   bool may_be_cut_before_spaces() const {
     return std::ranges::all_of(tokens_, [](const AddedToken& token) {
       const std::string_view text = token.text;
@@ -87,12 +85,12 @@ class AddedTokenSet {
     });
   }
 
-  // Whether a text between tokens may begin at such a place.
+  // Whether a part between matches may begin at such a boundary.
   bool may_end_words() const {
     return std::ranges::any_of(tokens_, [](const AddedToken& token) { return is_word(static_cast<Byte>(token.text.back())); });
   }
 
-  // Whether it can be cut there, and between a line end and a letter.
+  // Whether a text can also be cut between a line end and a letter.
   bool may_be_cut() const {
     return may_be_cut_before_spaces() && std::ranges::none_of(tokens_, [](const AddedToken& token) {
       const std::string_view text = token.text;
@@ -120,7 +118,7 @@ class AddedTokenSet {
   }
 
   static bool is_ascii_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-  // Neither a letter, white space nor a part of another character.
+  // Whether a byte is an ASCII character that is neither a letter nor white space nor a control character.
   static bool is_ascii_sign(char c) { return c > ' ' && c < 0x7F && !is_ascii_letter(c); }
   static bool is_word(Byte c) { return c < 0x80 && (is_ascii_letter(static_cast<char>(c)) || (c >= '0' && c <= '9') || c == '_'); }
   static bool touches_word(const Byte* begin, const Byte* start) { return start != begin && is_word(start[-1]); }
@@ -148,7 +146,7 @@ class AddedTokenSet {
   template <class Use>
   void for_each_match(const Byte* p, const Byte* end, const Use& use) const {
     if (num_leads_ == 1) return for_each_match_by_lead(p, end, use);
-    const Byte* free = p;  // where the next token may begin
+    const Byte* free = p;  // the first position where the next match may begin
     while (p < end) {
       const auto size = std::min(static_cast<std::size_t>(end - p), kBlock);
       Byte padded[kBlock + 1];
@@ -169,7 +167,7 @@ class AddedTokenSet {
     }
   }
 
-  // The same where all tokens begin with one byte, as "<" in most vocabularies.
+  // The same if all tokens begin with the same byte, such as "<" in most vocabularies.
   template <class Use>
   void for_each_match_by_lead(const Byte* p, const Byte* end, const Use& use) const {
     while (p < end) {
@@ -188,7 +186,7 @@ class AddedTokenSet {
     return end - p >= 2 && std::ranges::find(pairs, Pair{p[0], p[1]}) != pairs.end();
   }
 
-  // The places in kBlock bytes where a token may begin; one byte more is readable.
+  // A mask of the positions in a block of kBlock bytes where a token may begin. Reads one byte past the block.
   Mask candidates_in(const Byte* block) const {
 #if defined(__SSE2__)
     if (all_pairs_ || num_leads_ <= leads_.size()) {
@@ -217,7 +215,8 @@ class AddedTokenSet {
     return found;
   }
 
-  // The tokens that agree with the text so far are neighbours in their order, and one that ends here is the first of them.
+  // The longest token at a position. Tokens are sorted, so those that match the text so far are adjacent, and the one that ends
+  // here is the first of them.
   const AddedToken* longest_at(const Byte* p, const Byte* end) const {
     auto [first, last] = ranges_[*p];
     const AddedToken* longest = nullptr;
@@ -226,7 +225,7 @@ class AddedTokenSet {
       if (p + depth == end) break;
       const char wanted = static_cast<char>(p[depth]);
       const auto from = tokens_.begin() + first, to = tokens_.begin() + last;
-      // As std::string compares: by unsigned characters.
+      // Compares unsigned characters, as std::string does.
       const auto less = [depth](const AddedToken& token, char c) { return static_cast<Byte>(token.text[depth]) < static_cast<Byte>(c); };
       const auto greater = [depth](char c, const AddedToken& token) { return static_cast<Byte>(c) < static_cast<Byte>(token.text[depth]); };
       const auto lower = std::lower_bound(from, to, wanted, less);
@@ -236,17 +235,17 @@ class AddedTokenSet {
     return longest;
   }
 
-  std::vector<AddedToken> tokens_;                                     // in the order of their texts
-  std::array<std::pair<std::uint32_t, std::uint32_t>, 256> ranges_{};  // by first byte, those that begin with it
+  std::vector<AddedToken> tokens_;                                     // sorted by text
+  std::array<std::pair<std::uint32_t, std::uint32_t>, 256> ranges_{};  // by first byte: the range of tokens_ that begin with it
   std::array<Byte, 256> is_lead_{};
   std::array<Byte, 8> leads_{};
   std::size_t num_leads_ = 0;
   std::array<Pair, 4> pairs_{};  // the first two bytes
   std::size_t num_pairs_ = 0;
-  bool all_pairs_ = true;  // each token begins with one of them
+  bool all_pairs_ = true;  // whether each token begins with one of pairs_
 };
 
-// All that are looked for in a text, one set after another.
+// All added tokens: those matched in raw text, then those matched in normalized text.
 class AddedTokens {
  public:
   AddedTokens() = default;
@@ -258,13 +257,13 @@ class AddedTokens {
   bool may_end_words() const { return sets_[0].may_end_words() || sets_[1].may_end_words(); }
   bool may_be_cut() const { return sets_[0].may_be_cut() && sets_[1].may_be_cut(); }
 
-  // See AddedTokenSet; without the first set for a text that was normalized after it.
+  // See AddedTokenSet::cut(). A text that is already normalized was split at the first set before.
   template <class Part, class Found>
   void cut(Bytes text, bool is_normalized, const Part& part, const Found& found) const {
     cut(text, is_normalized, [](Bytes each) { return each; }, part, found);
   }
 
-  // The same, where what is between the tokens of the first set is normalized by normalize(bytes), if that was not done.
+  // The same, with normalize(bytes) applied to the parts between matches of the first set unless the text is already normalized.
   template <class Normalize, class Part, class Found>
   void cut(Bytes text, bool is_normalized, const Normalize& normalize, const Part& part, const Found& found) const {
     const auto in_normal_part = [&](Bytes each) {

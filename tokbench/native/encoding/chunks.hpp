@@ -1,7 +1,7 @@
-// Texts divided into chunks for threads: many short ones together, a long one in parts.
+// Divides texts into chunks for threads: several short texts in one chunk, a long text in several.
 //
-// A long text is cut only where the words of both sides do not depend on the other side, so that its parts have the ids
-// that it has: where that is, the family says (family.hpp).
+// A long text is cut only where the words on each side do not depend on the other side, so that the ids of its parts are the ids
+// of the whole. The family decides where that is (family.hpp).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Chunks {
 
   std::size_t size() const { return starts_.size() - 1; }
 
-  // Calls use(number of the text, part of it, which ends of the text it has) for what is in a chunk.
+  // Calls use(index of the text, part of it, which ends of the text the part contains) for each part in a chunk.
   template <class Use>
   void for_each_part(std::size_t chunk, Use use) const {
     const Start first = starts_[chunk], after = starts_[chunk + 1];
@@ -56,10 +56,10 @@ class Chunks {
   };
 
   std::span<const Text> texts_;
-  std::vector<Start> starts_{{0, 0}};  // of the chunks, and after the last one
+  std::vector<Start> starts_{{0, 0}};  // where each chunk starts, and the end of the last one
 };
 
-// How many ids each text has, counted by threads that may have parts of the same text.
+// The number of ids of each text, added up by threads that may work on parts of the same text.
 class TextCounts {
  public:
   explicit TextCounts(std::span<std::int64_t> counts) : counts_(counts) {}
@@ -74,8 +74,8 @@ class TextCounts {
   }
 
  private:
-  std::span<std::int64_t> counts_;  // zero before
-  std::mutex mutex_;                // guards those of texts in parts
+  std::span<std::int64_t> counts_;  // must be zero at first
+  std::mutex mutex_;                // guards the counts of texts in several parts
 };
 
 }  // namespace tokbench

@@ -1,4 +1,4 @@
-// Text → ids and numbers of ids: one text, or batches of them on threads.
+// Encodes texts, or counts their ids: one text, or batches on several threads.
 #pragma once
 
 #include <memory>
@@ -25,19 +25,19 @@ class Encoder {
 
   const F& family() const { return family_; }
 
-  // What words are solved with: whichever is in use.
+  // The model that is currently used to solve words: the one given, or the completed one.
   std::shared_ptr<const Model> model() const {
     const std::lock_guard lock(mutex_);
     return model_;
   }
 
-  // Makes ready for much text: by itself that happens once there has been some.
+  // Completes the model for large amounts of text; this otherwise happens by itself after some text has been encoded.
   void complete() const {
     const std::lock_guard lock(mutex_);
     complete_locked();
   }
 
-  // The ids of a text of any bytes. Throws LoneSurrogate, as all that takes a Text does.
+  // The ids of a text. Like everything that takes a Text, throws LoneSurrogate.
   Ids encode(const Text& text, Reading reading = {}) const {
     Ids ids;
     ids.expect(text.size);
@@ -47,7 +47,7 @@ class Encoder {
     return ids;
   }
 
-  // The ids of a text that was cut elsewhere: ends[i] is where word i ends.
+  // The ids of a text that is already split into words: ends[i] is the end of word i.
   Ids encode_split(Bytes text, std::span<const std::size_t> ends) const {
     Ids ids;
     const Borrowed worker(*this, text.size());
@@ -68,18 +68,18 @@ class Encoder {
     std::vector<std::int64_t> offsets;
   };
 
-  // The ids of many texts on `threads` threads; the result does not depend on how many.
+  // The ids of many texts, encoded on `threads` threads; the result does not depend on their number.
   Batch encode_batch(std::span<const Text> texts, unsigned threads, Reading reading = {}) const {
     return encode_batch_after(texts, threads, reading, [](const Text&) {});
   }
 
-  // The same, and which of their code points have no mark. These are found in each text just before it is encoded: to look
-  // through all of them beforehand takes as long as memory takes to read them once more, a twentieth of a first pass.
+  // The same, and collects the code points that are not marked. Each text is scanned just before it is encoded, while it is in
+  // the cache: a separate pass over all texts takes a twentieth of the time of a first pass.
   Batch encode_batch_looking_at(std::span<const Text> texts, unsigned threads, UnmarkedCodePoints& unmarked, Reading reading = {}) const {
     return encode_batch_after(texts, threads, reading, [&](const Text& text) { unmarked.add_of(text); });
   }
 
-  // How many ids each of many texts has.
+  // The number of ids of each text.
   std::vector<std::int64_t> count_batch(std::span<const Text> texts, unsigned threads, Reading reading = {}) const {
     std::vector<std::int64_t> counts(texts.size());
     TextCounts counted(counts);
@@ -94,7 +94,7 @@ class Encoder {
     return counts;
   }
 
-  // Calls work(worker, chunks, number of a chunk) for each chunk of the texts, on threads.
+  // Calls work(worker, chunks, index of the chunk) for each chunk of the texts, on several threads.
   template <class Work>
   void on_chunks(std::span<const Text> texts, unsigned threads, const Work& work) const {
     on_chunks(texts, threads, Reading{}, work);
@@ -110,14 +110,14 @@ class Encoder {
     });
   }
 
-  // Gives the ids of a text to an output of a family's own, on one of its workers; see Worker::encode().
+  // Encodes a text on a worker into an output of the family's own; see Worker::encode().
   template <class Output>
   void encode_on(Worker& worker, const Text& text, TextEnds ends, Reading reading, Output& output) const {
     encode_text(worker, text, ends, reading, output);
   }
 
  private:
-  // The ids of many texts; look(text) is called with each part of them before it is encoded.
+  // The ids of many texts; calls look(text) with each part just before it is encoded.
   template <class Look>
   Batch encode_batch_after(std::span<const Text> texts, unsigned threads, Reading reading, const Look& look) const {
     Batch batch;
@@ -151,7 +151,7 @@ class Encoder {
     return batch;
   }
 
-  // A worker of the encoder's, given back at the end of the scope: as many exist as threads ever met here.
+  // A worker of the pool, returned at the end of the scope. There are as many workers as threads have encoded at the same time.
   class Borrowed {
    public:
     Borrowed(const Encoder& encoder, std::size_t num_units) : encoder_(encoder), worker_(encoder.worker_for(num_units)) {
@@ -185,7 +185,7 @@ class Encoder {
     if (worker->works_with(*model_)) idle_.push_back(std::move(worker));
   }
 
-  // Other threads wait for it meanwhile: what they have to do goes faster after it.
+  // Completes the model under the lock. Other threads wait, because encoding is faster afterwards.
   void complete_locked() const {
     if (is_complete_) return;
     if constexpr (Completes<F>) {
@@ -196,7 +196,7 @@ class Encoder {
     is_complete_ = true;
   }
 
-  // Where texts can be cut that are read in some way.
+  // Where texts can be cut under a given Reading.
   struct Cuts {
     const F& family;
     Reading reading;
@@ -228,13 +228,13 @@ class Encoder {
     return std::accumulate(texts.begin(), texts.end(), std::size_t{0}, [](std::size_t sum, const Text& text) { return sum + text.size; });
   }
 
-  // Of BPE: encoding so much text takes a hundredth of a second longer without the tables, and making them a tenth.
+  // For BPE: encoding this many units without the completed tables takes 0.01 s longer; building the tables takes 0.1 s.
   static constexpr std::size_t kUnitsBeforeTables = std::size_t{1} << 18;
 
-  mutable std::mutex mutex_;  // guards the model, what is known of it, and idle_
+  mutable std::mutex mutex_;  // guards all mutable members
   mutable std::shared_ptr<const Model> model_;
   mutable bool is_complete_ = false;
-  mutable std::size_t num_units_ = 0;  // that were encoded before it was complete
+  mutable std::size_t num_units_ = 0;  // units encoded before the model was completed
   F family_;
   SplitWords split_words_;
   mutable SharedWords words_;

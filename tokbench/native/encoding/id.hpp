@@ -1,4 +1,4 @@
-// The number of a token.
+// The type of a token id.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A growing array of ids that can be written into without being filled first.
+// A growable array of ids whose new elements are not initialized.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ class Ids {
     }
   }
 
-  // Takes memory for this many ids beforehand, where memory that is not used costs nothing: what grows while it is
-  // filled is moved about, and ends up in small pages.
+  // Reserves address space for this many ids, where untouched memory costs nothing: an array that grows while it is filled is
+  // moved repeatedly and ends up in small pages.
   void expect([[maybe_unused]] std::size_t count) {
 #if defined(__linux__)
     if (memory_ != nullptr || count < kLargePage || count > kMostExpected) return;
@@ -41,7 +41,7 @@ class Ids {
     SpareMemory memory = take_spare_memory(size);
     if (memory.data == nullptr) {
       memory = {std::aligned_alloc(kLargePage, size), size, 0};
-      if (memory.data == nullptr) return;  // then it grows as it is needed
+      if (memory.data == nullptr) return;  // the array grows on demand instead
       prefer_large_pages(memory.data, size);
     }
     memory_.reset(static_cast<Id*>(memory.data));
@@ -53,14 +53,14 @@ class Ids {
 
   bool has_room(std::size_t more) const { return capacity_ - size_ >= more; }
 
-  // Room for `more` ids after the last one; valid until the next call. commit() says how far it was used.
+  // Room for `more` ids after the last one, valid until the next call; commit() then says how many were written.
   Id* prepare(std::size_t more) {
     if (!has_room(more)) grow(size_ + more);
     return memory_.get() + size_;
   }
   void commit(const Id* end) { size_ = static_cast<std::size_t>(end - memory_.get()); }
 
-  // Memory that will soon be written to for the first time; empty for most calls. To be given to touch_pages().
+  // The memory that will be written next for the first time, for touch_pages(); empty in most calls.
   std::span<Id> next_untouched() {
     if (!is_expected_ || size_ + kTouchedAhead <= num_touched_ || num_touched_ == capacity_) return {};
     const std::size_t from = std::max(num_touched_, size_);
@@ -74,7 +74,7 @@ class Ids {
   std::span<const Id> view() const { return {memory_.get(), size_}; }
   const Id& operator[](std::size_t i) const { return memory_[i]; }
 
-  // Gives up what it has too much, where that is more than addresses; its data is never null then.
+  // Frees excess memory unless it is untouched address space. The result is never null.
   Id* fit() {
     if (memory_ == nullptr || (capacity_ != size_ && !(is_expected_ && is_spare_memory(capacity_ * sizeof(Id), size_ * sizeof(Id))))) {
       resize(std::max<std::size_t>(size_, 1));
@@ -100,7 +100,7 @@ class Ids {
 
   void grow(std::size_t needed) { resize(std::max(needed, capacity_ + capacity_ / 2 + 64)); }
 
-  // Where it is large, the system moves its pages instead of copying them.
+  // For large arrays, realloc() remaps pages instead of copying them.
   void resize(std::size_t capacity) {
     if (capacity > SIZE_MAX / sizeof(Id)) throw std::bad_alloc();
     void* const moved = std::realloc(memory_.get(), capacity * sizeof(Id));
@@ -116,8 +116,8 @@ class Ids {
   std::unique_ptr<Id[], Free> memory_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
-  std::size_t num_touched_ = 0;  // ids for which there are pages, as far as is known
-  bool is_expected_ = false;     // whether the memory may be kept for the next array
+  std::size_t num_touched_ = 0;  // ids whose pages are known to be mapped
+  bool is_expected_ = false;     // whether the memory may be reused for the next array
 };
 
 }  // namespace tokbench

@@ -1,4 +1,4 @@
-// The ids of chunks that are encoded on several threads, in the order of the chunks.
+// Concatenates the ids of chunks that several threads encode, in the order of the chunks.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace tokbench {
 
-// Puts the ids of chunks after one another while they are still in the processor's cache. Where there is room, the threads
-// copy side by side, each to the place that its chunk has: new pages are cleared while they are written to, and under a lock
-// that kept the second thread waiting for a tenth of its time.
+// Copies the ids of each chunk to their final position while they are still in the cache. If the array has room, threads copy in
+// parallel: the first write to a page makes the kernel clear it, and doing that under the lock cost the second thread a tenth
+// of its time.
 class Joining {
  public:
   explicit Joining(Ids& all) : all_(all) {}
@@ -24,7 +24,7 @@ class Joining {
     waiting_[chunk] = std::move(ids);
     while (next_ < waiting_.size() && waiting_[next_]) {
       const std::size_t size = waiting_[next_]->size();
-      if (!all_.has_room(size) && copying_ != 0) {  // more room may be elsewhere: nobody may write meanwhile
+      if (!all_.has_room(size) && copying_ != 0) {  // growing may move the array: wait until no thread writes to it
         none_copies_.wait(lock);
         continue;
       }
@@ -55,7 +55,7 @@ class Joining {
   Ids& all_;
   std::mutex mutex_;
   std::condition_variable none_copies_;
-  std::size_t copying_ = 0;  // threads that write to `all_`
+  std::size_t copying_ = 0;  // number of threads that write to `all_`
   std::size_t next_ = 0;
   std::vector<std::optional<Ids>> waiting_;
   std::vector<Ids> spare_;

@@ -1,8 +1,8 @@
-// What takes the ids of texts from a worker: those that write them, and those that count them.
+// The outputs of a worker: one that writes ids, and one that counts them.
 //
-// begin(most) makes room for an id of each byte of some words, and end() says that these were put. put() takes the ids of one word;
-// room() is where those of a new one are written, and use() how many they were. put_between() takes those of words that were
-// postponed.
+// begin(most) reserves room for one id per byte of the next words, and end() marks them as complete. put() takes the ids of a
+// known word. The ids of a new word are written to room(), and use() takes their number. put_between() inserts the ids of
+// postponed words.
 #pragma once
 
 #include "ids.hpp"
@@ -10,14 +10,14 @@
 
 namespace tokbench {
 
-// A new word, whose ids are put later: after so many that are there before them.
+// A new word whose ids are inserted later, at a position in the output.
 struct PostponedWord {
   TextWord word;
   std::size_t position;
 };
 
-// Writes ids after one another. Words are given to a copy, which the compiler keeps in registers. One that has put_between() is
-// given new words some at a time, where the solver solves them side by side.
+// Writes ids to an array. The worker uses a copy of this object, which the compiler keeps in registers. Because it has
+// put_between(), new words are postponed and solved in groups if the solver supports that.
 struct WritingIds {
   Ids* ids;
   Id* out = nullptr;
@@ -37,7 +37,7 @@ struct WritingIds {
   void use(std::size_t count) { out += count; }
   void end() { ids->commit(out); }
   std::size_t num_put() const { return static_cast<std::size_t>(out - ids->begin()); }
-  // Puts the ids of words between those that are there.
+  // Inserts the ids of postponed words.
   void put_between(std::span<const PostponedWord> places, const std::span<const Id>* each) {
     std::size_t num_more = 0;
     for (std::size_t i = 0; i < places.size(); ++i) num_more += each[i].size();

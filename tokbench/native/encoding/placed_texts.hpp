@@ -1,16 +1,16 @@
-// The tokens of many texts with their places: what an algorithm places text by text, on threads.
+// Computes the tokens of many texts with their spans, on several threads.
 #pragma once
 
 #include "encoder.hpp"
 
 namespace tokbench {
 
-// Of many texts, one after another. Places are in bytes of the UTF-8 of each text.
+// The tokens of many texts, concatenated. Spans are byte offsets into the UTF-8 of each text.
 struct Placed {
   std::vector<Id> ids;
   std::vector<std::int64_t> starts;
   std::vector<std::int64_t> stops;
-  std::vector<std::int64_t> counts;  // of the ids of each text
+  std::vector<std::int64_t> counts;  // number of ids of each text
 
   void add(Id id, std::int64_t start, std::int64_t stop) {
     ids.push_back(id);
@@ -19,7 +19,7 @@ struct Placed {
   }
 };
 
-// What a worker gives the ids of each word to. `Placing` is called with begin_text(text), and add(word, ids) for each of its words.
+// An output that calls begin_text(text) of a `Placing`, and its add(word, ids) for each word of the text.
 template <Family F, class Placing>
 struct PlacingIds {
   using Worker = tokbench::Worker<F>;
@@ -52,8 +52,9 @@ struct PlacingIds {
   void end() {}
 };
 
-// The places of the tokens of many texts on `threads` threads; the result does not depend on how many. Each chunk has a Placing,
-// made of the encoder's model and what it is to fill. One that has place_text(text) is given the texts themselves.
+// The tokens of many texts with their spans, computed on `threads` threads; the result does not depend on their number. Each
+// chunk gets a Placing, constructed from the encoder's model and the result to fill. A Placing with place_text(text) is given
+// whole texts.
 template <class Placing, Family F>
 Placed placed_texts(const Encoder<F>& encoder, std::span<const Text> texts, unsigned threads, ReadingOf<F> reading = {}) {
   struct Part {
@@ -92,7 +93,7 @@ Placed placed_texts(const Encoder<F>& encoder, std::span<const Text> texts, unsi
   Placed all;
   all.counts.resize(texts.size());
   std::size_t text = 0;
-  std::int64_t bytes = 0;  // of the text before the part
+  std::int64_t bytes = 0;  // size of the text before this part
   const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   for (Chunk& chunk : chunks) {
     std::size_t at = 0;

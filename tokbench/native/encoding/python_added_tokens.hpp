@@ -1,4 +1,4 @@
-// Added tokens as Python gives them.
+// Converts added tokens from Python.
 #pragma once
 
 #include <nanobind/stl/tuple.h>
@@ -10,7 +10,7 @@ namespace tokbench {
 
 namespace nb = nanobind;
 
-// (text, id, flags): 1 takes the white space before it, 2 that after it, 4 is a single word.
+// From tuples (text, id, flags); flags: 1 lstrip, 2 rstrip, 4 single_word.
 inline std::vector<AddedToken> added_tokens_of(const nb::handle tokens) {
   std::vector<AddedToken> added;
   for (const nb::handle token : nb::cast<nb::list>(tokens)) {
@@ -25,7 +25,7 @@ inline AddedTokens added_sets_of(const nb::tuple& sets) {
   return {added_tokens_of(sets[0]), added_tokens_of(sets[1])};
 }
 
-// (start, stop, id) of the tokens of a set in a text.
+// (start, stop, id) of each match in a text.
 inline nb::list places_of(const AddedTokenSet& tokens, const nb::bytes& text) {
   nb::list places;
   const Bytes bytes = view(text);

@@ -1,4 +1,4 @@
-// Encoding for Python, the same for every family: texts as they lie in memory, and ids in arrays.
+// Encoding for Python, the same for every family: reads strings in place and returns ids in arrays.
 #pragma once
 
 #include "common/python_arrays.hpp"
@@ -19,8 +19,8 @@ inline Array<Id> to_array(Ids&& ids) {
   return Array<Id>(data, {size}, owner);
 }
 
-// What work() returns, which runs without the interpreter's lock; for lone surrogates, what Python says of the
-// first string that has one.
+// Runs work() without the interpreter's lock and returns its result. For a lone surrogate, raises the UnicodeEncodeError that
+// Python raises for the first string with one.
 template <class Strings, class Work>
 auto without_lock(const Strings& strings, const Work& work) {
   try {
@@ -57,7 +57,7 @@ nb::tuple encode_read_texts(const Encoder<F>& encoder, const nb::list& strings, 
   return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)));
 }
 
-// The same, and those of their characters that have no mark.
+// The same, and the characters that are not marked.
 template <Family F>
 nb::tuple encode_marked_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads,
                               const InputArray<std::uint8_t>& marks, ReadingOf<F> reading) {
@@ -76,7 +76,7 @@ Array<std::int64_t> count_read_texts(const Encoder<F>& encoder, const nb::list& 
   return to_array(without_lock(kept, [&] { return encoder.count_batch(texts, threads, reading); }));
 }
 
-// The same of families that read texts in one way.
+// The same for families without options for reading.
 template <Family F>
 nb::list encode_text(const Encoder<F>& encoder, nb::handle string) {
   return encode_read_text(encoder, string, {});

@@ -1,4 +1,4 @@
-// Tokens with their places, for Python.
+// Tokens with their spans, for Python.
 #pragma once
 
 #include "placed_texts.hpp"
@@ -6,7 +6,7 @@
 
 namespace tokbench {
 
-// (ids, starts, stops, counts) of what place(texts) says, which runs without the interpreter's lock.
+// Runs place(texts) without the interpreter's lock; returns its (ids, starts, stops, counts).
 template <class Place>
 nb::tuple place_texts_of(const nb::list& strings, const Place& place) {
   const nb::tuple kept(strings);  // other threads may change the list meanwhile

@@ -1,5 +1,5 @@
-// The stores of words that an encoder's threads share: the one that is filled, and the one before it, if it is full,
-// from which words in use are taken over. What was not used while a store was filled is forgotten with the next.
+// The word stores that the threads of an encoder share: the current one and, once that one replaced a full store, the previous
+// one, from which words that are still in use are copied. Words that were not used while a store filled up are dropped with it.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@ namespace tokbench {
 
 class SharedWords {
  public:
-  // What a thread works with; the stores live at least as long as one of these.
+  // The stores that a thread works with. They live at least as long as the lease.
   struct Lease {
     std::shared_ptr<WordStore> current;
-    std::shared_ptr<WordStore> previous;  // may be none
+    std::shared_ptr<WordStore> previous;  // may be null
     std::uint64_t generation = 0;
   };
 
-  // With room for the words of texts of so many units that are about to be encoded.
+  // A lease with room for the words of `num_units` units of text.
   Lease lease(std::size_t num_units) {
     const std::lock_guard lock(mutex_);
     if (std::shared_ptr<WordStore> grown = lease_.current->grown_for(num_units)) replace(std::move(grown));
@@ -34,8 +34,7 @@ class SharedWords {
 
   bool is_current(const Lease& lease) const { return lease.generation == generation_.load(std::memory_order_relaxed); }
 
-  // Makes room in the place of a crowded store, unless another thread has done so. What threads enter into the
-  // old one meanwhile may be lost.
+  // Replaces a crowded store unless another thread has done so. Words that are entered into the old store meanwhile may be lost.
   void renew(const Lease& lease) {
     const std::lock_guard lock(mutex_);
     if (lease.generation != lease_.generation) return;
@@ -55,7 +54,7 @@ class SharedWords {
 
   mutable std::mutex mutex_;
   Lease lease_{std::make_shared<WordStore>(), nullptr, 0};
-  std::atomic<std::uint64_t> generation_{0};  // the lease's, to be read without the lock
+  std::atomic<std::uint64_t> generation_{0};  // lease_.generation, readable without the lock
 };
 
 }  // namespace tokbench

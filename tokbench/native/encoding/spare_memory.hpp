@@ -1,7 +1,7 @@
-// The memory of the last large array that ended, for the next one: its pages need not be found and cleared anew.
+// Keeps the memory of the last freed large array for the next one, whose pages are then already mapped and cleared.
 //
-// Of two threads that clear pages, each clears the same large page when they come to it together: of a batch of texts whose
-// words are known, that took a seventh of their time. 32 MB at most are kept, as glibc does with what is not that large.
+// Two threads that touch a new large page at the same time both clear it, which took a seventh of the time of encoding a batch of
+// known words. At most 32 MB are kept, as much as glibc keeps of smaller allocations.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@
 
 namespace tokbench {
 
-// From std::malloc and its like; the pages of the first `num_touched` bytes are there.
+// Memory of std::malloc() or std::realloc(). The pages of its first `num_touched` bytes are mapped.
 struct SpareMemory {
   void* data = nullptr;
   std::size_t size = 0;
   std::size_t num_touched = 0;
 };
 
-// Whether memory is kept for another array. What was never touched costs addresses alone, which have their bounds, too.
+// Whether memory of this size is kept. Untouched pages cost address space only, which is bounded as well.
 inline bool is_spare_memory(std::size_t size, std::size_t num_touched) {
   constexpr std::size_t kMost = std::size_t{1} << 28, kMostTouched = std::size_t{1} << 25;
   return size <= kMost && num_touched <= kMostTouched;
@@ -27,7 +27,7 @@ inline bool is_spare_memory(std::size_t size, std::size_t num_touched) {
 
 inline constinit std::atomic<SpareMemory*> last_spare_memory = nullptr;
 
-// What was given last if it is not smaller; no data otherwise.
+// The kept memory if it has at least this size; otherwise nullptr.
 inline SpareMemory take_spare_memory(std::size_t size) {
   SpareMemory* const last = last_spare_memory.exchange(nullptr);
   if (last == nullptr) return {};

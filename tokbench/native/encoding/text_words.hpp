@@ -1,7 +1,7 @@
-// Text → words to be looked up, some at a time: each with its key, and on the way to it what the memory has.
+// Splits text into groups of words to be looked up, each with its key, and prefetches their table entries.
 //
-// Keys are made and cache lines are prefetched in the loop that splits: it computes while memory answers. Made from a list of
-// words afterwards, those that had all been seen took 8 % longer to encode.
+// Keys are computed and cache lines prefetched in the loop that splits, which thereby overlaps computation with memory latency.
+// Doing it afterwards, from a list of words, made encoding known words 8 % slower.
 #pragma once
 
 #include "common/byte_classes.hpp"
@@ -11,16 +11,16 @@
 
 namespace tokbench {
 
-// Gives the words from `p` on to the sink, until it has no room for those of another block or the text ends; returns where
-// to go on. The sink is called with where a word begins and where it ends. p < end, and nothing from `end` on is read.
+// Calls sink(start, stop) for each word from `p` on, until the sink has no room for another block or the text ends; returns where
+// to continue. Requires p < end; reads nothing from `end` on.
 template <class Sink>
 using SplitInto = const Byte* (*)(const Byte* p, const Byte* end, Sink& sink);
 
 inline constexpr std::size_t kEnoughPretokens = 64;
 inline constexpr std::size_t kMostPretokens = kEnoughPretokens + kBlock;
 
-// A short one is its key, and has a set where it may be remembered. A longer one has length 0 in its key, as
-// no entry has, and its own length and hash there.
+// A word to be looked up. A short word is represented by its key, and has the set that may hold it. A long word has length 0 in
+// its key, which matches no entry; the key then holds its real length and its hash.
 struct TextWord {
   WordKey key;
   const WordStore::Set* set;
@@ -32,13 +32,13 @@ struct TextWord {
   std::uint64_t hash() const { return is_short() ? hash_of(key) : key.low; }
 };
 
-// The sink that makes words of words, and prefetches the sets and buckets that may hold them.
+// The sink that stores words as TextWord, and prefetches the sets and buckets that may hold them.
 struct TextWords {
   TextWord* next;
   const TextWord* enough;
-  const Byte* end;  // of the text
+  const Byte* end;  // end of the text
   WordStore::TableView tables;
-  const TextWord** next_long;  // where the next long one is noted
+  const TextWord** next_long;  // where the next long word is recorded
 
   TOKBENCH_ALWAYS_INLINE void operator()(const Byte* start, const Byte* stop) {
     const auto length = static_cast<std::size_t>(stop - start);
@@ -58,7 +58,7 @@ struct TextWords {
   bool has_room() const { return next < enough; }
 
  private:
-  // Texts come from outside without padding: near their end the key is read from a copy.
+  // Texts have no padding, so near their end the key is read from a padded copy.
   WordKey key_of(const Byte* start, std::size_t length) const {
     if (static_cast<std::size_t>(end - start) >= kKeyPadding) [[likely]] return short_key(start, length);
     Byte padded[kKeyPadding] = {};

@@ -1,4 +1,4 @@
-// The pre-tokens that become one entry of the vocabulary, found by their bytes.
+// A hash table from the bytes of a pre-token to its id, for pre-tokens that become a single token.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace tokbench {
 
-// The hash of a pre-token of any length; that of a short one is the hash of its key.
+// The hash of a pre-token; for a short one, the hash of its key.
 inline std::uint64_t hash_of(const WordKey& key) { return hash_words(key.low, key.high, 0); }
 
 inline std::uint64_t hash_of_long(Bytes bytes) { return hash_bytes(bytes, 1); }
@@ -25,19 +25,20 @@ inline std::uint64_t hash_of(Bytes bytes) {
   return hash_of(short_key(padded, bytes.size()));
 }
 
-// The same of bytes after which kKeyPadding more are readable.
+// The same, for bytes that are followed by kKeyPadding readable bytes.
 inline std::uint64_t hash_of_padded(Bytes bytes) {
   return bytes.size() > kShortWord ? hash_of_long(bytes) : hash_of(short_key(bytes.data(), bytes.size()));
 }
 
-// `TextOf` gives the bytes of an id: the table holds those of short tokens alone. To look them up where they are, by their
-// starts, took three waits for memory one after the other, a fifth of a first pass over English.
+// The table stores the bytes of short tokens only; `TextOf` returns those of an id. Looking all of them up in the vocabulary's
+// text took three dependent memory accesses, a fifth of a first pass over English.
 class WholeTokens {
  public:
   WholeTokens() = default;
   explicit WholeTokens(std::size_t expected) : slots_(std::bit_ceil(std::max<std::size_t>(expected * 2, 2))) {}
 
-  // At most as many as expected. Of two entries with the same bytes the first one stays; returns whether it is this one.
+  // Inserts a token unless one with the same bytes exists; returns whether it was inserted. The table does not grow beyond the
+  // expected number of tokens.
   template <class TextOf>
   bool insert(Bytes text, std::uint64_t hash, Id id, TextOf text_of) {
     const Slot entry = slot_for(text, hash, id);
@@ -59,15 +60,15 @@ class WholeTokens {
     return std::nullopt;
   }
 
-  // Has what find() reads fetched.
+  // Prefetches the memory that find() reads.
   void fetch(std::uint64_t hash) const {
     if (slots_.size() != 0) prefetch(&slots_[first_slot(hash)]);
   }
 
  private:
   struct alignas(32) Slot {
-    WordKey key;  // of a short token; of a long one its hash, and no length
-    Id next_id;   // the id and one; 0 where the slot is free
+    WordKey key;  // key of a short token; for a long one its hash, with length 0
+    Id next_id;   // id + 1; 0 if the slot is free
   };
 
   static Slot slot_for(Bytes text, std::uint64_t hash, Id id) {

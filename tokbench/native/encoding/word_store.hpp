@@ -1,6 +1,6 @@
-// The ids of pre-tokens seen before, for all threads together. What is entered is never changed, so that reading takes
-// no lock: a thread claims a free entry, writes it and publishes it. Tables do not grow in place: shared_words.hpp
-// replaces a crowded store by a larger one, or starts again with an empty one.
+// The ids of the words that were encoded before, shared by all threads. Entries never change once written, so that reads take no
+// lock: a thread claims a free entry, writes it and publishes it. Tables do not grow in place: shared_words.hpp replaces a crowded
+// store by a larger one, or starts again with an empty one.
 //
 // Memory layout. A word of up to 15 bytes is found in one cache line; a longer one in a bucket and its record.
 //
@@ -21,13 +21,13 @@
 //     +----|------------+-----------------+-- ... --+     in records_, in units of 4 bytes; 0: free
 //          |
 //          v
-//   records_: one array, filled from its beginning, never moved and shared with the stores that follow.
+//   records_: one append-only array that never moves and is shared with the stores that grow out of this one.
 //
 //     +-----------+-----------+----+----+-- ... --+----------------------+-- ...
 //     | length:16 | count:16  | id | id |         | bytes of the word    | ids of a short word with more than 4
 //     +-----------+-----------+----+----+-- ... --+----------------------+-- ...
 //
-// set = hash >> 16 modulo the number of sets; buckets likewise. At most kMostProbes of them are searched.
+// set = (hash >> 16) modulo the number of sets; likewise for buckets. At most kMostProbes of them are searched.
 #pragma once
 
 #include <algorithm>
@@ -45,14 +45,14 @@ class WordStore {
  public:
   static constexpr std::size_t kCacheLine = 64;
 
-  // Entries of short words: two a cache line.
+  // The entries of short words: two per cache line.
   struct alignas(kCacheLine) Set {
     static constexpr std::size_t kSlots = 2;
     bool is_full() const { return entries[kSlots - 1].relaxed_high() != 0; }
     WordEntry entries[kSlots];
   };
 
-  // Slots of long words: the upper half of the hash, then the number of its record's first unit, from 1 on; or 0.
+  // The slots of long words: the upper half of the hash, and the index of the record's first unit plus 1; 0 if free.
   struct alignas(kCacheLine) Bucket {
     static constexpr std::size_t kSlots = 8;
     std::atomic<std::uint64_t> slots[kSlots];
@@ -63,18 +63,19 @@ class WordStore {
         buckets_(std::make_shared<Table<Bucket>>(kFirstBuckets)),
         records_(std::make_shared<Records>(kMostStored / kUnit)) {}
 
-  // A store of the same words with more room for them.
+  // A store with the same words and larger tables where these are crowded.
   std::shared_ptr<WordStore> grown() const {
     return resized(sets_->is_crowded() ? sets_->size() * 4 : 0, buckets_->is_crowded() ? buckets_->size() * 4 : 0);
   }
 
-  // A store of the same words with room for those of texts of this many units; none where there is room, or no more.
+  // A store with the same words and room for the words of this many units of text; null if this one has enough, or is at its
+  // largest.
   std::shared_ptr<WordStore> grown_for(std::size_t num_units) const {
     const std::size_t sets = std::bit_floor(std::clamp(num_units / kUnitsPerSet, std::size_t{1}, kMostSets));
     return sets > sets_->size() ? resized(sets, sets / kSetsPerBucket) : nullptr;
   }
 
-  // Where words may be, to be kept at hand.
+  // The addresses and sizes of the tables, for a thread to keep in registers.
   struct TableView {
     const Set* first_set;
     const Bucket* first_bucket;
@@ -84,8 +85,8 @@ class WordStore {
   };
   TableView tables() const { return {&(*sets_)[0], &(*buckets_)[0], sets_->size() - 1, buckets_->size() - 1}; }
 
-  // The entry of a short word in its set, or nullptr. No key is zero. Which of the two it is cannot be foretold,
-  // so that a branch on it would cost more than all the rest: only whether it is one of them is branched on.
+  // The entry of a short word in a set, or nullptr. No key is zero. Which of the two entries matches cannot be predicted, so the
+  // only branch is on whether one of them does.
   static const WordEntry* find(const Set& set, const WordKey& key) {
     const std::uint64_t first = difference(set.entries[0], key), second = difference(set.entries[1], key);
     const std::uint64_t is_not_first = first | (0 - first), is_not_second = second | (0 - second);  // the top bit tells
@@ -93,7 +94,7 @@ class WordStore {
     return &set.entries[is_not_first >> 63];
   }
 
-  // The same in all sets where it may be.
+  // The same in all sets that may hold the word.
   const WordEntry* find(const WordKey& key, std::uint64_t hash) const {
     std::size_t at = set_number(hash);
     for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (sets_->size() - 1)) {
@@ -103,7 +104,7 @@ class WordStore {
     return nullptr;
   }
 
-  // The ids of a word that is too long for a key; none for an unknown one.
+  // The ids of a word that is too long for a key; empty if it is not stored.
   std::span<const Id> find_long(Bytes word, std::uint64_t hash) const {
     std::size_t at = bucket_number(hash);
     for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (buckets_->size() - 1)) {
@@ -118,7 +119,7 @@ class WordStore {
     return {};
   }
 
-  // The record that a long word has if it has one.
+  // Prefetches the record of a long word.
   void prefetch_record(std::uint64_t hash) const {
     for (const std::atomic<std::uint64_t>& slot : (*buckets_)[bucket_number(hash)].slots) {
       const std::uint64_t value = slot.load(std::memory_order_relaxed);
@@ -131,7 +132,7 @@ class WordStore {
     }
   }
 
-  // Remembers a short word, if there is room.
+  // Stores a short word if there is room.
   void remember(const WordKey& key, std::uint64_t hash, std::span<const Id> ids) {
     if (ids.size() > WordEntry::kMaxIds) {
       const std::size_t first_unit = allocate(ids.size_bytes());
@@ -155,7 +156,7 @@ class WordStore {
     enter_long(hash, first_unit);
   }
 
-  // Whether it is time for more room, and whether there is no more to be had.
+  // Whether a table should grow, and whether it cannot.
   bool is_crowded() const { return sets_->is_crowded() || buckets_->is_crowded() || records_->is_full(); }
   bool is_full() const {
     return (sets_->is_crowded() && sets_->size() == kMostSets) || (buckets_->is_crowded() && buckets_->size() == kMostBuckets) ||
@@ -163,27 +164,27 @@ class WordStore {
   }
 
  private:
-  using Unit = std::uint32_t;  // records begin at multiples of its size
+  using Unit = std::uint32_t;  // records are aligned to its size
   static constexpr std::size_t kUnit = sizeof(Unit);
-  static constexpr std::size_t kLongestStored = 1024;    // bytes of a long word
-  static constexpr std::size_t kMostStored = 96 << 20;   // bytes of all records
+  static constexpr std::size_t kLongestStored = 1024;    // longest word that is stored, in bytes
+  static constexpr std::size_t kMostStored = 96 << 20;   // total bytes of records
   static constexpr std::size_t kFirstSets = 1 << 15;     // 2 MiB
   static constexpr std::size_t kMostSets = 1 << 20;      // 64 MiB
-  static constexpr std::size_t kUnitsPerSet = 128;       // of texts whose words they are to hold
+  static constexpr std::size_t kUnitsPerSet = 128;       // units of text for each set, when sized for a text
   static constexpr std::size_t kFirstBuckets = 1 << 11;  // 128 KiB
   static constexpr std::size_t kMostBuckets = 1 << 18;   // 16 MiB
-  static constexpr std::size_t kSetsPerBucket = 16;      // where both are made for a text
-  static constexpr std::size_t kMostProbes = 16;         // sets or buckets that are looked through
+  static constexpr std::size_t kSetsPerBucket = 16;      // sets for each bucket, when sized for a text
+  static constexpr std::size_t kMostProbes = 16;         // sets or buckets that are searched
   static constexpr std::size_t kNoRoom = SIZE_MAX;
 
-  // Of a long word: this, its ids, and its bytes. Of a short one: its ids, if its entry cannot hold them.
+  // A record of a long word is this header, its ids and its bytes; that of a short word is the ids that do not fit into its entry.
   struct Header {
     std::uint16_t length;
     std::uint16_t count;
   };
   static_assert(kLongestStored <= UINT16_MAX);
 
-  // Groups of slots, two or eight a cache line.
+  // A table of sets or buckets.
   template <class Group>
   struct Table {
     explicit Table(std::size_t size) : groups(size) {}
@@ -192,7 +193,7 @@ class WordStore {
     bool is_crowded() const { return num_words.load(std::memory_order_relaxed) > size() * Group::kSlots * 5 / 8; }
 
     ZeroedTable<Group> groups;
-    alignas(kCacheLine) std::atomic<std::size_t> num_words{0};  // apart from what is only read
+    alignas(kCacheLine) std::atomic<std::size_t> num_words{0};  // not on a cache line with read-only data
   };
 
   struct Records {
@@ -205,7 +206,7 @@ class WordStore {
   WordStore(std::shared_ptr<Table<Set>> sets, std::shared_ptr<Table<Bucket>> buckets, std::shared_ptr<Records> records)
       : sets_(std::move(sets)), buckets_(std::move(buckets)), records_(std::move(records)) {}
 
-  // With tables of at least these sizes, as far as that is allowed. One that does not grow is the same.
+  // A store with tables of at least these sizes, within the limits. A table that does not grow is shared.
   std::shared_ptr<WordStore> resized(std::size_t sets, std::size_t buckets) const {
     const bool is_growing_short = std::min(sets, kMostSets) > sets_->size();
     const bool is_growing_long = std::min(buckets, kMostBuckets) > buckets_->size();
@@ -218,7 +219,7 @@ class WordStore {
   }
 
   void enter_short_words_in(WordStore& store) const {
-    if (sets_->num_words.load(std::memory_order_relaxed) == 0) return;  // and nothing of it is read
+    if (sets_->num_words.load(std::memory_order_relaxed) == 0) return;  // leaves its pages untouched
     for (std::size_t i = 0; i < sets_->size(); ++i) {
       for (const WordEntry& entry : (*sets_)[i].entries) {
         const std::uint64_t high = entry.high();
@@ -267,7 +268,7 @@ class WordStore {
     return first_unit + units <= records_->units.size() ? first_unit : kNoRoom;
   }
 
-  // Two threads may enter the same word: either entry is right.
+  // Two threads may enter the same word; both entries are then correct.
   void enter(const WordKey& key, std::uint64_t hash, std::span<const Id> ids) {
     sets_->num_words.fetch_add(1, std::memory_order_relaxed);
     std::size_t at = set_number(hash);
@@ -290,7 +291,7 @@ class WordStore {
     }
   }
 
-  // A store that grew and the one before it share what did not grow.
+  // Shared with the store that this one grew out of, where they did not grow.
   std::shared_ptr<Table<Set>> sets_;
   std::shared_ptr<Table<Bucket>> buckets_;
   std::shared_ptr<Records> records_;

@@ -1,6 +1,6 @@
-// Text → ids on one thread: cut it into words, look each up among those that any thread has seen, else solve it.
+// Encodes text on one thread: cuts it into words, looks each word up among those that any thread has seen, and solves the rest.
 //
-// Words go through in batches, step by step: what a step needs of the memory is fetched in the one before it.
+// Words are processed in batches and in stages; each stage prefetches the memory that the next one reads.
 #pragma once
 
 #include "common/texts.hpp"
@@ -19,15 +19,15 @@ class Worker {
 
   bool works_with(const Model& model) const { return model_.get() == &model; }
 
-  // Work is done between these two: an idle worker keeps no store alive.
+  // All work happens between begin() and end(), so that an idle worker keeps no store alive.
   void begin(std::size_t num_units) {
     lease_ = shared_.lease(num_units);
     num_postponed_ = 0;
   }
   void end() { lease_ = {}; }
 
-  // Gives the ids of a text to `output`: one of the two in outputs.hpp, or another one that has all that these have. One that
-  // has begin_text() and begin_word() is notified of each text and each word before its ids.
+  // Encodes a text into `output`: one of those in outputs.hpp, or another one with the same interface. If it has begin_text() and
+  // begin_word(), these are called for each text and each word before its ids.
   template <class Output>
   void encode(SplitWords split_words, const Text& text, Output& output) {
     const Bytes utf8 = utf8_of(text, utf8_);
@@ -35,7 +35,7 @@ class Worker {
     encode_words_of(split_words, utf8, output);
   }
 
-  // The same of UTF-8, cut by anything that cuts as a SplitWords does.
+  // The same for UTF-8, split by any callable with the signature of SplitWords.
   template <class Split, class Output>
   void encode_words_of(const Split& split_words, Bytes utf8, Output& output) {
     const Byte* const end = utf8.data() + utf8.size();
@@ -47,8 +47,8 @@ class Worker {
     end_words(output);
   }
 
-  // The same of words that are cut elsewhere: for_each_word(sink) calls sink(bytes) for each, in the order in which they
-  // stand in memory, where they stay until it returns.
+  // The same for words from elsewhere: for_each_word(sink) calls sink(bytes) for each of them, in the order of their addresses.
+  // They must stay valid until it returns.
   template <class ForEachWord, class Output>
   void encode_each(const ForEachWord& for_each_word, Output& output) {
     TextWords words = no_words(nullptr);
@@ -63,47 +63,47 @@ class Worker {
     end_words(output);
   }
 
-  // The UTF-8 of a text, until the next one is asked for or encoded.
+  // The UTF-8 of a text, valid until the next text.
   Bytes utf8(const Text& text) { return utf8_of(text, utf8_); }
 
-  // Room for copies of words, until more is asked for.
+  // Room for copies of words, valid until the next call.
   Byte* room_for_copies(std::size_t size) {
     if (copies_.size() < size) copies_.resize(size);
     return copies_.data();
   }
 
-  // Room for a text that was normalized, until the next one.
+  // Room for a normalized text, valid until the next one.
   std::vector<Byte>& room_for_normalized() { return normalized_; }
 
-  // The ids of one word, written to `out`, which has room for one a byte; their number.
+  // Solves one word: writes its ids to `out`, which has room for one per byte, and returns their number.
   std::size_t encode_unseen(Bytes word, std::uint64_t hash, Id* out) { return solver_.solve(word, hash, out); }
 
-  // What the words of this thread are solved with.
+  // The solver of this thread.
   typename F::Solver& solver() { return solver_; }
 
-  // Room for this many ids, until the next call.
+  // Room for this many ids, valid until the next call.
   Id* scratch_for(std::size_t size) {
     if (scratch_.size() < size) scratch_.resize(size);
     return scratch_.data();
   }
 
  private:
-  // A word that is not in its set.
+  // A word that was not found in its set.
   struct Miss {
     std::size_t position;
     std::uint64_t hash;
   };
 
-  // How many words are looked up together: more where new ones are solved side by side.
+  // The number of words in a batch: larger if new words are solved side by side.
   static constexpr std::size_t kEnough = PreparesWords<typename F::Solver> ? 3 * kEnoughPretokens : kEnoughPretokens;
   static constexpr std::size_t kMost = kEnough + kBlock;
-  static constexpr std::size_t kMostPostponed = 32;  // new words that are solved side by side
+  static constexpr std::size_t kMostPostponed = 32;  // new words that are solved together
 
-  // None yet, of a text that ends there.
+  // An empty batch of words, for a text that ends at `end`.
   TextWords no_words(const Byte* end) { return {words_, words_ + kEnough, end, lease_.current->tables(), long_words_}; }
 
-  // Encodes words that stand side by side. Nearly all of them are known, and most in their sets: up to the first new one they
-  // need no more than to be put out, by an output whose address nobody is given, so that it stays in registers.
+  // Encodes a batch of words. Nearly all words are known, and most are found in their first set: up to the first one that is not,
+  // a copy of the output is used whose address does not escape, so that it stays in registers.
   template <class Output>
   TOKBENCH_NEVER_INLINE void encode_words(const TextWords& found, Output& shared_output) {
     const std::span<const TextWord> words(words_, static_cast<const TextWord*>(found.next));
@@ -144,10 +144,10 @@ class Worker {
     if (has_new_words_) update_lease();
   }
 
-  // Whether a word that is not in its set is in no other place either.
+  // Whether a word that was not found in its set is certainly not stored.
   static bool is_new(const TextWord& word) { return word.is_short() && !word.set->is_full(); }
 
-  // The ids of a word that is not in its set; none of a new one.
+  // The ids of a word that was not found in its set; empty for a new word.
   TOKBENCH_NEVER_INLINE std::span<const Id> ids_elsewhere(const TextWord& word) const {
     return ids_in(*lease_.current, word, word.hash());
   }
@@ -163,14 +163,14 @@ class Worker {
     if constexpr (FetchesWords<typename F::Solver>) solver_.fetch(word.hash());
   }
 
-  // Solves the words that were postponed, and puts their ids. None of them is in the store, but for what other threads entered.
+  // Solves the postponed words and inserts their ids. None of them is in the store, unless another thread entered it meanwhile.
   template <class Output>
   TOKBENCH_NEVER_INLINE void put_postponed(Output& output) {
     const std::span<const PostponedWord> postponed(postponed_, std::exchange(num_postponed_, 0));
     NewWord solved[kMostPostponed];
     std::size_t numbers[kMostPostponed], num_solved = 0;
     std::span<const Id> ids[kMostPostponed];
-    std::uint64_t seen = 0;  // a bit for each hash, to know of most words that they come once
+    std::uint64_t seen = 0;  // one bit per hash: tells for most words that they are not repeated
     for (std::size_t i = 0; i < postponed.size(); ++i) {
       const TextWord& word = postponed[i].word;
       const NewWord one{word.bytes(), word.hash(), {}};
@@ -198,14 +198,14 @@ class Worker {
     has_new_words_ = true;
   }
 
-  // Where a word is among some; how many there are, if it is not.
+  // The index of a word in `among`, or its size if it is not there.
   static std::size_t number_of(const NewWord& word, std::span<const NewWord> among) {
     std::size_t i = 0;
     while (i < among.size() && !(among[i].hash == word.hash && std::ranges::equal(among[i].bytes, word.bytes))) ++i;
     return i;
   }
 
-  // Puts what is left of a text.
+  // Writes what is left at the end of a text.
   template <class Output>
   void end_words(Output& output) {
     if constexpr (kPutsBetween<Output>) {
@@ -215,7 +215,7 @@ class Worker {
     }
   }
 
-  // The same of the words from one that is not in its set, or has its ids elsewhere, for which the output is ready.
+  // Encodes the rest of a batch, from the first word that was not found in its set or whose ids are stored elsewhere.
   template <class Output>
   TOKBENCH_NEVER_INLINE void encode_rest(std::span<const TextWord> words, Output& output) {
     const WordEntry* entries[kMost];
@@ -240,7 +240,7 @@ class Worker {
     if (num_misses != 0) update_lease();
   }
 
-  // Looks for words elsewhere than in their sets.
+  // Looks for words in further sets and in buckets.
   void find(std::span<const TextWord> words, std::span<const Miss> misses, const WordEntry** entries) {
     const WordStore& store = *lease_.current;
     for (const Miss& miss : misses) {
@@ -269,7 +269,7 @@ class Worker {
     }
   }
 
-  // A word that the store did not have when the batch was looked up, with its number among those.
+  // Encodes a word that was not stored when the batch was looked up; `number` is its index among these words.
   template <class Output>
   void encode_new(const TextWord& word, [[maybe_unused]] std::size_t number, Output& output) {
     const std::span<const Id> known = known_ids(word);
@@ -295,7 +295,7 @@ class Worker {
     }
   }
 
-  // The ids of a word that came twice in the batch, or is still in the store before.
+  // The ids of a word that occurred earlier in the batch, or is in the previous store.
   std::span<const Id> known_ids(const TextWord& word) {
     const std::uint64_t hash = word.hash();
     if (const std::span<const Id> ids = ids_in(*lease_.current, word, hash); !ids.empty()) return ids;
@@ -331,7 +331,7 @@ class Worker {
   PostponedWord postponed_[kMostPostponed];
   std::size_t num_postponed_ = 0;
   bool has_new_words_ = false;
-  WordEntry long_entries_[kMost];  // what was found of long words
+  WordEntry long_entries_[kMost];  // entries for the long words that were found
 };
 
 }  // namespace tokbench
