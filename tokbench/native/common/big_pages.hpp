@@ -1,4 +1,4 @@
-// Memory for large arrays that are read at random, in large pages where the system has some.
+// Memory for large arrays with random access, in large pages where the system supports them.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,8 @@ namespace tokbench {
 inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
 inline constexpr std::size_t kSmallPage = std::size_t{1} << 12;
 
-// Asks for large pages where whole ones fit into a block: a fault for each small one would cost more than
-// filling it, and of a table that is read at random they would not fit into the processor's table of pages.
-// It is a wish: where it is not granted, nothing is lost.
+// Requests large pages for a block that can contain them: a page fault for each small page would cost more than filling it, and
+// random access to many small pages misses the TLB. The request may be ignored.
 inline void prefer_large_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   const auto address = reinterpret_cast<std::uintptr_t>(block);
@@ -26,7 +25,7 @@ inline void prefer_large_pages([[maybe_unused]] void* block, [[maybe_unused]] st
 #endif
 }
 
-// Has the system find the pages of a block before somebody waits for them, where it does so when asked to.
+// Maps the pages of a block ahead of their use, where the system supports that.
 inline void touch_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size) {
 #if defined(__linux__) && defined(MADV_POPULATE_WRITE)
   const auto address = reinterpret_cast<std::uintptr_t>(block);
@@ -35,7 +34,7 @@ inline void touch_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size
 #endif
 }
 
-// An allocator that leaves numbers as they are found, where a vector would set them to zero.
+// An allocator that leaves elements uninitialized, where a vector would zero them.
 template <class T>
 class BigPages {
  public:

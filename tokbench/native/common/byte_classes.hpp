@@ -1,8 +1,8 @@
-// Which bytes of a block of 64 are letters, digits, white space …: one bit a byte, in four tiers that
-// agree. "scalar" has no blocks at all (the scanners go from character to character, which defines
-// what is right), "swar" classifies eight bytes in a word, "avx2" thirty-two in a register, "avx512" all.
+// Classifies the bytes of a block of 64 (letters, digits, white space and so on) as bit masks, one bit per byte, in tiers with
+// the same results: "scalar" uses no blocks (scanners go character by character, which is the definition), "swar" processes
+// eight bytes in a word, "avx2" thirty-two in a register, "avx512" all sixty-four.
 //
-// The best tier of the processor runs, or the one that the environment variable TOKBENCH_SIMD names.
+// The best tier that the processor supports is used, or the one that the environment variable TOKBENCH_SIMD names.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@
 #if (defined(__x86_64__) || defined(__amd64__)) && defined(__GNUC__)
 #define TOKBENCH_HAS_AVX 1
 #include <immintrin.h>
-// No lambda and no helper without the attribute: what is not compiled for a tier cannot be inlined into it.
+// Every function of a tier needs this attribute, lambdas included: a function without it cannot be inlined into one with it.
 #define TOKBENCH_FOR_AVX2 [[gnu::target("avx2,bmi,bmi2")]]
 #define TOKBENCH_FOR_AVX512 [[gnu::target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2")]]
 #else
@@ -27,23 +27,23 @@
 
 namespace tokbench {
 
-inline constexpr std::size_t kBlock = 64;  // bytes, one for each bit of a mask
+inline constexpr std::size_t kBlock = 64;  // bytes in a block, and bits in a mask
 
 using Mask = std::uint64_t;
 
-// The bits of the first `count` <= 64 bytes.
+// A mask of the first `count` <= 64 bytes.
 inline Mask first_bits(std::size_t count) { return count >= kBlock ? ~Mask{0} : (Mask{1} << count) - 1; }
 
 struct ByteClasses {
   Mask upper;       // A to Z
   Mask lower;       // a to z
   Mask digits;      // 0 to 9
-  Mask spaces;      // " " alone
-  Mask white;       // and all other ASCII white space
+  Mask spaces;      // " " only
+  Mask white;       // all ASCII white space, " " included
   Mask newlines;    // "\n" and "\r"
   Mask apostrophes;
   Mask slashes;
-  Mask high;        // 0x80 and above: parts of other characters
+  Mask high;        // 0x80 and above: bytes of non-ASCII characters
   friend bool operator==(const ByteClasses&, const ByteClasses&) = default;
 };
 
@@ -58,14 +58,14 @@ inline constexpr const char* kSimdTierNames[] = {"scalar", "swar", "avx2", "avx5
 inline constexpr std::uint64_t kEachByte = 0x0101010101010101u;
 inline constexpr std::uint64_t kHighBits = 0x8080808080808080u;
 
-// The high bit of each byte that is in [low, high], of bytes below 0x80; `ascii` has their high bits cleared.
+// Sets the high bit of each byte in [low, high]. All bytes of `ascii` must be below 0x80.
 inline std::uint64_t bytes_between(std::uint64_t ascii, Byte low, Byte high) {
   const std::uint64_t at_least_low = ascii + kEachByte * (0x80u - low);
   const std::uint64_t above_high = ascii + kEachByte * (0x7Fu - high);
   return at_least_low & ~above_high & kHighBits;
 }
 
-// The high bits of eight bytes as eight bits, the first byte's lowest.
+// Gathers the high bits of eight bytes into eight bits, the first byte's lowest.
 inline Mask gathered(std::uint64_t high_bits) { return ((high_bits >> 7) * 0x0102040810204080u) >> 56; }
 
 inline ByteClasses classify_by_words(const Byte* block) {
@@ -158,7 +158,7 @@ TOKBENCH_FOR_AVX512 inline ByteClasses classify_by_wide_registers(const Byte* bl
 
 // --- which one ------------------------------------------------------------------------------------
 
-// Whether the processor has what a tier needs. Those of AVX-512 before VBMI2 are left out: they slow down for it.
+// Whether the processor supports a tier. AVX-512 without VBMI2 is left out: those processors lower their clock for it.
 inline bool has_tier([[maybe_unused]] SimdTier tier) {
 #if TOKBENCH_HAS_AVX
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
@@ -171,7 +171,7 @@ inline bool has_tier([[maybe_unused]] SimdTier tier) {
   return tier <= SimdTier::Swar;
 }
 
-// How a tier classifies; nullptr where it does not.
+// The classifier of a tier; nullptr for "scalar".
 inline Classify classify_of(SimdTier tier) {
 #if TOKBENCH_HAS_AVX
   if (tier == SimdTier::Avx512) return &classify_by_wide_registers;
@@ -180,7 +180,7 @@ inline Classify classify_of(SimdTier tier) {
   return tier == SimdTier::Scalar ? nullptr : &classify_by_words;
 }
 
-// The tier that TOKBENCH_SIMD names; empty is the best there is.
+// The tier that TOKBENCH_SIMD names; an empty name means the best one.
 inline SimdTier simd_tier_named(std::string_view name) {
   const std::string found = "TOKBENCH_SIMD is \"" + std::string(name) + "\"";
   for (const SimdTier tier : {SimdTier::Avx512, SimdTier::Avx2, SimdTier::Swar, SimdTier::Scalar}) {
@@ -191,7 +191,7 @@ inline SimdTier simd_tier_named(std::string_view name) {
   throw std::invalid_argument(found + "; it may be scalar, swar, avx2 or avx512");
 }
 
-// The tier of this process. Throws where the environment asks for one that cannot be.
+// The tier of this process. Throws if the environment requests one that is unknown or unsupported.
 inline SimdTier simd_tier() {
   static const SimdTier tier = [] {
     const char* const name = std::getenv("TOKBENCH_SIMD");

@@ -1,4 +1,4 @@
-// Hints to compilers that take them: what to inline, and what to prefetch.
+// Compiler hints: inlining and prefetching.
 #pragma once
 
 #if defined(__GNUC__)
@@ -11,8 +11,8 @@
 
 namespace tokbench {
 
-// Fetches memory into the processor's cache. Always inlined: GCC takes a function that does nothing else for one
-// without effects, and leaves out its calls.
+// Prefetches memory into the cache. Always inlined, because GCC treats a function that does nothing else as one without effects
+// and removes calls of it.
 TOKBENCH_ALWAYS_INLINE inline void prefetch([[maybe_unused]] const void* p) {
 #if defined(__GNUC__)
   __builtin_prefetch(p);

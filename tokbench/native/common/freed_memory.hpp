@@ -1,4 +1,4 @@
-// Gives freed memory back to the system.
+// Returns freed memory to the system.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace tokbench {
 
-// Where large arrays come and go, glibc soon keeps those below 32 MB for later ones, which seldom fit into their places.
+// After some large allocations, glibc keeps freed blocks of up to 32 MB for later ones, which rarely fit into them.
 inline void return_freed_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);

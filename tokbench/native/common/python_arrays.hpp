@@ -1,4 +1,4 @@
-// NumPy arrays and bytes of Python, taken as views and handed over without a copy, for the bindings.
+// NumPy arrays and bytes objects for the bindings: viewed and returned without a copy.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,8 +19,8 @@ using Array = nb::ndarray<nb::numpy, T>;
 template <class T>
 using InputArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// nanobind imports NumPy when it hands the first array over, and takes a Ctrl-C in that import for an array
-// that cannot be handed over: so it is imported before, where Ctrl-C is what it is.
+// Imports NumPy in advance. nanobind imports it when it returns the first array, and reports a Ctrl-C during that import as a
+// failed conversion.
 inline void import_numpy() { nb::module_::import_("numpy"); }
 
 template <class T>

@@ -1,4 +1,4 @@
-// Python strings as texts, for the bindings, which alone know of Python.
+// Python strings as texts, for the bindings.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,7 +13,7 @@ namespace tokbench {
 
 namespace nb = nanobind;
 
-// The UTF-8 of a Python string, which lives as long as the string. Raises UnicodeEncodeError for surrogates.
+// The UTF-8 of a Python string, valid as long as the string. Raises UnicodeEncodeError for lone surrogates.
 inline Bytes utf8_view(nb::handle text) {
   Py_ssize_t size = 0;
   const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
@@ -21,8 +21,8 @@ inline Bytes utf8_view(nb::handle text) {
   return {reinterpret_cast<const Byte*>(data), static_cast<std::size_t>(size)};
 }
 
-// A Python string as it lies in memory, so that any thread can read it without the interpreter's lock; and
-// without the UTF-8 that Python would keep beside it from then on.
+// A Python string in its internal representation, which any thread can read without the interpreter's lock. Avoids the UTF-8
+// copy that Python would cache with the string.
 inline Text text_of(nb::handle text) {
   if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
 #if PY_VERSION_HEX < 0x030C0000
@@ -57,7 +57,7 @@ inline nb::str string_of(const std::vector<std::uint32_t>& code_points) {
   return nb::steal<nb::str>(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, code_points.data(), static_cast<Py_ssize_t>(code_points.size())));
 }
 
-// The characters of strings that have no mark among those of all code points, in a string; on threads.
+// The characters of all strings that are not marked, as one string; uses several threads.
 inline nb::str unmarked_characters(const nb::list& strings, const InputArray<std::uint8_t>& marks, unsigned threads) {
   const nb::tuple kept(strings);  // other threads may change the list meanwhile
   const std::vector<Text> texts = texts_of(kept);

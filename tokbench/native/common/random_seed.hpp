@@ -1,4 +1,4 @@
-// A seed for hashes that the author of a text cannot predict.
+// A hash seed that the author of a text cannot predict.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Values in plain memory that one thread reads while another sets them, in no order with anything else.
+// Relaxed atomic access to values in plain memory.
 //
-// It is what std::atomic_ref is for, which libc++ has from version 19 on only: a Mac's compiler may lack it.
+// This is what std::atomic_ref does, which libc++ has only from version 19 on; compilers on Macs may lack it.
 #pragma once
 
 #if !defined(__GNUC__)
@@ -18,7 +18,7 @@ inline T shared_value(const T& value) {
 #endif
 }
 
-// Sets bits, and returns what was there before.
+// Sets bits, and returns the previous value.
 template <class T>
 inline T set_shared_bits(T& value, T bits) {
 #if defined(__GNUC__)

@@ -1,4 +1,4 @@
-// Text as it comes from outside, in units of one, two or four bytes; as UTF-8 it is encoded.
+// Input text in units of one, two or four bytes, and its conversion to UTF-8.
 #pragma once
 
 #include <algorithm>
@@ -15,35 +15,35 @@
 
 namespace tokbench {
 
-enum class Units : std::uint8_t { Utf8, Latin1, Ucs2, Ucs4 };  // the last three: one code point a unit
+enum class Units : std::uint8_t { Utf8, Latin1, Ucs2, Ucs4 };  // the last three have one code point per unit
 
 struct Text {
   Text(Bytes utf8) : data(utf8.data()), size(utf8.size()) {}  // NOLINT: bytes are a text
   Text(const void* first, std::size_t count, Units kind) : data(first), size(count), units(kind) {}
 
   const void* data;
-  std::size_t size;  // units
+  std::size_t size;  // in units
   Units units = Units::Utf8;
 
-  // The units [from, to) as a text.
+  // The text of units [from, to).
   Text part(std::size_t from, std::size_t to) const {
     constexpr std::size_t kWidths[] = {1, 1, 2, 4};
     return {static_cast<const Byte*>(data) + from * kWidths[static_cast<std::size_t>(units)], to - from, units};
   }
 };
 
-// Which ends of its text a part has.
+// Which ends of its text a part contains.
 struct TextEnds {
   bool is_first = true;
   bool is_last = true;
 };
 
-// A text has a lone surrogate, and so no UTF-8.
+// Thrown for a text with a lone surrogate, which UTF-8 cannot represent.
 struct LoneSurrogate : std::invalid_argument {
   LoneSurrogate() : std::invalid_argument("a text has a lone surrogate") {}
 };
 
-// The most bytes that a unit becomes.
+// Upper bound on the bytes of UTF-8 per unit.
 inline std::size_t most_bytes(Units units) {
   return units == Units::Utf8 ? 1 : units == Units::Latin1 ? 2 : units == Units::Ucs2 ? 3 : 4;
 }
@@ -69,7 +69,7 @@ inline Byte* write_character(std::uint32_t code_point, Byte* out) {
   return out;
 }
 
-// Writes as many of the next 16 units as are ASCII together: all or none. Returns whether it did.
+// Writes the next 16 units if all of them are ASCII; returns whether they are.
 template <class Unit>
 inline bool write_ascii(const Unit* units, Byte* out) {
 #if defined(__SSE2__)
@@ -109,7 +109,7 @@ inline Byte* write_utf8(const Unit* units, std::size_t size, Byte* out) {
 }
 
 #if TOKBENCH_HAS_AVX
-// The same, where what is not ASCII is written eight units at a time,
+// Converts eight non-ASCII units at a time.
 template <class Unit>
 TOKBENCH_FOR_AVX2 inline Byte* write_utf8_by_registers(const Unit* units, std::size_t size, Byte* out) {
   std::size_t i = 0;
@@ -127,7 +127,7 @@ TOKBENCH_FOR_AVX2 inline Byte* write_utf8_by_registers(const Unit* units, std::s
   return write_utf8(units + i, size - i, out);
 }
 
-// or sixteen.
+// Converts sixteen non-ASCII units at a time.
 template <class Unit>
 TOKBENCH_FOR_AVX512 inline Byte* write_utf8_by_wide_registers(const Unit* units, std::size_t size, Byte* out) {
   std::size_t i = 0;
@@ -153,10 +153,9 @@ inline Byte* write_utf8(const Text& text, Byte* out, [[maybe_unused]] SimdTier t
   return write_utf8(units, text.size, out);
 }
 
-// Writes the UTF-8 of a text to `buffer` from `start` on, which grows as it must; returns where it ends. Throws
-// LoneSurrogate.
+// Writes the UTF-8 of a text to `buffer` from `start` on, growing it if needed, and returns the end. Throws LoneSurrogate.
 inline std::size_t append_utf8(const Text& text, std::vector<Byte>& buffer, std::size_t start, SimdTier tier = simd_tier()) {
-  constexpr std::size_t kSlack = 64;  // that may be written after the end
+  constexpr std::size_t kSlack = 64;  // bytes that may be written past the end
   const std::size_t most = start + text.size * most_bytes(text.units) + kSlack;
   if (buffer.size() < most) buffer.resize(std::max(most, buffer.size() * 2));
   Byte* end = buffer.data() + start;
@@ -167,7 +166,7 @@ inline std::size_t append_utf8(const Text& text, std::vector<Byte>& buffer, std:
   return static_cast<std::size_t>(end - buffer.data());
 }
 
-// The UTF-8 of a text: itself, or written to `buffer`. Throws LoneSurrogate.
+// The UTF-8 of a text: the text itself, or a conversion in `buffer`. Throws LoneSurrogate.
 inline Bytes utf8_of(const Text& text, std::vector<Byte>& buffer, SimdTier tier = simd_tier()) {
   if (text.units == Units::Utf8) return {static_cast<const Byte*>(text.data), text.size};
   const std::size_t size = append_utf8(text, buffer, 0, tier);

@@ -1,4 +1,4 @@
-// One piece of work on several threads.
+// Runs work on several threads.
 #pragma once
 
 #include <atomic>
@@ -28,21 +28,21 @@ inline void run_on(unsigned threads, const Work& work) {
   others.reserve(threads);
   try {
     for (unsigned i = 1; i < threads; ++i) others.emplace_back(std::cref(work_or_keep));
-  } catch (const std::system_error&) {  // the system grants no more: those there are do the work
+  } catch (const std::system_error&) {  // no more threads available: continue with those that were started
   }
   work_or_keep();
   for (std::thread& other : others) other.join();
   if (failure) std::rethrow_exception(failure);
 }
 
-// Numbers from 0 on, each given to one thread.
+// Hands out the numbers below `count`, each to one thread.
 class Turns {
  public:
   explicit Turns(std::size_t count) : count_(count) {}
 
   std::size_t size() const { return count_; }
 
-  // Whether there is a next one; it is written to `turn`.
+  // Writes the next number to `turn`; returns false if none is left.
   bool take(std::size_t& turn) {
     turn = next_.fetch_add(1);
     return turn < count_;

@@ -1,4 +1,4 @@
-// Which code points of texts have no mark in a table of them: what is left to ask about, after one look at everything.
+// Finds the code points of texts that are not marked in a table, which have to be examined further.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace tokbench {
 
 inline constexpr std::size_t kNumCodePoints = 0x110000;
 
-// A number for every code point, 0 for none. Who made the table may set more of them meanwhile.
+// A table with a mark for each code point, 0 if it is not marked. Its owner may set more marks concurrently.
 class Marks {
  public:
   explicit Marks(std::uint8_t* first) : first_(first) {
@@ -34,8 +34,8 @@ class Marks {
   bool marks_ascii_ = true;
 };
 
-inline constexpr std::size_t kUnitsAtOnce = 64;  // between two looks at what was found
-inline constexpr std::size_t kFewUnits = 16;     // that are looked up where one of them is not ASCII
+inline constexpr std::size_t kUnitsAtOnce = 64;  // units in a step, whose marks are combined before they are tested
+inline constexpr std::size_t kFewUnits = 16;     // units that are looked up together if one of them is not ASCII
 
 template <class Unit>
 inline bool are_ascii(const Unit* units, std::size_t size) {
@@ -51,8 +51,8 @@ inline bool are_marked(const Unit* units, std::size_t size, const Marks& marks) 
   return are_all;
 }
 
-// The first step of this many units, from `from` on, that has a code point without a mark: where it begins, or `size`. Much
-// text is ASCII but for a quotation mark here and there.
+// The start of the first step from `from` on that contains an unmarked code point, or `size`. Optimized for text that is ASCII
+// apart from a few characters such as quotation marks.
 template <class Unit>
 inline std::size_t first_unmarked_step(const Unit* units, std::size_t from, std::size_t size, const Marks& marks) {
   const bool skips_ascii = marks.has_all_of_ascii();
@@ -69,21 +69,21 @@ inline std::size_t first_unmarked_step(const Unit* units, std::size_t from, std:
   return are_marked(units + from, size - from, marks) ? size : from;
 }
 
-// Calls use(units) with the units of a text as what they are, if any of them may be without a mark.
+// Calls use(units) with the units of a text in their type, unless all of them are certainly marked.
 template <class Use>
 inline void with_units(const Text& text, const Marks& marks, Use use) {
-  if (text.units == Units::Utf8 && marks.has_all_of_ascii()) return;  // of Python's strings, those of ASCII are UTF-8
+  if (text.units == Units::Utf8 && marks.has_all_of_ascii()) return;  // a Python string given as UTF-8 is ASCII
   if (text.units == Units::Ucs2) return use(static_cast<const std::uint16_t*>(text.data));
   if (text.units == Units::Ucs4) return use(static_cast<const std::uint32_t*>(text.data));
   use(static_cast<const std::uint8_t*>(text.data));
 }
 
-// The code points without a mark of texts that are looked at on threads, each once. Most texts have none.
+// Collects the distinct unmarked code points of texts on several threads. Most texts have none.
 class UnmarkedCodePoints {
  public:
   explicit UnmarkedCodePoints(const Marks& marks) : marks_(marks) {}
 
-  // Adds those of a text in units of one code point each.
+  // Adds those of a text with one code point per unit.
   void add_of(const Text& text) {
     with_units(text, marks_, [&](const auto* units) {
       for (std::size_t i = 0; (i = first_unmarked_step(units, i, text.size, marks_)) < text.size;) {
@@ -95,7 +95,7 @@ class UnmarkedCodePoints {
     });
   }
 
-  // All of them in order, once every text was looked at.
+  // The collected code points in order. To be called after all texts were added.
   std::vector<std::uint32_t> in_order() {
     std::ranges::sort(found_);
     return std::move(found_);
@@ -120,15 +120,15 @@ class UnmarkedCodePoints {
   }
 
   const Marks& marks_;
-  std::atomic<std::uint64_t*> seen_{nullptr};  // a bit for each code point, once there is one to be added
-  std::mutex mutex_;                           // guards what follows
+  std::atomic<std::uint64_t*> seen_{nullptr};  // one bit per code point, allocated when the first one is added
+  std::mutex mutex_;                           // guards the members below
   ZeroedTable<std::uint64_t> bits_;
   std::vector<std::uint32_t> found_;
 };
 
-// The code points of texts, in units of one code point each, that have no mark: in order, each once.
+// The distinct unmarked code points of texts with one code point per unit, in order.
 inline std::vector<std::uint32_t> unmarked(std::span<const Text> texts, const Marks& marks, unsigned threads) {
-  constexpr std::size_t kTexts = 8;  // that a thread takes at once
+  constexpr std::size_t kTexts = 8;  // texts that a thread takes at a time
   UnmarkedCodePoints found(marks);
   Turns turns((texts.size() + kTexts - 1) / kTexts);
   run_on(std::min(threads, static_cast<unsigned>(std::min<std::size_t>(turns.size(), 1024))), [&] {
@@ -139,7 +139,7 @@ inline std::vector<std::uint32_t> unmarked(std::span<const Text> texts, const Ma
   return found.in_order();
 }
 
-// Whether, in each run of code points with marks of more than 1, these never fall: no mark of Unicode's would be reordered.
+// Whether marks above 1 never decrease within a run of such code points, so that canonical ordering would change nothing.
 inline bool marks_ascend(const Text& text, const Marks& marks) {
   const auto among = [&](const auto* units) {
     std::uint8_t before = 0;

@@ -1,4 +1,4 @@
-// UTF-8: the class of the character at a place, and where bytes stop being UTF-8.
+// UTF-8: decoding, the class of a character, and validation.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ using Bytes = std::span<const Byte>;
 
 struct Character {
   CharClass kind;
-  std::uint32_t length;  // bytes, at least 1
+  std::uint32_t length;  // in bytes, at least 1
 };
 
 inline CharClass class_of(std::uint32_t code_point) {
@@ -46,8 +46,8 @@ TOKBENCH_ALWAYS_INLINE inline std::uint32_t well_formed_length(const Byte* p, co
   return 4;
 }
 
-// The character at `p` (p < end). A byte that begins no character counts as one of class Other,
-// so that any bytes can be scanned.
+// The character at `p` (p < end). A byte that starts no valid character counts as a character of class Other, so that any bytes
+// can be scanned.
 TOKBENCH_ALWAYS_INLINE inline Character inlined_character_at(const Byte* p, const Byte* end) {
   const std::uint32_t b0 = p[0];
   if (b0 < 0x80) return {static_cast<CharClass>(kClassInBlock[b0]), 1};
@@ -64,10 +64,10 @@ TOKBENCH_ALWAYS_INLINE inline Character inlined_character_at(const Byte* p, cons
   }
 }
 
-// The same as a function, for all places where it is not the innermost loop.
+// The same as an ordinary function, for use outside of innermost loops.
 inline Character character_at(const Byte* p, const Byte* end) { return inlined_character_at(p, end); }
 
-// Offset of the first byte that does not belong to a well-formed character, if there is one.
+// The offset of the first byte that is not part of a well-formed character, if any.
 inline std::optional<std::size_t> first_invalid(Bytes text) {
   const Byte* p = text.data();
   const Byte* const end = p + text.size();

@@ -1,4 +1,4 @@
-// Code points → UTF-8, many at once: each becomes its bytes in a lane of four, and those that it has move together.
+// Converts many code points to UTF-8 at once: each is expanded to its bytes in a four-byte lane, then the lanes are compressed.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@ namespace tokbench {
 
 // --- eight, and a table that says how the bytes of four lanes move --------------------------------
 
-// By which of four code points have a second byte (the index's lower four bits) and which a third one.
+// How to compress four lanes, indexed by which of them have a second byte (lower four bits) and a third one (upper four bits).
 struct Packing {
-  std::array<Byte, 16> places;  // of the bytes that are kept
-  Byte size;                    // how many these are
+  std::array<Byte, 16> places;  // shuffle indices of the bytes to keep
+  Byte size;                    // number of bytes to keep
 };
 inline constexpr auto kPackings = [] {
   std::array<Packing, 256> packings{};
@@ -46,8 +46,8 @@ TOKBENCH_FOR_AVX2 inline Byte* avx2_pack(__m128i lanes, unsigned index, Byte* ou
   return out + packing.size;
 }
 
-// Writes the next eight units, and may write up to 16 bytes more. Returns where they end, or nullptr where one of them
-// is a surrogate or needs four bytes.
+// Writes the next eight units and returns the end, or nullptr if one of them is a surrogate or needs four bytes. May write up
+// to 16 bytes past the end.
 template <class Unit>
 TOKBENCH_FOR_AVX2 inline Byte* write_eight(const Unit* units, Byte* out) {
   const __m256i all = avx2_lanes(units);
@@ -80,7 +80,7 @@ TOKBENCH_FOR_AVX512 inline __m512i avx512_lanes(const Unit* units) {
 
 TOKBENCH_FOR_AVX512 inline __m512i avx512_all(int value) { return _mm512_set1_epi32(value); }
 
-// The first byte of this many, and the byte at `place` of a lane, which holds six bits.
+// Computes the lead byte of sequences of a given length, and the continuation byte at `place` of a lane, which holds six bits.
 template <unsigned kShift>
 TOKBENCH_FOR_AVX512 inline __m512i avx512_lead(__m512i all, int mark) {
   return _mm512_or_si512(_mm512_maskz_srli_epi32(0xFFFF, all, kShift), avx512_all(mark));
@@ -103,8 +103,7 @@ TOKBENCH_FOR_AVX512 inline __m512i avx512_four(__m512i all) {
   return _mm512_or_si512(_mm512_or_si512(avx512_lead<18>(all, 0xF0), avx512_continuation<12, 1>(all)), more);
 }
 
-// Writes the next sixteen units, and may write up to 64 bytes. Returns where they end, or nullptr where one of them is
-// a surrogate.
+// Writes the next sixteen units and returns the end, or nullptr if one of them is a surrogate. May write up to 64 bytes in all.
 template <class Unit>
 TOKBENCH_FOR_AVX512 inline Byte* write_sixteen(const Unit* units, Byte* out) {
   const __m512i all = avx512_lanes(units);
@@ -116,7 +115,7 @@ TOKBENCH_FOR_AVX512 inline Byte* write_sixteen(const Unit* units, Byte* out) {
   if constexpr (sizeof(Unit) > 2) {
     bytes = _mm512_mask_mov_epi32(bytes, _mm512_cmpgt_epu32_mask(all, avx512_all(0xFFFF)), avx512_four(all));
   }
-  // Of the bytes that a lane has, only its first can be 0.
+  // Unused bytes of a lane are 0; of its used bytes, only the first can be 0 as well (U+0000).
   const __mmask64 kept = _mm512_test_epi8_mask(bytes, bytes) | 0x1111111111111111u;
   _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(kept, bytes));
   return out + std::popcount(kept);

@@ -1,4 +1,4 @@
-// Up to 15 bytes and their length in 16 bytes: the key of short pre-tokens in every table.
+// The key of a short pre-token in all tables: up to 15 bytes and their length, in 16 bytes.
 #pragma once
 
 #include <array>
@@ -9,16 +9,16 @@
 
 namespace tokbench {
 
-inline constexpr std::size_t kShortWord = 15;   // bytes that fit into a key
-inline constexpr std::size_t kKeyPadding = 16;  // readable bytes that a text must have after its end
+inline constexpr std::size_t kShortWord = 15;   // number of bytes that fit into a key
+inline constexpr std::size_t kKeyPadding = 16;  // bytes that must be readable from the start of a word on
 
 struct WordKey {
   std::uint64_t low = 0;
-  std::uint64_t high = 0;  // its top byte is the length
+  std::uint64_t high = 0;  // the top byte is the length
   friend bool operator==(const WordKey&, const WordKey&) = default;
 };
 
-// Which bits of two words belong to this many bytes. A table: lengths come in no order that branches could follow.
+// The masks for the bytes of a word, by its length. A table lookup, because branches on the length would be mispredicted.
 struct KeyMask {
   std::uint64_t low, high;
 };

@@ -1,4 +1,4 @@
-// A table of zeroes: pages that are never used cost nothing, and those of a large table are large ones.
+// A zero-initialized table. Untouched pages cost nothing, and a large table uses large pages.
 #pragma once
 
 #include <cstddef>

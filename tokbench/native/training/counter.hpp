@@ -1,16 +1,16 @@
 // Counts pre-tokens while documents arrive, on worker threads.
 //
-// The caller's thread collects bytes into batches that end where a cut is safe; a worker checks a batch,
-// cuts it at special tokens, splits it and counts into a small table of its own, which it empties into
-// the counts of all when it is full. Batches are read in place, and their memory is used again.
+// The caller's thread collects bytes into batches that end at a safe cut. A worker validates a batch, splits it at special
+// tokens and into pre-tokens, and counts these in a small table of its own, which it empties into the shared counts when it is
+// full. Batches are read in place, and their memory is reused.
 //
-// A Splitter says what is counted, and has
+// A Splitter defines what is counted, and has
 //
-//   std::size_t last_safe_cut(Bytes text, std::size_t from) const;   // in text(from, size): the pre-tokens on each side of
-//                                                                    // it do not depend on the other side; 0 for none
-//   void for_each_some(Bytes text, Sink sink) const;                 // sink(PretokenPlaces) for some of them, and the next …
+//   std::size_t last_safe_cut(Bytes text, std::size_t from) const;   // the last position after `from` where the pre-tokens on
+//                                                                    // each side do not depend on the other side; 0 if none
+//   void for_each_some(Bytes text, Sink sink) const;                 // calls sink(PretokenPlaces) for groups of pre-tokens
 //
-// The counts depend on the documents alone: not on threads, on batches or on the hash seed.
+// The counts depend on the documents only, not on threads, batches or the hash seed.
 #pragma once
 
 #include <condition_variable>
@@ -55,7 +55,7 @@ class Counter {
     stop_workers();
   }
 
-  // One whole document of valid UTF-8.
+  // Adds a whole document of valid UTF-8.
   void add_document(Bytes text) {
     if (text.empty()) return;
     documents_.bytes.append(text);
@@ -63,13 +63,13 @@ class Counter {
     if (documents_.bytes.size() >= kBatchBytes) submit_documents();
   }
 
-  // `count` > 0 occurrences of one pre-token that was split off elsewhere, if it is in one of these parts of the counts.
+  // Adds `count` > 0 occurrences of a pre-token that was counted elsewhere, if its hash falls into parts [first, last).
   void add_counted(Bytes pretoken, std::int64_t count, std::size_t first = 0, std::size_t last = PretokenCounts::kParts) {
     counted_bytes_.add(pretoken, count);
     counts_.add(pretoken, count, first, last);
   }
 
-  // A source of unchecked bytes begins; what feed() brings until end_source() belongs to it.
+  // Starts a source of unchecked bytes, which feed() adds to until end_source().
   void begin_source(DocumentMode mode) {
     mode_ = mode;
     ++source_;
@@ -82,7 +82,7 @@ class Counter {
     submit_safe_part();
   }
 
-  // Room for the next block of the source, to be read into; what was read is then committed.
+  // Room to read the next block of the source into; commit() then says how many bytes were read.
   std::span<Byte> prepare(std::size_t size) { return source_bytes_.prepare(size); }
   void commit(std::size_t used) {
     source_bytes_.commit(used);
@@ -95,7 +95,7 @@ class Counter {
     submit_source_part(source_bytes_.size());
   }
 
-  // Waits for the workers; once more, it does nothing. Nothing is added after it.
+  // Waits for the workers; nothing can be added afterwards. Further calls do nothing.
   void finish() {
     if (finished_) return;
     finished_ = true;
@@ -116,7 +116,7 @@ class Counter {
     source_bytes_ = {};
   }
 
-  // Waits until what has arrived is counted, but for the end of a source that may go on; then more may be added.
+  // Waits until everything so far is counted, except the end of an unfinished source. More can be added afterwards.
   void drain() {
     if (!documents_.bytes.empty()) submit_documents();
     {
@@ -127,13 +127,13 @@ class Counter {
     for (State& state : states_) counts_.take(state.table);
   }
 
-  // Forgets the counts, but not the totals; after drain().
+  // Clears the counts but not the totals. To be called after drain().
   void clear_counts() { counts_.clear(); }
 
-  // Bytes of memory that the counts take, about.
+  // The approximate number of bytes that the counts take.
   std::size_t memory() const { return counts_.memory(); }
 
-  // The first byte of the first source that is not UTF-8; final after finish().
+  // The first byte that is not UTF-8, of the first such source; final after finish().
   std::optional<InvalidByte> invalid() {
     const std::lock_guard lock(mutex_);
     return invalid_;
@@ -149,21 +149,21 @@ class Counter {
  private:
   struct Batch {
     TextBuffer bytes;
-    std::vector<std::size_t> ends;  // of documents; empty for a part of a source
+    std::vector<std::size_t> ends;  // ends of documents; empty for a part of a source
     DocumentMode mode = DocumentMode::File;
     std::size_t source = 0;
-    std::uint64_t offset = 0;  // of the part in its source
+    std::uint64_t offset = 0;  // offset of the part in its source
   };
 
   struct State {
-    PretokenTable table;  // what is not in counts_ yet
+    PretokenTable table;  // counts that are not in counts_ yet
     CounterTotals totals;
   };
 
   static constexpr std::size_t kBatchBytes = 1 << 20;
-  static constexpr std::size_t kTableEntries = 1 << 16;  // of a thread: emptied seldom, yet near
+  static constexpr std::size_t kTableEntries = 1 << 16;  // per thread: rarely emptied, but still in the cache
 
-  // The system may grant fewer threads than asked for: the counts are the same.
+  // The system may grant fewer threads than requested; the counts are the same.
   void start_workers() {
     workers_.reserve(states_.size());
     try {
@@ -173,7 +173,7 @@ class Counter {
   }
 
   void submit_safe_part() {
-    // A special token may still be cut at the end of what has arrived: its reach is kept back.
+    // A special token may be incomplete at the end of the data so far, so that many bytes are held back.
     const std::size_t reach = special_tokens_.longest();
     if (source_bytes_.size() < kBatchBytes + reach) return;
     const Bytes arrived = source_bytes_.text().first(source_bytes_.size() - reach);
@@ -225,7 +225,7 @@ class Counter {
     return buffer;
   }
 
-  // The room of a batch is used again, if it is an ordinary one.
+  // Keeps the buffer of a batch for reuse unless it is unusually large.
   void free(TextBuffer buffer) {
     if (buffer.capacity() > kBatchBytes * 4) return;
     buffer.cut(0);
@@ -261,7 +261,7 @@ class Counter {
     }
   }
 
-  // Waits for one; nothing when there will be none.
+  // Waits for the next batch; nullopt if there will be none.
   std::optional<Batch> next_batch() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !queue_.empty() || closed_; });
@@ -324,7 +324,7 @@ class Counter {
     }
   }
 
-  // Empty or white space alone, in Python's sense: U+001C to U+001F are some.
+  // Whether a line is empty or white space as Python's str.isspace() defines it, which includes U+001C to U+001F.
   static bool is_blank(Bytes line) {
     const Byte* p = line.data();
     const Byte* const end = p + line.size();
@@ -354,24 +354,24 @@ class Counter {
 
   Splitter splitter_;
   SpecialTokens special_tokens_;
-  std::vector<State> states_;  // one for each worker; one without workers
+  std::vector<State> states_;  // one per worker, at least one
   PretokenCounts counts_;
   CountedBytes counted_bytes_;
   CounterTotals extra_;
   bool finished_ = false;
 
-  Batch documents_;  // whole documents that wait to fill a batch
+  Batch documents_;  // whole documents, collected until they fill a batch
 
-  TextBuffer source_bytes_;  // of the source that is being fed, after what was submitted
+  TextBuffer source_bytes_;  // bytes of the current source that were not submitted yet
   std::uint64_t source_offset_ = 0;
-  std::size_t searched_ = 0;  // bytes of source_bytes_ known to hold no safe cut
+  std::size_t searched_ = 0;  // bytes of source_bytes_ that are known to contain no safe cut
   std::size_t source_ = static_cast<std::size_t>(-1);
   DocumentMode mode_ = DocumentMode::File;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::deque<Batch> queue_;
-  std::size_t busy_ = 0;  // workers that have a batch
+  std::size_t busy_ = 0;  // number of workers with a batch
   std::vector<TextBuffer> free_buffers_;
   std::optional<InvalidByte> invalid_;
   std::exception_ptr failure_;

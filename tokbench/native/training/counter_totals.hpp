@@ -1,4 +1,4 @@
-// What a counter reports and checks besides its counts: how much it has read, where a source is not UTF-8, sums that fit.
+// What a counter reports and checks besides counts: the amount read, the first invalid UTF-8, and overflow of sums.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +22,14 @@ struct CounterTotals {
   }
 };
 
-// Where a source (numbered in the order in which they began) stops being UTF-8.
+// The offset of the first invalid byte of a source; sources are numbered in the order in which they started.
 struct InvalidByte {
   std::size_t source;
   std::uint64_t offset;
   friend auto operator<=>(const InvalidByte&, const InvalidByte&) = default;
 };
 
-// The bytes of pre-tokens that were counted elsewhere: nothing is counted higher than the bytes of all text.
+// The total size of pre-tokens that were counted elsewhere. No count exceeds the number of bytes of all text.
 class CountedBytes {
  public:
   void add(Bytes pretoken, std::int64_t count) {

@@ -1,39 +1,39 @@
-// Merges the pair with the highest count, again and again; ties go to the smallest (left, right), or as a preference has it.
+// Merges the pair with the highest count, repeatedly. Ties go to the smallest (left, right), or as a Preference decides.
 //
-// The count of a pair can only fall (pair_merger.hpp): a heap whose entries may be too high, and are pushed again with their
-// true count when they come up, gives exactly the order that the reference defines.
+// The count of a pair only falls (pair_merger.hpp), so a lazy heap is exact: an entry whose count is outdated, and therefore
+// too high, is pushed again with its current count when it reaches the top.
 //
-// Nine pairs of ten are too rare ever to be merged. Those below a threshold get neither postings nor
-// an entry; when none above it is left, it falls, and all pairs are counted anew. It changes how long
-// training takes, never what is learned: whatever is known occurs more often than all that is not.
+// Nine pairs of ten are too rare ever to be merged. Pairs below a threshold get neither postings nor a heap entry. When no pair
+// above the threshold is left, it is lowered and all pairs are counted again. The threshold affects the time only, not the
+// result: every pair above it is more frequent than every pair below it.
 #pragma once
 
 #include "pair_merger.hpp"
 
 namespace tokbench {
 
-// What a merge makes: a symbol, and whether it occurs for the first time.
+// The symbol that a merge creates, and whether it is new.
 struct MadeSymbol {
   Id symbol;
   bool is_new;
 };
 
 struct FrequencyOptions {
-  std::size_t num_first;         // symbols that there are
-  std::size_t num_merges;        // about as many are going to be asked for
+  std::size_t num_first;         // number of initial symbols
+  std::size_t num_merges;        // approximate number of merges that will be requested
   std::int64_t min_frequency;    // at least 1
-  std::size_t max_token_length;  // of what a token is made of, in the unit of the lengths of the first ones; 0 for no limit
+  std::size_t max_token_length;  // in the unit of the initial symbols' lengths; 0 for no limit
   std::uint64_t seed;
   unsigned threads = 1;
 };
 
-// Lets every pair be merged.
+// Allows every merge.
 struct AllowsAll {
   bool operator()(Id, Id) const { return true; }
 };
 
-// Which of two pairs comes first that occur equally often, and which ones may be merged at all: it is asked of every pair that
-// is to be known, also of one that was there for a moment only, between two that were merged side by side.
+// The default Preference, which orders pairs of equal frequency and decides which pairs may be merged. It sees every pair that
+// is followed, including pairs that exist only for a moment, between two adjacent merges.
 struct SmallestIds {
   bool is_first(Id left, Id right, Id other_left, Id other_right) const {
     return left != other_left ? left < other_left : right < other_right;
@@ -45,12 +45,12 @@ struct SmallestIds {
 template <class Symbol, std::size_t kStep = 1, class Preference = SmallestIds>
 class FrequencyTrainer {
  public:
-  // `source` is what PairMerger::lay_out() takes.
+  // `source` is the argument of PairMerger::lay_out().
   template <class Source>
   FrequencyTrainer(const Source& source, const FrequencyOptions& options)
       : FrequencyTrainer(source, options, std::vector<std::size_t>(options.num_first, 1)) {}
 
-  // The same with the length of each of the first symbols, where they are tokens already.
+  // The same with the length of each initial symbol, for symbols that are already tokens.
   template <class Source>
   FrequencyTrainer(const Source& source, const FrequencyOptions& options, std::vector<std::size_t> token_lengths,
                    Preference preference = {})
@@ -63,8 +63,8 @@ class FrequencyTrainer {
     post_pairs();
   }
 
-  // Merges the next pair into the symbol that make(left, right, count) tells; false when no pair is left that may be merged.
-  // A pair that allows(left, right) refuses when its turn has come is passed over; it must be refused ever after.
+  // Merges the next pair into the symbol that make(left, right, count) returns. Returns false if no pair is left that may be
+  // merged. A pair for which allows(left, right) is false is skipped for good: it must stay false.
   template <class Make, class Allows = AllowsAll>
   bool step(const Make& make, const Allows& allows = {}) {
     for (;;) {
@@ -98,7 +98,7 @@ class FrequencyTrainer {
     std::uint32_t entry;
   };
 
-  // Whether the other one is merged before: std heaps keep their greatest entry on top.
+  // A comparison for std heaps, which keep the greatest entry on top: whether `other` is merged first.
   auto later() const {
     return [this](const Candidate& one, const Candidate& other) {
       if (one.count != other.count) return one.count < other.count;
@@ -106,7 +106,7 @@ class FrequencyTrainer {
     };
   }
 
-  // Guesses of the count of the last merge, rather too low: counts fall about as 1 / rank.
+  // A low estimate of the count of the last merge, assuming that counts fall as 1 / rank.
   std::int64_t first_threshold() const {
     return merger_.num_tokens() / static_cast<std::int64_t>(std::max<std::size_t>(options_.num_merges, 1) * kFirstGuess);
   }
@@ -149,7 +149,7 @@ class FrequencyTrainer {
 
   FrequencyOptions options_;
   [[no_unique_address]] Preference preference_;
-  std::int64_t threshold_ = 0;  // of the count of a pair that is known
+  std::int64_t threshold_ = 0;  // lowest count of a pair that is followed
   PairMerger<Symbol, kStep> merger_;
   std::vector<Candidate> heap_;
   std::vector<std::size_t> token_lengths_;

@@ -1,20 +1,19 @@
-// Merges the pair with the highest score count(ab) / (count(a) · count(b)), again and again; ties go to the smallest (left,
-// right). Pairs that are rarer than min_frequency are not merged.
+// Merges the pair with the highest score count(ab) / (count(a) · count(b)), repeatedly. Ties go to the smallest (left, right).
+// Pairs that are rarer than min_frequency are not merged.
 //
-// A merge lowers count(a) and count(b), and so raises the scores of all other pairs of the two: on a heap of scores an entry
-// could be too low, and would come up too late. What is kept instead is a bound for each left symbol, its row, which is never
-// too low. A score is raised only by the count of one of its symbols, which is one of the two that are merged: their rows are
-// computed anew, and each pair in which they stand on the right may raise the bound of its row. The count of a pair only falls
-// (pair_merger.hpp), which leaves a bound too high: that is put right when it comes up. So a row whose bound is the highest of
-// all, and is the score of one of its pairs, holds the best pair.
+// A merge lowers count(a) and count(b), which raises the scores of all other pairs with a or b. A lazy heap of pairs would
+// therefore contain scores that are too low, and be wrong. Instead, there is one heap entry per left symbol (a row): an upper
+// bound on the scores in the row. After a merge, the rows of the two symbols are computed again, and each pair with one of them
+// on the right may raise the bound of its row. Pair counts only fall (pair_merger.hpp), which can leave a bound too high; that
+// is corrected when the row reaches the top. So if the highest bound equals a score in its row, that pair is the best one.
 //
-// Scores are rounded to floats, by five roundings of at most 2^-53 each. Where all counts are small enough, different scores
-// differ by more than rounding does, and equal ones are rounded to the same float (is_decisive()): then the first row with the
-// highest bound, and in it the smallest right symbol, is the smallest pair. Else all pairs near the best are compared in whole
-// numbers.
+// Scores are doubles, computed with five roundings of at most 2^-53 each. If all counts are small enough, different scores
+// differ by more than the rounding, and equal scores round to the same double (is_decisive()): the first row with the highest
+// bound, and the smallest right symbol in it, is then the smallest best pair. Otherwise all pairs near the best are compared as
+// integers.
 //
-// A symbol with the count c has no score above 1 / c: those that are merged are rare for as long as there are any, and have
-// few neighbours.
+// A pair with a symbol of count c scores at most 1 / c. Merges therefore take rare symbols, which have few neighbours, for as
+// long as there are any.
 #pragma once
 
 #include <array>
@@ -25,7 +24,7 @@
 namespace tokbench {
 
 struct LikelihoodOptions {
-  std::size_t num_first;       // symbols that there are
+  std::size_t num_first;       // number of initial symbols
   std::int64_t min_frequency;  // at least 1
   std::uint64_t seed;
 };
@@ -34,7 +33,7 @@ struct LikelihoodOptions {
 template <class Symbol, std::size_t kStep = 1>
 class LikelihoodTrainer {
  public:
-  // `source` is what PairMerger::lay_out() takes; words of one symbol count, too.
+  // `source` is the argument of PairMerger::lay_out(). Words of one symbol contribute to the counts of symbols.
   template <class Source>
   LikelihoodTrainer(const Source& source, const LikelihoodOptions& options)
       : min_frequency_(options.min_frequency), merger_(options.num_first, options.seed), counts_(options.num_first) {
@@ -45,7 +44,7 @@ class LikelihoodTrainer {
     post_pairs();
   }
 
-  // As FrequencyTrainer does.
+  // See FrequencyTrainer::step().
   template <class Make>
   bool step(const Make& make) {
     const std::optional<std::uint32_t> best = best_pair();
@@ -80,7 +79,7 @@ class LikelihoodTrainer {
 
   using Entries = std::vector<std::uint32_t>;
 
-  // A bound of a row that holds as long as it is the row's. The highest comes first, of equal ones the first row.
+  // A heap entry: the bound of a row, outdated once it differs from bounds_. The highest comes first, then the first row.
   struct Candidate {
     double bound;
     Id row;
@@ -101,7 +100,7 @@ class LikelihoodTrainer {
   bool wants(Id, Id) const { return true; }
   void passed(Id, Id) const {}
 
-  // Counts of symbols are not what they will be yet: its score waits.
+  // Registers a pair. Its score is computed later, because the counts of symbols are not final yet.
   void follow(std::uint32_t entry) {
     rows_[merger_[entry].left].push_back(entry);
     columns_[merger_[entry].right].push_back(entry);
@@ -119,7 +118,7 @@ class LikelihoodTrainer {
     if (score > bounds_[merger_[entry].left]) set_bound(merger_[entry].left, score);
   }
 
-  // Makes the bound of a row the highest score in it.
+  // Sets the bound of a row to the highest score in it.
   void tighten(Id row) {
     double highest = 0;
     for_each_alive(rows_[row], [&](std::uint32_t entry) { highest = std::max(highest, score_of(entry)); });
@@ -140,7 +139,7 @@ class LikelihoodTrainer {
     return top;
   }
 
-  // Calls use(entry) for each that may still be merged, and forgets the others: they never may again.
+  // Calls use(entry) for each pair that may still be merged, and removes the others for good.
   template <class Use>
   void for_each_alive(Entries& entries, const Use& use) {
     for (std::size_t i = 0; i < entries.size();) {
@@ -175,7 +174,7 @@ class LikelihoodTrainer {
     return std::nullopt;
   }
 
-  // Of the pairs in a row that have its bound as their score the one with the smallest right symbol.
+  // Of the pairs whose score equals the bound of their row, the one with the smallest right symbol.
   std::uint32_t smallest_of(const Candidate& row) {
     std::uint32_t smallest = PairCounts::kAbsent;
     for_each_alive(rows_[row.row], [&](std::uint32_t entry) {
@@ -185,24 +184,24 @@ class LikelihoodTrainer {
     return smallest;
   }
 
-  // Whether the score n / d of a pair, rounded, is equal to the score n' / d' of no other pair, rounded, but of those that have
-  // the very same one. With N no smaller than any n', and N d at most 2^48, two scores that differ do so by at least
-  // 1 / (n' d) >= 2^-48 of the larger one, and rounding adds up to less than 2^-50; of two that do not, all of n, d, n' and
-  // d' = n' d / n are at most 2^48, so that they are floats without rounding, and their quotients are rounded alike.
+  // Whether the rounded score n / d of a pair equals the rounded score n' / d' of another pair only if the exact scores are
+  // equal. Let N be at least every n', and N d at most 2^48. Two different scores then differ by at least 1 / (n' d) >= 2^-48
+  // of the larger one, while rounding adds up to less than 2^-50. For two equal scores, n, d, n' and d' = n' d / n are all at
+  // most 2^48, hence exact doubles, and the quotients round alike.
   bool is_decisive(std::uint32_t entry) const {
     const PairCounts::Entry& pair = merger_[entry];
     return static_cast<double>(highest_count_) * static_cast<double>(counts_[pair.left]) * static_cast<double>(counts_[pair.right]) <=
            kDecisive;
   }
 
-  // The best of all pairs whose rounded score is near the highest one.
+  // The exactly best of all pairs whose rounded score is close to the highest one.
   std::uint32_t exactly_best(double highest) {
     const double near = highest * (1 - 1 / kDecisive);
     std::vector<Id> rows;
     while (!heap_.empty() && heap_.front().bound >= near) {
       const Candidate top = pop();
       if (top.bound != bounds_[top.row]) continue;
-      bounds_[top.row] = 0;  // other entries of the row are not current any more
+      bounds_[top.row] = 0;  // invalidates the other heap entries of the row
       rows.push_back(top.row);
     }
     std::uint32_t best = PairCounts::kAbsent;
@@ -223,7 +222,7 @@ class LikelihoodTrainer {
     return one.left != two.left ? one.left < two.left : one.right < two.right;
   }
 
-  using Product = std::array<std::uint32_t, 6>;  // the most significant one first
+  using Product = std::array<std::uint32_t, 6>;  // most significant digit first
 
   static Product product(std::int64_t a, std::int64_t b, std::int64_t c) {
     Product result{0, 0, 0, 0, 0, 1};
@@ -248,13 +247,13 @@ class LikelihoodTrainer {
 
   std::int64_t min_frequency_;
   PairMerger<Symbol, kStep> merger_;
-  std::vector<std::int64_t> counts_;  // of symbols
-  std::int64_t highest_count_ = 0;    // that any pair ever had
-  std::vector<Entries> rows_;         // the pairs of each left symbol
-  std::vector<Entries> columns_;      // the pairs of each right symbol
-  std::vector<double> bounds_;        // of the scores in each row; 0 where there are none
-  std::vector<Candidate> heap_;       // has the bound of each row that is not 0
-  Entries followed_;                  // pairs whose scores no bound knows yet
+  std::vector<std::int64_t> counts_;  // by symbol
+  std::int64_t highest_count_ = 0;    // highest count that any pair has ever had
+  std::vector<Entries> rows_;         // by left symbol: its pairs
+  std::vector<Entries> columns_;      // by right symbol: its pairs
+  std::vector<double> bounds_;        // by row: upper bound on its scores; 0 for an empty row
+  std::vector<Candidate> heap_;       // contains every bound that is not 0
+  Entries followed_;                  // new pairs, whose scores are in no bound yet
 };
 
 }  // namespace tokbench

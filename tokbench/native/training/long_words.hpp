@@ -1,7 +1,7 @@
-// The pre-tokens that are too long to be looked through for every merge: each symbol knows its neighbours.
+// Pre-tokens that are too long to be scanned for every merge, as doubly linked lists of symbols.
 //
-// A posting is the position of a pair's left symbol, so that a merge costs its occurrences however long
-// the pre-token is. Most texts have none of these.
+// A posting is the position of a pair's left symbol, so that a merge costs its occurrences however long the pre-token is. Most
+// texts have no such pre-tokens.
 #pragma once
 
 #include <span>
@@ -41,7 +41,7 @@ class LongWords {
   Symbol right_of(Posting position) const { return nodes_[nodes_[position].next].symbol; }
   std::int64_t count_of(Posting position) const { return counts_[nodes_[position].word]; }
 
-  // As ShortWords does; the postings ascend within each word. `mark` is added to the postings that are noted.
+  // See ShortWords::merge(). Postings ascend within each word; `mark` is added to the postings that are recorded.
   std::int64_t merge(Symbol left, Symbol right, Symbol made, std::span<const Posting> postings, Posting mark,
                      Neighbours<Symbol>& left_side, Neighbours<Symbol>& right_side) {
     std::int64_t merged = 0;
@@ -69,7 +69,7 @@ class LongWords {
 
   struct Node {
     Symbol symbol;
-    bool is_gone;  // its left neighbour took it in
+    bool is_gone;  // merged into its left neighbour
     std::uint32_t word;
     Position previous;
     Position next;
@@ -81,7 +81,7 @@ class LongWords {
   }
 
   std::vector<Node> nodes_;
-  std::vector<std::int64_t> counts_;  // of each word
+  std::vector<std::int64_t> counts_;  // by word
 };
 
 }  // namespace tokbench

@@ -1,4 +1,4 @@
-// What one merge changes on one side of the merged pair: per neighbouring symbol, and in order.
+// Collects the neighbours on one side of a merged pair: for each symbol its count and its postings, in order.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace tokbench {
 
-// Indexed by symbol rather than hashed: the inner loop of training notes a neighbour of every
-// occurrence, and the table of pairs is asked once for each different one. Which occurrences have a neighbour, which
-// neighbour is new and which pair gets postings is hard to foresee: nothing branches on it.
+// Indexed by symbol instead of hashed: the inner loop of training records one neighbour per occurrence, and the table of pairs
+// is then asked once per distinct neighbour. Whether an occurrence has a neighbour, whether that is new, and whether its pair
+// gets postings are all hard to predict, so nothing branches on them.
 template <class Symbol>
 class Neighbours {
  public:
-  // Nothing is noted any more; symbols below `num_symbols` may be, `most` times.
+  // Clears everything, and makes room for `most` neighbours with symbols below `num_symbols`.
   void reset(std::size_t num_symbols, std::size_t most) {
     for (std::size_t i = 0; i < num_different_; ++i) changes_[places_[i]] = {};
     changes_[kNone] = {};
@@ -25,9 +25,9 @@ class Neighbours {
     if (noted_.size() <= most) noted_.resize(std::max(most + 1, noted_.size() * 2));
   }
 
-  // The neighbour of an occurrence, if it has one; else `symbol` may be anything.
+  // Records the neighbour of an occurrence. Without `is_there`, there is none, and `symbol` is ignored.
   void note(Symbol symbol, bool is_there, std::int64_t count, Posting posting) {
-    const Place place = (symbol + Place{1}) & -Place{is_there};  // a condition would become a branch
+    const Place place = (symbol + Place{1}) & -Place{is_there};  // compilers turn a conditional into a branch
     Change& change = changes_[place];
     places_[num_different_] = place;
     num_different_ += Place{is_there} & Place{change.postings == 0};
@@ -37,7 +37,7 @@ class Neighbours {
     num_noted_ += is_there;
   }
 
-  // Adds what another one has noted, after what this one has: as if this one had noted all, for which it has room.
+  // Appends the records of another one, as if they had been recorded here. There must be room for them.
   void append(const Neighbours& other) {
     for (std::size_t i = 0; i < other.num_different_; ++i) {
       const Place place = other.places_[i];
@@ -50,8 +50,8 @@ class Neighbours {
     num_noted_ += other.num_noted_;
   }
 
-  // Calls sink(symbol, count, postings) for each different neighbour: in how many occurrences it is one, and how many postings
-  // these have. It returns where to write them, or nullptr. ahead(symbol) is called for one that comes later.
+  // Calls sink(symbol, count, number of postings) for each distinct neighbour; it returns where to write its postings, or
+  // nullptr. Calls ahead(symbol) some steps earlier, for prefetching.
   template <class Sink, class Ahead>
   void for_each(Sink sink, Ahead ahead) {
     rooms_.assign(1, nullptr);
@@ -65,7 +65,7 @@ class Neighbours {
     }
   }
 
-  // Writes the postings, in the order in which they were noted.
+  // Writes the postings in the order in which they were recorded.
   void write_postings() {
     if (rooms_.size() == 1) return;
     Posting nowhere;
@@ -78,15 +78,15 @@ class Neighbours {
   }
 
  private:
-  using Place = std::uint32_t;  // after kNone, one for each symbol
+  using Place = std::uint32_t;  // symbol + 1; kNone for no neighbour
 
   static constexpr Place kNone = 0;
   static constexpr std::size_t kAhead = 8;
 
   struct Change {
     std::int64_t count = 0;
-    std::uint32_t postings = 0;  // 0 where the symbol is no neighbour
-    std::uint32_t room = 0;      // where in rooms_ its next posting goes; 0 for nowhere
+    std::uint32_t postings = 0;  // 0 if the symbol is not a neighbour
+    std::uint32_t room = 0;      // index into rooms_ for its next posting; 0 to discard it
   };
 
   struct Noted {
@@ -97,7 +97,7 @@ class Neighbours {
   static Symbol symbol_at(Place place) { return static_cast<Symbol>(place - 1); }
 
   std::vector<Change> changes_{1};
-  std::vector<Place> places_;  // of the different neighbours
+  std::vector<Place> places_;  // the distinct neighbours
   std::vector<Noted, BigPages<Noted>> noted_;
   std::vector<Posting*> rooms_;
   std::size_t num_different_ = 0;

@@ -1,4 +1,4 @@
-// The pairs that a trainer may still merge: how often each occurs, and where.
+// The pairs that a trainer may still merge, with their counts and postings.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tokbench {
 
 using Posting = std::uint32_t;
 
-// Lists of postings, each written once at the size asked for; all are given back together, or some before.
+// An arena for lists of postings of fixed size. All lists are freed together; single ones can be freed for reuse.
 class PostingArena {
  public:
   std::span<Posting> allocate(std::size_t size) {
@@ -33,7 +33,7 @@ class PostingArena {
     return {std::exchange(next_, next_ + size), size};
   }
 
-  // Gives one list back. The largest is used first: the others are small.
+  // Frees a list for reuse. Only the largest freed list is kept, because the others are small.
   void reuse(std::span<Posting> list) {
     if (list.size() > spare_.size()) spare_ = list;
   }
@@ -53,8 +53,8 @@ class PostingArena {
   std::size_t left_ = 0;
 };
 
-// Open addressing over entries that stay where they are. A slot holds 32 bits of the hash, so that a
-// pair that is not there (most are not) costs one look at one slot.
+// An open-addressing index over a stable array of entries. A slot holds 32 bits of the hash, so that looking up an absent pair,
+// the usual case, reads a single slot.
 class PairCounts {
  public:
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFFu;
@@ -78,10 +78,10 @@ class PairCounts {
     return kAbsent;
   }
 
-  // What find() looks at first.
+  // Prefetches the slot that find() reads first.
   void prefetch(Id left, Id right) const { tokbench::prefetch(&slots_[first_slot(hash_of(left, right))]); }
 
-  // A pair that is not there yet.
+  // Inserts a pair, which must be absent.
   std::uint32_t insert(const Entry& entry) {
     if ((entries_.size() + 1) * 2 > slots_.size()) grow();
     entries_.push_back(entry);

@@ -1,14 +1,14 @@
-// Words as symbols, in which pairs of neighbours are merged; of the pairs that are followed, how often and where they occur.
+// Merges adjacent pairs of symbols in words, and keeps the counts and postings of the pairs that are followed.
 //
-// Every occurrence of a pair comes into being in the one merge that makes its younger symbol, so the pair's postings are
-// written once, at exact size. From then on its count can only fall. That holds as long as each merge makes a symbol that did
-// not occur before; after one that does not, all pairs are to be posted anew.
+// All occurrences of a pair are created by the one merge that creates its younger symbol, so its postings are written once, at
+// their exact size, and its count only falls from then on. This requires that every merge creates a new symbol; after a merge
+// into an existing symbol, all pairs must be posted again.
 //
-// A Follower is notified of the pairs, and has
+// A Follower is notified of pairs, and has
 //
 //   bool wants(Id left, Id right) const;   // whether the pair may ever be merged
-//   void follow(std::uint32_t entry);      // the pair is known from now on
-//   void passed(Id left, Id right);        // the pair would have been there, had its neighbour not been merged at the same time
+//   void follow(std::uint32_t entry);      // the pair is followed from now on
+//   void passed(Id left, Id right);        // the pair existed only between two adjacent occurrences of the merge
 #pragma once
 
 #include <algorithm>
@@ -21,17 +21,18 @@
 
 namespace tokbench {
 
-// Symbol holds every id that is made. With kWideStep (short_words.hpp) there is room for eight times as many words.
+// Symbol must be able to hold every id. kWideStep (short_words.hpp) makes room for eight times as many words.
 template <class Symbol, std::size_t kStep = 1>
 class PairMerger {
   using Short = ShortWords<Symbol, kStep>;
 
  public:
-  // The words hold symbols below `num_first`. With more than one thread, a second one merges half of what is much.
+  // The initial symbols of words are below `num_first`. With `threads` > 1, a second thread takes half of each large merge.
   PairMerger(std::size_t num_first, std::uint64_t seed, unsigned threads = 1)
       : num_symbols_(num_first), pairs_(seed), has_second_thread_(threads > 1) {}
 
-  // source(sink) calls sink(symbols, count) for each word: a span of symbols, or of bytes that are symbols. It is called twice.
+  // Loads the words: source(sink) must call sink(symbols, count) for each word, with a span of symbols, or of bytes that are
+  // symbols. It is called twice.
   template <class Source>
   void lay_out(const Source& source) {
     short_words_.reserve(units_of(source));
@@ -45,14 +46,14 @@ class PairMerger {
     });
   }
 
-  // Whether the words of a source, that many, are few enough for postings that count units.
+  // Whether the words of a source, `num_words` of them, are few enough for postings that count units.
   template <class Source>
   static bool has_room_for(const Source& source, std::size_t num_words) {
     static_assert(kStep == 1);
     return num_words < Short::kMostSteps / Short::units_of(kLongestShortWord) || units_of(source) < Short::kMostSteps;
   }
 
-  // Finds all pairs that occur as often as the threshold demands, and where.
+  // Counts all pairs anew, and follows those with a count of at least `threshold`.
   template <class Follower>
   void post_pairs(std::int64_t threshold, Follower& follower) {
     pairs_.clear();
@@ -65,8 +66,8 @@ class PairMerger {
     }
   }
 
-  // Merges a pair wherever it occurs, and follows the pairs that this makes where they occur as often as the threshold
-  // demands. Returns how often it occurred.
+  // Merges all occurrences of a pair, and follows the new pairs with a count of at least `threshold`. Returns the number of
+  // occurrences.
   template <class Follower>
   std::int64_t merge(std::uint32_t entry, Symbol made, std::int64_t threshold, Follower& follower) {
     const PairCounts::Entry pair = pairs_[entry];
@@ -86,7 +87,7 @@ class PairMerger {
     postings_.reuse(pair.postings);
     left_side_.for_each(
         [&](Symbol before, std::int64_t count, std::size_t postings) {
-          // Two that were merged side by side were joined by (right, left).
+          // Between two adjacent occurrences there was the pair (right, left).
           lower(before == made ? right : before, left, count);
           if (before == made) follower.passed(made, left);
           return add_pair(before, made, count, postings, threshold, follower);
@@ -109,17 +110,17 @@ class PairMerger {
   // The entry of a pair that is followed, or PairCounts::kAbsent.
   std::uint32_t find(Id left, Id right) const { return pairs_.find(left, right); }
 
-  // Symbols that all words have together, each as often as its word occurs.
+  // The number of symbols of all words, weighted by their counts.
   std::int64_t num_tokens() const { return num_tokens_; }
 
  private:
-  static constexpr Posting kLongMark = Short::kPostingsEnd;  // on postings of long words
+  static constexpr Posting kLongMark = Short::kPostingsEnd;  // added to postings of long words
   static constexpr std::size_t kLongestShortWord = 100;
-  static constexpr std::size_t kWorthSharing = 2048;  // postings; fewer are merged before another thread is there
-  static constexpr std::size_t kMostInTable = 256;  // symbols, of which a table has all pairs
+  static constexpr std::size_t kWorthSharing = 2048;  // postings from which on a second thread helps: it takes time to respond
+  static constexpr std::size_t kMostInTable = 256;    // symbols for which all pairs are counted in a table
 
-  // Merges in the words of these postings, half of them on the other thread where they are many. A word is in one half, and all
-  // is noted in the order of the postings: the threads change nothing.
+  // Merges a pair in the words of these postings; if there are many, the second thread takes half. No word is in both halves,
+  // and neighbours are recorded in the order of the postings, so that the result is the same.
   std::int64_t merge_short(Symbol left, Symbol right, Symbol made, std::span<const Posting> postings) {
     std::size_t cut = postings.size() / 2;
     while (cut > 0 && postings[cut] == postings[cut - 1]) --cut;
@@ -140,7 +141,7 @@ class PairMerger {
     return ours + theirs;
   }
 
-  // Calls work(half) for both halves of the words, at the same time where another thread may help.
+  // Calls work(half) for both halves of the words, in parallel if there is a second thread.
   template <class Work>
   void in_halves(const Work& work) {
     if (has_second_thread_) {
@@ -156,7 +157,7 @@ class PairMerger {
     if (!second_) second_ = std::make_unique<Second>();
   }
 
-  // That the words of a source take together.
+  // The number of units that the words of a source take.
   template <class Source>
   static std::size_t units_of(const Source& source) {
     std::size_t units = 0;
@@ -166,7 +167,7 @@ class PairMerger {
     return units;
   }
 
-  // Calls sink(left, right, count, posting) for each pair of neighbours; words in order, a word's pairs in order.
+  // Calls sink(left, right, count, posting) for each adjacent pair, in the order of the words and within them.
   template <class Sink>
   void for_each_neighbours(Sink sink) const {
     for_each_neighbours(Half::First, sink);
@@ -216,7 +217,7 @@ class PairMerger {
     });
   }
 
-  // There are too many pairs of symbols for a table of all: they are sorted by their left one first.
+  // Posts pairs when there are too many symbols for a table of all pairs, by sorting occurrences by their left symbol.
   template <class Follower>
   void post_by_left_symbol(std::int64_t threshold, Follower& follower) {
     struct Right {
@@ -261,7 +262,7 @@ class PairMerger {
     return posting < kLongMark ? short_words_.count_of(posting) : long_words_.count_of(posting - kLongMark);
   }
 
-  // Follows a pair that occurs often enough, and tells where its postings go; else nullptr.
+  // Follows a pair if it is frequent enough, and returns where to write its postings; otherwise nullptr.
   template <class Follower>
   Posting* add_pair(Id left, Id right, std::int64_t count, std::size_t num_postings, std::int64_t threshold, Follower& follower) {
     if (count < threshold || !follower.wants(left, right)) return nullptr;
@@ -275,7 +276,7 @@ class PairMerger {
     if (entry != PairCounts::kAbsent) pairs_[entry].count -= lost;
   }
 
-  std::size_t num_symbols_;  // none in the words is larger
+  std::size_t num_symbols_;  // all symbols of the words are below it
   Short short_words_;
   LongWords<Symbol> long_words_;
   std::int64_t num_tokens_ = 0;
@@ -286,7 +287,7 @@ class PairMerger {
   Neighbours<Symbol> left_side_;
   Neighbours<Symbol> right_side_;
 
-  // The other thread, from when it is needed.
+  // The second thread, started when it is first needed.
   struct Second {
     Neighbours<Symbol> left_side;
     Neighbours<Symbol> right_side;

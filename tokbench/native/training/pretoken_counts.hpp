@@ -1,4 +1,4 @@
-// The counts of all threads together: partitions by the upper bits of the hash, each with a lock.
+// The pre-token counts of all threads, partitioned by the upper bits of the hash; each partition has a lock.
 #pragma once
 
 #include <memory>
@@ -8,16 +8,16 @@
 
 namespace tokbench {
 
-// A thread counts into a small table of its own, where the frequent pre-tokens stay in its cache, and
-// empties it in here when it is full. So each distinct pre-token is in memory once, nothing is left to
-// be joined at the end, and two threads meet only where they empty into the same partition.
+// Each thread counts into a small table of its own, which keeps frequent pre-tokens in its cache, and empties it into this one
+// when it is full. So each distinct pre-token is stored about once, nothing needs joining at the end, and threads contend only
+// when they empty into the same partition.
 class PretokenCounts {
  public:
   explicit PretokenCounts(std::uint64_t seed) {
     for (auto& partition : partitions_) partition = std::make_unique<Partition>(seed);
   }
 
-  // Adds what is in a table of the same seed, and empties it.
+  // Adds the counts of a table with the same seed, and empties it.
   void take(PretokenTable& table) {
     std::unique_lock<std::mutex> lock;
     const Partition* locked = nullptr;
@@ -25,7 +25,7 @@ class PretokenCounts {
         [&](const PretokenTable::Entry& entry) {
           Partition& partition = partition_of(entry.hash);
           if (&partition != locked) {
-            lock = {};  // before the next one is taken: nobody ever waits while holding one
+            lock = {};  // release before taking the next: no thread waits for a lock while holding one
             lock = std::unique_lock(partition.mutex);
             locked = &partition;
           }
@@ -38,8 +38,8 @@ class PretokenCounts {
     table.clear();
   }
 
-  // Adds what was counted elsewhere, if it is in one of the parts from `first` to before `last`. It goes straight into its
-  // partition, whose slots follow other bits of the hash: pre-tokens that have come from one part crowd no table.
+  // Adds a pre-token that was counted elsewhere, if its part is in [first, last). It goes straight into its partition, whose
+  // slots depend on other bits of the hash, so that pre-tokens of a single part do not cluster.
   void add(Bytes pretoken, std::int64_t count, std::size_t first = 0, std::size_t last = kParts) {
     const PretokenTable::Entry entry = partitions_[0]->table.entry_of(pretoken, count);
     const std::size_t part = part_of(entry.hash);
@@ -48,7 +48,7 @@ class PretokenCounts {
     partitions_[part]->table.add(entry);
   }
 
-  // Fetches what add() with the same arguments is going to look at, unless a table is being filled by others.
+  // Prefetches the memory that add() with these arguments reads. Not to be called while other threads fill the tables.
   void prefetch(Bytes pretoken, std::size_t first, std::size_t last) const {
     const std::uint64_t hash = partitions_[0]->table.entry_of(pretoken, 0).hash;
     const std::size_t part = part_of(hash);
@@ -57,7 +57,7 @@ class PretokenCounts {
     if (lock) partitions_[part]->table.prefetch(hash);
   }
 
-  // Forgets everything, and gives the memory back.
+  // Clears all counts and frees their memory.
   void clear() {
     for (auto& partition : partitions_) {
       const std::lock_guard lock(partition->mutex);
@@ -65,7 +65,7 @@ class PretokenCounts {
     }
   }
 
-  // Bytes of memory that the tables take; while threads still count, about.
+  // The number of bytes that the tables take; approximate while threads count.
   std::size_t memory() const {
     std::size_t total = 0;
     for (const auto& partition : partitions_) {
@@ -75,14 +75,14 @@ class PretokenCounts {
     return total;
   }
 
-  // No thread takes any more when these are called.
+  // The functions below must not be called while threads still count.
 
   template <class Sink>
   void for_each(Sink sink) const {
     for (const auto& partition : partitions_) partition->table.for_each(sink);
   }
 
-  // The same, but gives the memory of what was read back: nothing is left.
+  // The same, but frees each partition after it was read.
   template <class Sink>
   void take_each(Sink sink) {
     for (const auto& partition : partitions_) {
@@ -91,7 +91,7 @@ class PretokenCounts {
     }
   }
 
-  // The same in parts, each of which a thread of its own may take.
+  // The same by parts, which different threads may process.
   static constexpr unsigned kPartitionBits = 6;
   static constexpr std::size_t kParts = std::size_t{1} << kPartitionBits;
   template <class Sink>
@@ -101,7 +101,7 @@ class PretokenCounts {
 
   std::size_t size() const { return size_of(0, kParts); }
 
-  // Of the parts from `first` to before `last`.
+  // The number of pre-tokens in parts [first, last).
   std::size_t size_of(std::size_t first, std::size_t last) const {
     std::size_t total = 0;
     for (std::size_t part = first; part < last; ++part) total += partitions_[part]->table.size();

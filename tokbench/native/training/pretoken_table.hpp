@@ -1,4 +1,4 @@
-// How often each pre-token occurs: an open-addressing table that holds each distinct one once.
+// An open-addressing hash table of pre-token counts.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace tokbench {
 
-// Where at most kMostAtOnce pre-tokens of a text are: number i is from places[i * kStep] to places[i * kStep + 1]. With a step of
-// one they lie side by side, with a step of two there may be something between them.
+// The positions of at most kMostAtOnce pre-tokens: pre-token i extends from places[i * kStep] to places[i * kStep + 1]. With
+// kStep 1 they are adjacent; with kStep 2 there may be gaps between them.
 template <std::size_t kStep>
 struct PretokenPlaces {
   const Byte* const* places;
@@ -22,11 +22,11 @@ struct PretokenPlaces {
   std::size_t length(std::size_t i) const { return static_cast<std::size_t>(places[i * kStep + 1] - places[i * kStep]); }
 };
 
-// Slots follow the upper bits of the hash: what is read from one table in the order of its slots falls
-// into ascending places of another, and into one partition of many after the other.
+// Slots are chosen by the upper bits of the hash: reading one table in slot order fills another one, or the partitions of many,
+// in ascending order.
 class PretokenTable {
  public:
-  // The `partition_bits` uppermost bits of all its hashes are the same.
+  // All hashes of a table agree in their `partition_bits` uppermost bits.
   explicit PretokenTable(std::uint64_t seed, unsigned partition_bits = 0)
       : slots_(kInitialSlots), seed_(seed), partition_bits_(partition_bits) {}
 
@@ -40,8 +40,8 @@ class PretokenTable {
     }
   }
 
-  // Adds one occurrence of each of at most kMostAtOnce pre-tokens. Their slots are fetched while the others are hashed:
-  // the table of a thread is larger than the nearest cache. Bytes are readable as above.
+  // Adds one occurrence of each of at most kMostAtOnce pre-tokens. Slots are prefetched while other pre-tokens are hashed,
+  // because a thread's table exceeds the first-level cache. Bytes must be readable as above.
   static constexpr std::size_t kMostAtOnce = 128;
 
   template <std::size_t kStep>
@@ -68,15 +68,15 @@ class PretokenTable {
     }
   }
 
-  // One entry on its way from table to table.
+  // An entry in transit between tables.
   struct Entry {
     WordKey key;
     std::uint64_t hash;
-    Bytes long_text;  // empty where the key says all
+    Bytes long_text;  // empty for a short pre-token, whose bytes are in the key
     std::int64_t count;
   };
 
-  // Adds an entry of another table of the same seed.
+  // Adds an entry of another table with the same seed.
   void add(const Entry& entry) {
     if (entry.long_text.empty()) {
       add_short(entry.key, entry.hash, entry.count);
@@ -85,7 +85,8 @@ class PretokenTable {
     }
   }
 
-  // Calls sink(entry) for each, about in the order of their hashes, and ahead(hash) for one that comes later.
+  // Calls sink(entry) for each entry, approximately in the order of hashes, and ahead(hash) some entries earlier, for
+  // prefetching.
   template <class Sink, class Ahead>
   void for_each_entry(Sink sink, Ahead ahead) const {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -96,7 +97,7 @@ class PretokenTable {
     }
   }
 
-  // Calls sink(bytes, count) for each entry, in no order; the bytes live until the call returns.
+  // Calls sink(bytes, count) for each entry, in no particular order. The bytes are valid during the call only.
   template <class Sink>
   void for_each(Sink sink) const {
     for (const Slot& slot : slots_) {
@@ -120,23 +121,23 @@ class PretokenTable {
 #endif
   }
 
-  // Forgets all entries, and keeps the room that they had, up to a bound.
+  // Removes all entries, and keeps their memory up to a limit.
   void clear() {
     std::fill(slots_.begin(), slots_.end(), Slot{});
-    if (long_bytes_.capacity() > kMostKeptBytes) long_bytes_ = std::vector<Byte>();  // not {}, which keeps the room
+    if (long_bytes_.capacity() > kMostKeptBytes) long_bytes_ = std::vector<Byte>();  // assigning {} would keep the capacity
     long_bytes_.clear();
     size_ = 0;
   }
 
-  // Forgets all entries and the room that they had.
+  // Removes all entries and frees their memory.
   void release() { *this = PretokenTable(seed_, partition_bits_); }
 
   std::size_t size() const { return size_; }
 
-  // Bytes of memory that it takes.
+  // The number of bytes that the table takes.
   std::size_t memory() const { return slots_.capacity() * sizeof(Slot) + long_bytes_.capacity(); }
 
-  // A pre-token as an entry, whose bytes are those that are given.
+  // The entry of a pre-token; it refers to the given bytes.
   Entry entry_of(Bytes pretoken, std::int64_t count) const {
     if (pretoken.size() > kShortWord) return {{}, hash_bytes(pretoken, seed_), pretoken, count};
     Byte padded[kKeyPadding] = {};
@@ -146,15 +147,15 @@ class PretokenTable {
   }
 
  private:
-  // A short pre-token is its key. Of a long one, the key holds its hash, and where its bytes are in
-  // `long_bytes_` (8 bytes of length, then the text) after a top byte that no length has.
+  // The key of a short pre-token contains its bytes. That of a long one contains its hash and, below a top byte that is no
+  // valid length, the position of its bytes in `long_bytes_` (8 bytes of length, then the text).
   struct Slot {
     WordKey key;
-    std::int64_t count = 0;  // 0 where the slot is free
+    std::int64_t count = 0;  // 0 if the slot is free
   };
 
   static constexpr std::size_t kInitialSlots = 1 << 6;
-  static constexpr std::size_t kAhead = 32;  // slots, of which about half are taken
+  static constexpr std::size_t kAhead = 32;  // prefetch distance in slots, about half of which are taken
   static constexpr std::size_t kMostKeptBytes = 4 << 20;
   static constexpr std::uint64_t kLongMark = 0xFFull << 56;
 

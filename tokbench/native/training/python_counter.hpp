@@ -1,4 +1,4 @@
-// How documents reach a counter from Python: strings, files by their descriptor, blocks of bytes.
+// Passes documents from Python to a counter: strings, files by their descriptor, blocks of bytes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -27,8 +27,8 @@ inline std::vector<Bytes> utf8_views(const nb::tuple& texts) {
   return views;
 }
 
-// Calls back into Python now and then from a loop that runs without the interpreter's lock: for
-// progress, and so that Ctrl-C ends the loop.
+// Calls back into Python at intervals from a loop that runs without the interpreter's lock, to report progress and to handle
+// Ctrl-C.
 class Reporter {
  public:
   explicit Reporter(nb::object callback) : callback_(std::move(callback)) {}
@@ -47,7 +47,7 @@ class Reporter {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Reads without the interpreter's lock; takes it to raise OSError, or what a signal's handler raises.
+// Reads without the interpreter's lock. Takes it to raise OSError, or the exception of a signal handler.
 inline std::size_t read_some(int fd, std::span<Byte> into) {
   for (;;) {
 #if defined(_WIN32)
@@ -75,7 +75,7 @@ inline DocumentMode document_mode(const std::string& name) {
 
 template <class C>
 void add_texts(C& counter, const nb::list& texts) {
-  // The strings stay alive in the tuple; collecting their views needs the lock, copying them does not.
+  // The tuple keeps the strings alive. Collecting their views needs the lock; copying the bytes does not.
   const nb::tuple kept(texts);
   const std::vector<Bytes> views = utf8_views(kept);
   const nb::gil_scoped_release unlocked;
@@ -115,7 +115,7 @@ inline SpecialTokens checked(std::vector<std::string> special_tokens) {
   return SpecialTokens(std::move(special_tokens));
 }
 
-// What every counter offers.
+// Binds the methods that all counters have for documents.
 template <class C>
 void bind_documents(nb::class_<C>& type) {
   using namespace nb::literals;

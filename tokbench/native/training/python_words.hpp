@@ -1,4 +1,4 @@
-// How counted words leave a counter for Python, and reach one from there, in bulk.
+// Passes counted words from a counter to Python and back, in bulk.
 #pragma once
 
 #include "python_counter.hpp"
@@ -35,7 +35,7 @@ void add_arrays(C& counter, const InputArray<std::uint8_t>& data, const InputArr
       [&](Bytes word) { counter.counts().prefetch(word, first, last); });
 }
 
-// What every counter offers.
+// Binds the methods that all counters have for counted words.
 template <class C>
 void bind_words(nb::class_<C>& type) {
   using namespace nb::literals;

@@ -1,4 +1,4 @@
-// A second thread for pieces of work of some microseconds, one after another.
+// A second thread for a sequence of tasks of some microseconds each.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,10 @@
 
 namespace tokbench {
 
-// The thread looks for work for a while before it sleeps; work that it does not come to in time is done by the one who asks.
+// The thread spins for a while before it sleeps. A task that it does not start in time is done by the calling thread.
 class SecondThread {
  public:
-  // Where the system grants no thread, there is no help.
+  // If the system grants no thread, the caller does everything.
   SecondThread() {
     try {
       thread_ = std::thread([this] { work(); });
@@ -30,7 +30,7 @@ class SecondThread {
     thread_.join();
   }
 
-  // Does both, `theirs` on the other thread if it has time; neither throws.
+  // Runs both functions, `theirs` on the second thread if that responds in time. Neither may throw.
   template <class Ours>
   void run(const Ours& ours, const std::function<void()>& theirs) {
     if (thread_.joinable()) {
@@ -63,7 +63,7 @@ class SecondThread {
     for (;;) {
       if (next() == State::Closed) return;
       State state = State::Offered;
-      if (!state_.compare_exchange_strong(state, State::Taken)) continue;  // it was not here in time
+      if (!state_.compare_exchange_strong(state, State::Taken)) continue;  // too late: the caller has taken the task back
       (*offered_)();
       state_.store(State::Done, std::memory_order_release);
     }
@@ -74,7 +74,7 @@ class SecondThread {
     return state == State::Offered || state == State::Closed;
   }
 
-  // Waits for work, or the end.
+  // Waits for a task or the end.
   State next() {
     for (int i = 0; i < kLooks; ++i) {
       if (has_news()) return state_.load();
@@ -87,7 +87,7 @@ class SecondThread {
   }
 
   std::atomic<State> state_{State::Idle};
-  std::atomic<bool> is_asleep_{false};  // or about to be
+  std::atomic<bool> is_asleep_{false};  // asleep, or about to be
   const std::function<void()>* offered_ = nullptr;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,11 +1,11 @@
-// Distinct pre-tokens of up to 255 symbols while they are merged: count, length and symbols side by side.
+// The distinct pre-tokens of up to 255 symbols during merging, as records of count, length and symbols.
 //
-// A record is its count (32 bits, or where to find a larger one), its room and its length, and then
-// its symbols, which are merged in place. A posting is where a record begins: to merge a pair there,
-// its few symbols are simply looked through, in the cache line that had to be fetched anyway.
+// A record consists of its count (32 bits, or an index to a larger one), its capacity, its length and its symbols, which are
+// merged in place. A posting is the position of a record: to merge a pair, the few symbols of the record are scanned, in the
+// cache line that had to be fetched anyway.
 //
-// Postings have 32 bits. For words beyond that, records begin at every kStep-th unit alone, and a posting counts steps:
-// that costs a word some units between records, where postings of 64 bits would cost four bytes for each of its pairs.
+// Postings have 32 bits. For more words than they can address, records start at multiples of kStep units, and a posting counts
+// steps. That wastes some units per word; postings of 64 bits would cost four more bytes per pair.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace tokbench {
 
 inline constexpr std::size_t kWideStep = 8;
 
-// The words come in two halves, as two threads look through them.
+// The words are divided into two halves, one for each of two threads.
 enum class Half : std::uint8_t { First, Second };
 
 template <class Symbol, std::size_t kStep = 1>
@@ -31,14 +31,14 @@ class ShortWords {
  public:
   static constexpr std::size_t kMostSymbols = 255;
   static constexpr std::size_t kMostSteps = std::size_t{1} << 31;
-  static constexpr Posting kPostingsEnd = kMostSteps;  // no record begins here or after
+  static constexpr Posting kPostingsEnd = kMostSteps;  // greater than every posting
 
-  // That a word of this many symbols takes.
+  // The number of units for a word of `size` symbols.
   static constexpr std::size_t units_of(std::size_t size) { return (kHeaderUnits + size + kStep - 1) / kStep * kStep; }
 
   void reserve(std::size_t units) { units_.reserve(units + kSlack); }
 
-  // A pre-token of 2 to kMostSymbols symbols, or of as many bytes, each a symbol.
+  // Adds a pre-token of 2 to kMostSymbols symbols, or of bytes that are symbols.
   template <class Unit>
   void add(std::span<const Unit> word, std::int64_t count) {
     const std::size_t start = units_.size();
@@ -51,7 +51,7 @@ class ShortWords {
     for (std::size_t i = 0; i < word.size(); ++i) symbols[i] = static_cast<Symbol>(word[i]);
   }
 
-  // Calls sink(symbols, count, posting) for each word of one half that is not one symbol yet.
+  // Calls sink(symbols, count, posting) for each word of one half that still has several symbols.
   template <class Sink>
   void for_each(Half half, Sink sink) const {
     const std::size_t end = half == Half::First ? middle_ : units_.size();
@@ -67,7 +67,7 @@ class ShortWords {
   }
   std::int64_t count_of(Posting posting) const { return count(start_of(posting)); }
 
-  // Drops words that are one symbol and the room that others have gained; postings are void then.
+  // Removes words that have become one symbol, and the unused capacity of others. Invalidates postings.
   void compact() {
     std::size_t end = 0;
     const std::size_t old_middle = middle_;
@@ -84,8 +84,8 @@ class ShortWords {
     middle_ = std::min(middle_, end);
   }
 
-  // Merges the pair wherever it stands in the words of these postings, left to right, and notes its
-  // neighbours. Returns the sum of the counts of what was merged.
+  // Merges all occurrences of the pair in the words of these postings, left to right, and records their neighbours. Returns the
+  // number of occurrences, weighted by the counts of words.
   std::int64_t merge(Symbol left, Symbol right, Symbol made, std::span<const Posting> postings,
                      Neighbours<Symbol>& left_side, Neighbours<Symbol>& right_side) {
     std::int64_t merged = 0;
@@ -102,7 +102,7 @@ class ShortWords {
   static constexpr std::size_t kSlack = 16;
   static constexpr std::size_t kAhead = 16;
   static constexpr std::size_t kUnitsOfLine = 64 / sizeof(Symbol);
-  static constexpr std::uint32_t kLargeCount = 0x80000000u;  // the rest is a place in large_counts_
+  static constexpr std::uint32_t kLargeCount = 0x80000000u;  // flag: the other bits are an index into large_counts_
 
   static std::size_t start_of(Posting posting) { return std::size_t{posting} * kStep; }
 
@@ -111,7 +111,7 @@ class ShortWords {
     const std::size_t start = start_of(posting);
     Symbol* const symbols = &units_[start + kHeaderUnits];
     const std::size_t size = length(start);
-    // Both symbols are compared at once: half the branches, and only one of them is hard to foresee.
+    // Compares both symbols at once: half the branches, of which only one is hard to predict.
     const Two wanted = two_at(std::array{left, right}.data());
     const auto matches = [&](std::size_t i) { return i + 1 < size && two_at(symbols + i) == wanted; };
     std::size_t from = 0;
@@ -128,8 +128,8 @@ class ShortWords {
       left_side.note(symbols[to - 1], to > 0, times, posting);
       symbols[to++] = made;
       from += 2;
-      // Of two that are merged side by side, the right one notes the left one. What is read before the first symbol and
-      // after the last is not noted.
+      // Of two adjacent occurrences, the right one records the left one. The units read before the first symbol and after the
+      // last one are not recorded.
       right_side.note(symbols[from], from < size && !matches(from), times, posting);
       merged += times;
     }
@@ -144,7 +144,7 @@ class ShortWords {
     return two;
   }
 
-  // Most records reach into a second cache line.
+  // Prefetches two cache lines, because most records extend into a second one.
   void prefetch_word(Posting posting) const {
     const Symbol* const record = &units_[start_of(posting)];
     prefetch(record);
@@ -173,7 +173,7 @@ class ShortWords {
 
   std::vector<Symbol, BigPages<Symbol>> units_;
   std::vector<std::int64_t> large_counts_;
-  std::size_t middle_ = 0;  // where the second half begins
+  std::size_t middle_ = 0;  // the start of the second half
 };
 
 }  // namespace tokbench

@@ -1,4 +1,4 @@
-// Where special tokens stand in a text, so that it can be cut at them.
+// Finds special tokens in a text, to split it there.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tokbench {
 
 class SpecialTokens {
  public:
-  // Texts are not empty; the longest is preferred where two begin at one place.
+  // The texts must not be empty. Of several matches at the same position, the longest wins.
   explicit SpecialTokens(std::vector<std::string> texts) : texts_(std::move(texts)) {
     std::sort(texts_.begin(), texts_.end(),
               [](const std::string& a, const std::string& b) { return a.size() != b.size() ? a.size() > b.size() : a < b; });
@@ -20,10 +20,10 @@ class SpecialTokens {
 
   bool empty() const { return texts_.empty(); }
 
-  // Bytes of the longest one.
+  // The size of the longest special token in bytes.
   std::size_t longest() const { return texts_.empty() ? 0 : texts_.front().size(); }
 
-  // Calls sink(part) for each part of the text between special tokens that is not empty.
+  // Calls sink(part) for each non-empty part of the text between special tokens.
   template <class Sink>
   void for_each_ordinary_part(Bytes text, Sink sink) const {
     if (texts_.empty()) {
@@ -31,7 +31,7 @@ class SpecialTokens {
       return;
     }
     const std::string_view view = as_view(text);
-    std::vector<std::size_t> next(texts_.size(), 0);  // each token's next occurrence
+    std::vector<std::size_t> next(texts_.size(), 0);  // the next occurrence of each token
     std::size_t position = 0;
     while (position < view.size()) {
       std::size_t start = std::string_view::npos, length = 0;
@@ -46,8 +46,7 @@ class SpecialTokens {
     }
   }
 
-  // Whether some special token begins before `cut` and ends after it. The text must reach longest() - 1
-  // bytes beyond the cut, or be whole.
+  // Whether a special token extends across `cut`. The text must continue for longest() - 1 bytes after the cut, or be complete.
   bool straddles(Bytes text, std::size_t cut) const {
     const std::string_view view = as_view(text);
     for (const std::string& token : texts_) {

@@ -1,4 +1,4 @@
-// Bytes that arrive: room that nobody sets to zero first, and some readable bytes after the end.
+// A buffer for incoming text: uninitialized capacity, with some readable bytes after the end.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class TextBuffer {
   bool empty() const { return size_ == 0; }
   std::size_t capacity() const { return capacity_; }
 
-  // `size` bytes after the end, to be written; they become text when they are committed.
+  // Room for `size` bytes after the end, which become part of the text by commit().
   std::span<Byte> prepare(std::size_t size) {
     reserve(size_ + size);
     return {bytes_.get() + size_, size};

@@ -1,4 +1,4 @@
-// Counted words in bulk: the bytes of all, where each begins and ends, and how often each occurs.
+// Counted words in arrays: the concatenated bytes, offsets and counts.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace tokbench {
 
-// Word number i is data(offsets[i], offsets[i + 1]).
+// Word i is data[offsets[i]:offsets[i + 1]].
 struct WordArrays {
   std::vector<Byte> data;
   std::vector<std::int64_t> offsets;
@@ -23,7 +23,7 @@ struct WordArrays {
 namespace word_order {
 
 struct Place {
-  std::uint64_t head;  // the first eight bytes, the first of them uppermost; zeros after the end
+  std::uint64_t head;  // the first eight bytes in big-endian order, padded with zeros
   std::size_t start;
   std::size_t size;
   std::int64_t count;
@@ -35,7 +35,8 @@ inline std::uint64_t head_of(Bytes word) {
   return head;
 }
 
-// Sorts by heads: by one byte after the other, the last first. All are counted in one go, as the order changes no counts.
+// Sorts by heads with a radix sort, least significant byte first. Counts all digits in one pass, since they do not depend on
+// the order.
 inline void sort_by_head(std::vector<Place>& places) {
   constexpr unsigned kDigits = 8;
   const auto digit = [](const Place& place, unsigned i) { return place.head >> 8 * i & 0xFF; };
@@ -52,7 +53,7 @@ inline void sort_by_head(std::vector<Place>& places) {
   }
 }
 
-// Sorts by all bytes, which are in `bytes`.
+// Sorts by all bytes of the words, which are in `bytes`.
 inline void sort_by_bytes(std::vector<Place>& places, const std::vector<Byte>& bytes) {
   const auto text_of = [&](const Place& place) {
     return std::string_view(reinterpret_cast<const char*>(bytes.data()) + place.start, place.size);
@@ -67,7 +68,7 @@ inline void sort_by_bytes(std::vector<Place>& places, const std::vector<Byte>& b
 
 }  // namespace word_order
 
-// What is in the parts of counts from `first` to before `last`, sorted by bytes.
+// The words of parts [first, last), sorted by their bytes.
 inline WordArrays sorted_arrays(const PretokenCounts& words, std::size_t first, std::size_t last) {
   using word_order::Place;
   std::vector<Byte> bytes;
@@ -94,7 +95,7 @@ inline WordArrays sorted_arrays(const PretokenCounts& words, std::size_t first, 
   return sorted;
 }
 
-// Arrays that came from elsewhere. Raises for a word that is empty, that is not UTF-8 or that occurs less than once.
+// Validates arrays from elsewhere. Throws std::invalid_argument for a word that is empty or not UTF-8, or a count below 1.
 inline void check_arrays(Bytes data, std::span<const std::int64_t> offsets, std::span<const std::int64_t> counts) {
   if (offsets.size() != counts.size() + 1) throw std::invalid_argument("there must be one offset more than counts");
   const auto refuse = [](std::size_t i, const char* reason) {
@@ -107,7 +108,8 @@ inline void check_arrays(Bytes data, std::span<const std::int64_t> offsets, std:
     if (counts[i] < 1) refuse(i, "has a count below 1");
   }
   if (counts.empty()) return;
-  // All at once, as it is soon done: between words there is nothing, so that none is wrong where none begins within a character.
+  // Validates the concatenation first, which is fast: if it is UTF-8 and no word starts within a character, every word is
+  // UTF-8.
   const auto begin = static_cast<std::size_t>(offsets.front());
   const bool are_whole = std::all_of(offsets.begin(), offsets.end() - 1, [&](std::int64_t start) { return !is_continuation(data[static_cast<std::size_t>(start)]); });
   if (are_whole && !first_invalid(data.subspan(begin, static_cast<std::size_t>(offsets.back()) - begin))) return;
@@ -117,7 +119,7 @@ inline void check_arrays(Bytes data, std::span<const std::int64_t> offsets, std:
   }
 }
 
-// Calls sink(bytes, count) for each word of arrays that were checked, and ahead(bytes) for one that comes later.
+// Calls sink(bytes, count) for each word of validated arrays, and ahead(bytes) some words earlier, for prefetching.
 template <class Sink, class Ahead>
 void for_each_word(Bytes data, std::span<const std::int64_t> offsets, std::span<const std::int64_t> counts, Sink sink, Ahead ahead) {
   constexpr std::size_t kAhead = 16;
@@ -131,7 +133,7 @@ void for_each_word(Bytes data, std::span<const std::int64_t> offsets, std::span<
   }
 }
 
-// The same of a sink that looks at nothing that could be fetched before.
+// The same without prefetching.
 template <class Sink>
 void for_each_word(Bytes data, std::span<const std::int64_t> offsets, std::span<const std::int64_t> counts, Sink sink) {
   for_each_word(data, offsets, counts, sink, [](Bytes) {});

@@ -1,5 +1,5 @@
-// Words that were counted elsewhere, each of them once, one after another: all that merging asks for, in little more
-// memory than their bytes.
+// A list of distinct words that were counted elsewhere. It takes little more memory than their bytes, and is all that merging
+// needs.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace tokbench {
 
 class WordList {
  public:
-  // `count` > 0 occurrences of a word that was not added before.
+  // Adds `count` > 0 occurrences of a word that was not added before.
   void add(Bytes word, std::int64_t count) {
     counted_bytes_.add(word, count);
     Byte header[2 * kMostVarintBytes];
@@ -26,7 +26,7 @@ class WordList {
   void add_totals(const CounterTotals& totals) { totals_.add(totals); }
   const CounterTotals& totals() const { return totals_; }
 
-  // Calls sink(bytes, count) for each word, in the order in which they came.
+  // Calls sink(bytes, count) for each word in the order of addition.
   template <class Sink>
   void for_each(Sink sink) const {
     for (const std::vector<Byte>& block : blocks_) {
@@ -41,7 +41,7 @@ class WordList {
 
   std::size_t size() const { return size_; }
 
-  // Bytes of memory that it takes.
+  // The number of bytes that the list takes.
   std::size_t memory() const {
     std::size_t total = 0;
     for (const std::vector<Byte>& block : blocks_) total += block.capacity();
@@ -52,7 +52,7 @@ class WordList {
   static constexpr std::size_t kBlockBytes = 1 << 20;
   static constexpr std::size_t kMostVarintBytes = 10;
 
-  // Blocks do not grow: what is there is never copied, nor in memory twice.
+  // Blocks never grow, so that nothing is copied.
   std::vector<Byte>& block_with_room(std::size_t size) {
     if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < size) {
       blocks_.emplace_back().reserve(std::max(size, kBlockBytes));
@@ -60,7 +60,7 @@ class WordList {
     return blocks_.back();
   }
 
-  // Seven bits a byte, the lowest first; the uppermost bit says that more follow.
+  // Writes a varint: seven bits per byte, lowest first; the top bit says that more bytes follow.
   static std::size_t put(std::uint64_t value, Byte* bytes) {
     std::size_t size = 0;
     for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<Byte>(value | 0x80);
