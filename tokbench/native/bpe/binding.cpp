@@ -1,5 +1,5 @@
-// The kernel as the Python module `_bpe`. Arguments are checked in the binding, and only there; the
-// interpreter's lock is released around everything that takes time.
+// The Python module `_bpe`. Arguments are checked in the binding, and only there; the interpreter's lock is released around
+// everything that takes time.
 #include "binding.hpp"
 
 #include "common/python_texts.hpp"
@@ -25,7 +25,7 @@ Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text, con
   return to_array(std::move(ends));
 }
 
-// A string in NFC by one of the two ways, itself if it was in NFC.
+// A string in NFC by one of the two implementations; the same object if it was in NFC.
 template <auto normalize>
 nb::object nfc(const nb::str& text) {
   const Bytes utf8 = utf8_view(text);

@@ -1,4 +1,4 @@
-// What the parts of the binding share: arrays and strings between C++ and Python, and the parts themselves.
+// Declarations shared by the source files of the binding: conversions of arrays and strings, and their bind functions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,7 +26,7 @@ void bind_preparation(nb::module_& module);
 
 inline Pattern pattern_or_none(const std::optional<std::string>& name) { return name ? pattern_named(*name) : Pattern::None; }
 
-// Views into the bytes of a list, which keeps them alive.
+// Views into the bytes objects of a list, which keeps them alive.
 inline std::vector<std::string_view> views_of_list(const nb::list& tokens) {
   std::vector<std::string_view> views;
   views.reserve(tokens.size());
@@ -38,7 +38,7 @@ inline std::vector<std::string_view> views_of_list(const nb::list& tokens) {
   return views;
 }
 
-// Merges as rows of the left, the right and the made id.
+// Merges as rows (left id, right id, merged id).
 using MergeRows = nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 
 inline std::span<const std::array<Id, 3>> rows_of(const MergeRows& merges) {

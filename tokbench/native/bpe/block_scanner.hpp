@@ -1,9 +1,9 @@
-// The named split patterns on 64 bytes at once: where pre-tokens begin, by shifting and adding masks.
+// The named split patterns on blocks of 64 bytes: computes where pre-tokens start by shifting and adding bit masks.
 //
-// A block begins where a pre-token begins, and no pattern looks back, so that everything left of a position
-// is known. What is right of the block is not: a start that depends on it is left out, and the
-// scanner of scanner.hpp, which defines what is right, goes on from the last start that was found.
-// All bytes of a character are in the mask of its class, all but its first in `inside`.
+// A block starts at the start of a pre-token, and no pattern looks back, so everything to the left of a position is known. What
+// follows the block is not known: starts that depend on it are left out, and the scanner of scanner.hpp, which is the
+// definition, continues from the last start that was found. All bytes of a character are in the mask of its class, all but the
+// first one also in `inside`.
 #pragma once
 
 #include <algorithm>
@@ -13,21 +13,21 @@
 
 namespace tokbench {
 
-// Whether blocks know the words of a pattern. Those of CamelCase look ahead in ways of their own.
+// Whether the rule for words can be computed on blocks. CamelCase cannot, because of its lookahead.
 inline constexpr bool has_blocks(WordRule word) { return word != WordRule::CamelCase; }
 
 struct CharacterClasses {
-  std::size_t size;   // bytes of the block that are known, and not too hard for masks
+  std::size_t size;   // bytes of the block that are available and that masks can handle
   Mask letters;
   Mask upper;
-  Mask caseless = 0;  // letters that are neither upper nor lower
+  Mask caseless = 0;  // letters that are neither upper nor lower case
   Mask inside = 0;
 };
 
-// The positions after the runs of `mask` that begin at `starts`: adding carries through a run.
+// The positions after the runs of `mask` that begin at `starts`: the addition carries through each run.
 inline Mask after_runs(Mask mask, Mask starts) { return (mask + starts) & ~mask; }
 
-// Adds the characters beyond ASCII; `size` shrinks to before the first one that is cut off, or hard.
+// Adds non-ASCII characters; reduces `size` to the first one that is incomplete, or that masks cannot handle.
 template <Rules R>
 TOKBENCH_ALWAYS_INLINE inline void add_characters(CharacterClasses& classes, Mask high, const Byte* p, const Byte* end) {
   high &= first_bits(classes.size);
@@ -49,7 +49,7 @@ TOKBENCH_ALWAYS_INLINE inline void add_characters(CharacterClasses& classes, Mas
   }
 }
 
-// Starts inside runs of digits, every R.max_digits from their beginnings on.
+// Adds starts within runs of digits, every R.max_digits digits.
 template <Rules R>
 inline Mask digit_group_starts(Mask digits, Mask starts) {
   if constexpr (R.max_digits == 0) return starts;
@@ -60,14 +60,14 @@ inline Mask digit_group_starts(Mask digits, Mask starts) {
   return starts;
 }
 
-// White space, where a run ends after its last line end, and all but its last character is by itself.
-// `absorbed` are line ends that belong to the punctuation before them.
+// Starts in white space: a run is split after its last line end, and before its last character. `absorbed` are line ends that
+// belong to the punctuation before them.
 inline Mask white_space_starts(Mask white, Mask newlines, Mask absorbed) {
   const Mask gaps = white & ~newlines;
   const Mask first = white & ~(white << 1) & ~absorbed;
   const Mask after_absorbed = gaps & (absorbed << 1);
   const Mask last = gaps & ~(white >> 1);
-  // After a line end begins a pre-token, unless another line end follows in the same run.
+  // A pre-token starts after a line end unless another line end follows in the same run.
   Mask after_newline = gaps & ((newlines & ~absorbed) << 1);
   for (Mask wrong = after_runs(gaps, after_newline) & newlines; wrong != 0; wrong &= wrong - 1) {
     const Mask before = after_newline & ((wrong & (~wrong + 1)) - 1);
@@ -76,8 +76,8 @@ inline Mask white_space_starts(Mask white, Mask newlines, Mask absorbed) {
   return first | after_absorbed | last | after_newline;
 }
 
-// Where pre-tokens begin among the `size` <= kBlock bytes at `p`, as far as these bytes tell; bit 0 is
-// the one that begins at `p`. `classes` are of the bytes at `p`; what is after `size` does not matter.
+// The starts of pre-tokens among the `size` <= kBlock bytes at `p`, as far as these bytes determine them. Bit 0 is the
+// pre-token at `p`. `classes` are those of the bytes at `p`; bits from `size` on are ignored.
 template <Rules R>
 TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, const Byte* p, std::size_t size, const Byte* end) {
   CharacterClasses characters{size, classes.upper | classes.lower, classes.upper};
@@ -105,33 +105,33 @@ TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, cons
     const Mask first_absorbed = newlines & (punctuation << 1);
     const Mask after_absorbed = after_runs(newlines, first_absorbed);
     const Mask absorbed = newlines & ~(newlines + first_absorbed);
-    // What can stand before a word and begins a pre-token: one character of punctuation, or the last white space.
+    // A word can be preceded by one character that starts its pre-token: punctuation, or the last character of white space.
     const Mask after_punctuation = ((first_punctuation << 1) + characters.inside) & ~characters.inside;
     const Mask after_gap = (white & ~newlines) << 1;
     starts |= first_letters & ~after_punctuation & ~after_gap;
     starts |= digit_group_starts<R>(digits, digits & ~(digits << 1));
     starts |= white_space_starts(white, newlines, absorbed);
     if constexpr (R.slashes_after_punctuation) {
-      // Slashes go on after absorbed line ends: rare, and left to the scanner.
+      // A slash after an absorbed line end continues the pre-token: rare, and left to the scanner.
       known_starts &= first_bits(static_cast<std::size_t>(std::countr_zero(after_absorbed & classes.slashes)));
     }
   }
 
   if constexpr (R.word == WordRule::CapitalsFirst) {
     starts |= characters.upper & ((letters & ~characters.upper & ~characters.caseless) << 1);
-    // Whether a capital after a caseless letter begins a word depends on what is after the capitals.
+    // Whether a capital after a caseless letter starts a word depends on what follows the capitals.
     const Mask hard = characters.upper & (characters.caseless << 1);
     known_starts &= first_bits(static_cast<std::size_t>(std::countr_zero(hard)));
   }
 
-  // Contractions: where they begin a pre-token, or for gpt4o, where they end a word.
+  // Contractions start a pre-token; for gpt4o, they end a word.
   constexpr bool is_suffix = R.word == WordRule::CapitalsFirst;
-  const Mask after_known = is_suffix ? ~(known >> 1) : 0;  // a suffix may begin there that ends elsewhere
+  const Mask after_known = is_suffix ? ~(known >> 1) : 0;  // a suffix may start here and end after the block
   const Mask candidates = apostrophes & (is_suffix ? letters << 1 : first_punctuation) & ((letters >> 1) | after_known);
   std::size_t after_last = 0;
   for (Mask left = candidates; left != 0; left &= left - 1) {
     const auto position = static_cast<std::size_t>(std::countr_zero(left));
-    if (is_suffix && after_last == position) continue;  // a word has one contraction at most
+    if (is_suffix && after_last == position) continue;  // a word has at most one contraction
     const std::size_t length = contraction_length(p + position, end, R.contraction != Contraction::CaseSensitive);
     if (length == 0) continue;
     after_last = position + length;
@@ -139,7 +139,7 @@ TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, cons
     if (after_last < kBlock) starts |= Mask{1} << after_last;
   }
 
-  // A run of white space at the end may go on.
+  // A run of white space at the end of the block may continue after it.
   const std::size_t size_without_white = kBlock - static_cast<std::size_t>(std::countl_zero(known & ~white));
   return starts & known_starts & first_bits(size_without_white + 1);
 }

@@ -1,6 +1,6 @@
-// Byte-level BPE: learns merges after those of a vocabulary, from words that are cut into its tokens already.
+// Extends a byte-level BPE: learns further merges from words that are already split into the tokens of a vocabulary.
 //
-// A merge gets the next id. A pair whose bytes together are a token already, or must not be one, is passed over.
+// Each merge gets the next id. A pair whose concatenated bytes are already a token, or must not become one, is skipped.
 #pragma once
 
 #include <deque>
@@ -15,13 +15,13 @@
 
 namespace tokbench {
 
-// Word number i is the ids from offsets[i] to before offsets[i + 1].
+// Word i is ids[offsets[i]:offsets[i + 1]].
 struct CutWords {
   std::span<const Id> ids;
   std::span<const std::int64_t> offsets;
   std::span<const std::int64_t> counts;
 
-  // Raises for a word that is nowhere, that occurs less than once, or that has an id without a token.
+  // Throws std::invalid_argument for offsets out of range, counts below 1 and ids without a token.
   void check(std::span<const std::string_view> tokens) const {
     if (offsets.size() != counts.size() + 1) throw std::invalid_argument("there must be one offset more than counts");
     if (offsets[0] < 0) throw std::invalid_argument("an offset is negative");
@@ -46,11 +46,11 @@ struct CutWords {
 
 struct ContinuationOptions {
   TrainerOptions training;
-  std::size_t max_words;      // parts between spaces that a new token may have; 0 for no limit
-  std::string_view excluded;  // bytes that no new token has; empty for none
+  std::size_t max_words;      // highest number of space-separated words in a new token; 0 for no limit
+  std::string_view excluded;  // bytes that no new token may contain
 };
 
-// The bytes of all tokens, and which new ones there may be. (Sorted: whoever chose the tokens cannot make it slow.)
+// The bytes of all tokens, and the rules for new ones. (Ordered containers: crafted tokens cannot cause hash collisions.)
 class GrowingVocabulary {
  public:
   GrowingVocabulary(std::span<const std::string_view> tokens, std::size_t max_words, std::string_view excluded)
@@ -92,10 +92,10 @@ class GrowingVocabulary {
   std::string_view excluded_;
   std::vector<std::string_view> tokens_;
   std::set<std::string_view> known_;
-  std::deque<std::string> made_;  // what tokens_ and known_ point into
+  std::deque<std::string> made_;  // owns the bytes of new tokens, which tokens_ and known_ refer to
 };
 
-// Symbol holds the id of every merge that is asked for. The tokens that are given outlive this.
+// Symbol must be able to hold the ids of all requested merges. The given tokens must outlive this object.
 template <class Symbol>
 class ContinuationOf {
  public:
@@ -109,7 +109,7 @@ class ContinuationOf {
                   options.training.max_token_length, options.training.seed},
                  vocabulary_.lengths()) {}
 
-  // Learns the next merge; false when no pair is left that may be merged.
+  // Learns the next merge; returns false if no pair is left that may be merged.
   bool step() {
     if (merges_.size() >= num_merges_) return false;
     return trainer_.step(

@@ -1,4 +1,4 @@
-// Ids → bytes, in parts that threads share.
+// Decodes ids to bytes, on several threads.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace tokbench {
 
 class Decoder {
  public:
-  // The bytes of each id; none where there is no such entry.
+  // `entries` are the bytes of each id; null data for an id without a token.
   explicit Decoder(std::span<const std::string_view> entries) : slots_(entries.size()) {
     for (std::size_t id = 0; id < entries.size(); ++id) {
       const std::string_view entry = entries[id];
@@ -35,7 +35,7 @@ class Decoder {
   std::size_t size() const { return slots_.size(); }
   bool is_known(Id id) const { return id < size() && length(id) != 0; }
 
-  // How many bytes ids have together; nothing where one is unknown.
+  // The total number of bytes of the ids; nullopt if one is unknown.
   std::optional<std::size_t> decoded_size(std::span<const Id> ids) const {
     Id greatest = 0;
     for (const Id id : ids) greatest = std::max(greatest, id);
@@ -49,10 +49,10 @@ class Decoder {
     return all_known ? std::optional(sum) : std::nullopt;
   }
 
-  // Writes the bytes of ids to `out`, which has room for the `size` = decoded_size() of them. False where they
-  // have changed since they were counted: then some of it is not written, and nothing elsewhere.
+  // Writes the bytes of ids to `out`, which has room for `size` = decoded_size(ids) bytes. Returns false if the ids were
+  // changed since they were measured; the output is then incomplete, but nothing is written outside of it.
   bool decode(std::span<const Id> ids, Byte* out, std::size_t size) const {
-    // A copy of a fixed size is one load and one store, and what it writes too much the next entry overwrites.
+    // Copying a fixed number of bytes is one load and one store; the next token overwrites the excess.
     constexpr std::size_t kCopy = sizeof(Slot);
     const Byte* const end = out + size;
     for (const Id id : ids) {
@@ -73,10 +73,9 @@ class Decoder {
  private:
   static constexpr std::size_t kMostBytes = 0xFFFFFFFF;
 
-  // Most entries are short: one look-up tells both their bytes and how many these are, where otherwise the
-  // second has to wait for the first.
+  // Most tokens are short: a single lookup gives both their bytes and their length, instead of two dependent ones.
   struct alignas(16) Slot {
-    static constexpr Byte kLonger = 0xFF;  // it does not fit
+    static constexpr Byte kLonger = 0xFF;  // the token does not fit
 
     std::array<Byte, 15> bytes;
     Byte length;
@@ -89,7 +88,7 @@ class Decoder {
   std::vector<Slot> slots_;
 };
 
-// The decoding of many ids on several threads: first where the bytes of each part go, then the bytes.
+// Decodes many ids on several threads in two passes: first the offset of each part, then the bytes.
 class Decoding {
  public:
   Decoding(const Decoder& decoder, std::span<const Id> ids, unsigned threads)
@@ -106,7 +105,7 @@ class Decoding {
     for (std::size_t part = 1; part < starts_.size(); ++part) starts_[part] += starts_[part - 1];
   }
 
-  // Position of the first unknown id: where there is one, nothing can be written.
+  // The position of the first unknown id, if any; nothing can be written then.
   std::optional<std::size_t> unknown() const { return unknown_; }
   std::size_t size() const { return starts_.back(); }
 
@@ -143,7 +142,7 @@ class Decoding {
 
   const Decoder& decoder_;
   std::span<const Id> ids_;
-  std::vector<std::size_t> starts_;  // of each part's bytes, and after the last
+  std::vector<std::size_t> starts_;  // where the bytes of each part start, and the end of the last one
   unsigned threads_;
   std::optional<std::size_t> unknown_;
 };

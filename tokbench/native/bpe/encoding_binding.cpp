@@ -16,7 +16,7 @@ void construct_from_merges(BpeEncoder* self, const nb::ndarray<const Id, nb::sha
   new (self) BpeEncoder(Vocabulary::from_merges({rows, merges.shape(0)}), pattern_or_none(pattern));
 }
 
-// Views into a block of tokens: token i is the bytes from starts[i] to starts[i + 1], and empty for a gap.
+// Views into a block of tokens: token i is block[starts[i]:starts[i + 1]], empty for a gap.
 std::vector<std::string_view> views_of(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts,
                                        const std::vector<Id>& gaps) {
   if (starts.size() == 0) throw std::invalid_argument("there must be a start for each token and one more");

@@ -1,4 +1,4 @@
-// Byte-level BPE as the encoder runs it: pre-tokens of a pattern, each by itself merged.
+// Byte-level BPE for the encoder: a pattern splits the text into pre-tokens, and each is merged by itself.
 #pragma once
 
 #include "encoding/encoder.hpp"
@@ -58,7 +58,7 @@ class BpeFamily {
     std::vector<Id> ids_;
   };
 
-  BpeFamily(Pattern pattern) : pattern_(pattern), split_words_(split_words_of(pattern)) {}  // NOLINT: a pattern is enough
+  BpeFamily(Pattern pattern) : pattern_(pattern), split_words_(split_words_of(pattern)) {}  // NOLINT: implicit on purpose
 
   SplitWords split_words() const { return split_words_; }
   std::size_t first_safe_cut(const Text& text, std::size_t from) const {

@@ -1,4 +1,4 @@
-// Encodes several pre-tokens side by side: they wait for memory together, where one after the other would wait for each rank.
+// Encodes several pre-tokens side by side, so that their memory accesses overlap instead of waiting for each rank in turn.
 #pragma once
 
 #include "merger.hpp"
@@ -9,7 +9,7 @@ class GroupMerger {
  public:
   explicit GroupMerger(const Vocabulary& vocabulary) : vocabulary_(vocabulary), alone_(vocabulary) {}
 
-  // A pre-token (not empty), where its ids are to be written, with room for one a byte, and how many there are in the end.
+  // A non-empty pre-token, the output for its ids, with room for one per byte, and the number of ids written.
   struct Task {
     Bytes pretoken;
     Id* out;
@@ -21,7 +21,7 @@ class GroupMerger {
   }
 
  private:
-  static constexpr std::size_t kSideBySide = 32;  // 16 of them wait for memory a little longer
+  static constexpr std::size_t kSideBySide = 32;  // 16 is a little slower
 
   void merge_some(std::span<Task> tasks) {
     std::size_t active[kSideBySide], num_active = 0;

@@ -1,6 +1,5 @@
-// Encodes one pre-token: merges neighbours, the smallest rank first and of equal ones the leftmost,
-// until no pair merges. Up to 256 bytes by minima of groups of eight pairs, beyond that by a heap: n log n
-// at any length.
+// Encodes one pre-token: merges the adjacent pair with the lowest rank, the leftmost of equal ones, until no pair merges. Up to
+// 256 bytes, the next pair is found by the minima of groups of eight pairs; for longer pre-tokens, by a heap in O(n log n).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +12,7 @@ class Merger {
  public:
   explicit Merger(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
-  // Writes the ids of a pre-token (not empty) to `out`, which has room for an id a byte; returns how many.
+  // Writes the ids of a non-empty pre-token to `out`, which has room for one id per byte; returns their number.
   std::size_t merge(Bytes pretoken, Id* out) {
     if (pretoken.size() > kMostGrouped || vocabulary_.num_ranks() >= kMostRanks) {
       if (pretoken.size() >= kNowhere) throw std::length_error("a pre-token of more than 4 GB");
@@ -25,8 +24,9 @@ class Merger {
     return size <= ShortMerge::kMost ? merge_short({symbols, size}, out) : merge_by_groups(symbols, size, out);
   }
 
-  // Writes the symbols that merging begins with, the bytes or what two of them certainly make, to `symbols`, which has
-  // room for one more than there are bytes; returns how many. (No branches: half of the pairs are certain.)
+  // Writes the initial symbols, which are bytes or pairs of bytes that are certain to merge, to `symbols`, which has room for
+  // one more than there are bytes; returns their number. (Branch-free: half of the pairs are certain, so branches would be
+  // mispredicted.)
   std::size_t begin(Bytes pretoken, Id* symbols) {
     const std::size_t last = pretoken.size() - 1;
     constexpr BytePair kNoPair{};
@@ -51,22 +51,22 @@ class Merger {
     return size;
   }
 
-  // The pair that the last merge of the last pre-token took, where there was a merge.
+  // The last pair that was merged, in the last pre-token with a merge.
   std::array<Id, 2> last_pair() const { return last_pair_; }
 
  private:
   static constexpr std::size_t kMostGrouped = 256;
   static constexpr std::size_t kGroup = 8;
-  static constexpr Rank kMostRanks = 0xFFFFFFu;  // a rank and a position fit into 32 bits
+  static constexpr Rank kMostRanks = 0xFFFFFFu;  // below it, a rank and a position fit into 32 bits
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
-  static constexpr Id kTaken = 0xFFFFFFFFu;  // the id of a node that was merged into its left neighbour
+  static constexpr Id kTaken = 0xFFFFFFFFu;  // marks a node that was merged into its left neighbour
 
   struct Candidate {
     Rank rank;
     std::uint32_t position;
     Id left;
     Id right;
-    // std heaps keep the greatest on top: smallest rank first, then leftmost.
+    // std heaps keep the greatest element on top: the lowest rank, then the leftmost.
     bool operator<(const Candidate& other) const {
       return rank != other.rank ? rank > other.rank : position > other.position;
     }
@@ -97,8 +97,8 @@ class Merger {
 
   std::size_t merge_by_groups(Id* symbols, std::size_t size, Id* out) {
     const std::size_t num_groups = (size + kGroup - 1) / kGroup;
-    std::uint32_t pairs[kMostGrouped];              // the order of each symbol with the next one
-    std::uint32_t minima[kMostGrouped / kGroup];    // of each group of them
+    std::uint32_t pairs[kMostGrouped];              // PairOrder of each symbol with the next one
+    std::uint32_t minima[kMostGrouped / kGroup];    // the minimum of each group of pairs
     std::uint16_t previous[kMostGrouped + 1], next[kMostGrouped];
     for (std::size_t i = 0; i < size; ++i) {
       previous[i] = static_cast<std::uint16_t>(i - 1);
@@ -137,7 +137,7 @@ class Merger {
     nodes_.resize(size);
     heap_.clear();
     for (std::uint32_t i = 0; i < size; ++i) {
-      nodes_[i] = {symbols[i], i - 1, i + 1 < size ? i + 1 : kNowhere};  // 0 - 1 is kNowhere
+      nodes_[i] = {symbols[i], i - 1, i + 1 < size ? i + 1 : kNowhere};  // for i = 0, i - 1 wraps around to kNowhere
     }
     for (std::uint32_t i = 0; i + 1 < size; ++i) collect(i);
     std::make_heap(heap_.begin(), heap_.end());
@@ -163,7 +163,7 @@ class Merger {
     return count;
   }
 
-  // Adds the pair that begins at `position` to the end of the heap's array, if it merges.
+  // Appends the pair that starts at `position` to the array of the heap if it merges.
   bool collect(std::uint32_t position) {
     const Id left = nodes_[position].id, right = nodes_[nodes_[position].next].id;
     const Rank rank = vocabulary_.rank(left, right);

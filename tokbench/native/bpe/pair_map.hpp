@@ -1,4 +1,4 @@
-// A pair of ids → a number: open addressing, never shrinks.
+// An open-addressing hash table from a pair of ids to a number. Never shrinks.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class PairMap {
     }
   }
 
-  // Keeps the value that is there already, if one is; returns whether there was none. `value` is not kAbsent.
+  // Inserts a pair unless it is present; returns whether it was inserted. `value` must not be kAbsent.
   bool insert(Id left, Id right, std::uint32_t value) {
     if ((size_ + 1) * 2 > slots_.size()) grow();
     const std::uint64_t key = pack(left, right);

@@ -1,4 +1,4 @@
-// The rank of the merge of two neighbours: in one word a pair, found by open addressing.
+// An open-addressing hash table from a pair of ids to the rank of its merge, with one 64-bit word per pair.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace tokbench {
 
-// The position of a merge in the order in which merges are applied: smaller ranks first.
+// The position of a merge in the order of application; the lowest rank is merged first.
 using Rank = std::uint32_t;
 
 struct PairRank {
@@ -28,18 +28,18 @@ class PairRanks {
 
   PairRanks() : PairRanks(0, true) {}
 
-  // Room for these pairs, of which it has none yet.
+  // An empty table with room for these pairs.
   static PairRanks of_pairs(std::span<const PairRank> pairs) {
     const auto is_narrow = [](const PairRank& pair) { return fits(std::max(pair.left, pair.right), pair.rank); };
     return {pairs.size(), std::ranges::all_of(pairs, is_narrow)};
   }
 
-  // Room for this many pairs of ids below `num_ids`, whose ranks are below it too.
+  // An empty table with room for `expected` pairs of ids below `num_ids`, with ranks below `num_ids`.
   static PairRanks of_ids(std::size_t expected, std::size_t num_ids) {
     return {expected, num_ids <= kRankMask && (num_ids == 0 || fits(static_cast<Id>(num_ids - 1), 0))};
   }
 
-  // At most as many as expected; keeps the rank that is there already, if one is. Returns whether there was none.
+  // Inserts a pair unless it is present; returns whether it was inserted. There must be no more pairs than expected.
   bool insert(const PairRank& entry) {
     const auto& [left, right, rank] = entry;
     if (wide_) return wide_->insert(left, right, rank);
@@ -52,15 +52,15 @@ class PairRanks {
     return true;
   }
 
-  // Neither a table nor any pair.
+  // A table without memory and without pairs.
   static PairRanks none() { return {0, false}; }
 
-  // Whether a word a pair is enough.
+  // Whether one 64-bit word per pair is enough.
   bool is_narrow() const { return num_slots_ != 0; }
 
-  // A pair on its way. Most pairs that are asked for do not merge, and of nine tenths of those the filter knows, which
-  // stays in the processor's cache where the slots do not: they are looked for in the slot after the last one, which is free.
-  // All this only where the table is narrow.
+  // A lookup in progress, for narrow tables only. Most pairs that are looked up do not merge; a filter, which fits into the
+  // cache where the slots do not, rejects nine tenths of these by redirecting them to the slot after the last one, which is
+  // always free.
   struct Question {
     std::uint64_t pair;
     std::size_t slot;
@@ -73,26 +73,27 @@ class PairRanks {
     return {pair, slot};
   }
 
-  // The rank that is asked for, or kNone. Asked one after the other and answered afterwards, pairs wait for memory together.
+  // The rank that was looked up, or kNone. If several lookups are started before the first one is finished, their memory
+  // accesses overlap.
   Rank answer(const Question& asked) const {
     std::uint64_t slot = slots_[asked.slot];
     for (std::size_t i = asked.slot; slot != kFree && slot >> kRankBits != asked.pair;) [[unlikely]] {
       i = (i + 1) & (num_slots_ - 1);
       slot = slots_[i];
     }
-    return static_cast<Rank>(slot & kRankMask) - 1;  // of a free one it is kNone
+    return static_cast<Rank>(slot & kRankMask) - 1;  // kNone for a free slot
   }
 
   Rank find_narrow(Id left, Id right) const { return answer(ask(left, right)); }
 
-  // The same where it is not.
+  // The same for a wide table.
   Rank find_wide(Id left, Id right) const { return wide_->find(left, right); }
 
  private:
-  // Two ids and a rank in 64 bits; vocabularies of more than two million entries take the wide table.
+  // Two ids and a rank fit into 64 bits; vocabularies of more than two million tokens need a wide table.
   static constexpr unsigned kIdBits = 21, kRankBits = 22;
   static constexpr std::uint64_t kRankMask = (1u << kRankBits) - 1;
-  static constexpr std::uint64_t kFree = 0;  // ranks are kept one greater
+  static constexpr std::uint64_t kFree = 0;  // ranks are stored plus 1
   static_assert(static_cast<Rank>(kFree) - 1 == kNone);
   static constexpr std::size_t kSlotsPerPair = 8;
 
@@ -101,7 +102,7 @@ class PairRanks {
       wide_.emplace(expected);
       return;
     }
-    num_slots_ = std::bit_ceil(expected * kSlotsPerPair / 4 + 1);  // one at least stays free: there the search for other pairs ends
+    num_slots_ = std::bit_ceil(expected * kSlotsPerPair / 4 + 1);  // at least one slot stays free, where searches end
     num_bits_ = std::bit_ceil(std::max<std::size_t>(expected * 8, 64));
     slots_ = ZeroedTable<std::uint64_t>(num_slots_ + 1);
     filter_ = ZeroedTable<std::uint64_t>(num_bits_ / 64);

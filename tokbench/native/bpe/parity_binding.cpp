@@ -1,4 +1,4 @@
-// Training for the parity of languages, for Python.
+// Parity-aware training, for Python.
 #include <variant>
 
 #include "binding.hpp"
@@ -13,7 +13,7 @@ using namespace nb::literals;
 
 namespace {
 
-// The pre-tokens of one text, from whichever class has counted them.
+// The pre-tokens of one text, from either class that counts them.
 class CountedText {
  public:
   explicit CountedText(nb::handle counter) {

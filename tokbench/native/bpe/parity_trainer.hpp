@@ -1,8 +1,8 @@
-// Byte-level BPE whose merges are chosen for one language after another: the one that needs most tokens for its
-// development text is next, and its most frequent pair is merged in the words of all.
+// Parity-aware byte-level BPE: each merge is chosen for the language that currently needs the most tokens for its development
+// text. Its most frequent pair is merged in the words of all languages.
 //
-// Each language has a merger of its own, which knows where all pairs of its words are: a merge that another language chose is
-// looked up and made. The development texts are merged alike, and only their tokens are asked for.
+// Each language has a merger of its own with all pairs of its words, in which merges chosen for other languages are looked up
+// and applied. The development texts are merged in the same way, only to count their tokens.
 #pragma once
 
 #include <deque>
@@ -16,24 +16,25 @@ namespace tokbench {
 
 struct ParityOptions {
   TrainerOptions training;
-  std::size_t num_global;              // merges that are chosen for all text together, before the others
-  std::vector<std::int64_t> divisors;  // what the tokens of each language are divided by
-  std::size_t window;                  // of the latest choices; 0 for none
-  std::size_t most_taken;              // among those: a language that was chosen more often is passed over
+  std::size_t num_global;              // number of merges that are first chosen by all text together
+  std::vector<std::int64_t> divisors;  // by language: what its number of tokens is divided by
+  std::size_t window;                  // number of recent choices that are taken into account; 0 for none
+  std::size_t most_taken;              // a language that was chosen more often among these is skipped
 };
 
 constexpr std::int32_t kForAllText = -1;
 
-// Which language is next.
+// Chooses the next language.
 class LanguageChoice {
  public:
   LanguageChoice(std::vector<std::int64_t> divisors, std::size_t window, std::size_t most_taken)
       : divisors_(std::move(divisors)), window_(window), most_taken_(most_taken), times_(divisors_.size()) {}
 
-  // Products of tokens and divisors stay exact below this.
+  // Below this, products of token counts and divisors do not overflow.
   static constexpr std::int64_t kMost = std::int64_t{1} << 31;
 
-  // Of the languages that has_pair(language) is true of, the one with the most tokens(language); none where it is true of none.
+  // Of the languages with has_pair(language), the one with the highest tokens(language) over its divisor; nullopt if there is
+  // none.
   template <class Tokens, class HasPair>
   std::optional<std::size_t> next(const Tokens& tokens, const HasPair& has_pair) const {
     std::optional<std::size_t> chosen;
@@ -64,20 +65,20 @@ class LanguageChoice {
   std::size_t window_;
   std::size_t most_taken_;
   std::deque<std::size_t> latest_;
-  std::vector<std::size_t> times_;  // of each language, in latest_
+  std::vector<std::size_t> times_;  // by language: how often it is in latest_
 };
 
-// A text as symbols, of which all pairs are known, and the most frequent where it is asked for.
+// A text as symbols, with all of its pairs and, if requested, a heap of the most frequent ones.
 template <class Symbol>
 class ParityText {
  public:
   struct Limits {
     std::int64_t min_frequency;
     std::size_t max_token_length;
-    std::vector<std::size_t> token_lengths;  // of all that are made
+    std::vector<std::size_t> token_lengths;  // by id: the length of each token so far
   };
 
-  // Without a heap, top() is always empty. The limits outlive this.
+  // Without a heap, top() always returns nullptr. `limits` must outlive this object.
   template <class Pretokens>
   ParityText(const Pretokens& pretokens, const Limits& limits, std::uint64_t seed, bool has_heap)
       : limits_(limits), merger_(limits.token_lengths.size(), seed), has_heap_(has_heap) {
@@ -85,7 +86,7 @@ class ParityText {
     merger_.post_pairs(1, *this);
   }
 
-  // The pair that is next of this text: the most frequent one, of equal ones the smallest.
+  // The most frequent pair of this text, the smallest one of equal ones; nullptr if there is none.
   const PairCounts::Entry* top() {
     while (!heap_.empty()) {
       const Candidate first = heap_.front();
@@ -98,7 +99,7 @@ class ParityText {
     return nullptr;
   }
 
-  // Merges a pair wherever it is; how often it was counted.
+  // Merges all occurrences of a pair; returns their number.
   std::int64_t merge(Id left, Id right, Id made) {
     const std::uint32_t entry = merger_.find(left, right);
     if (entry == PairCounts::kAbsent) return 0;
@@ -144,7 +145,7 @@ class ParityText {
   bool has_heap_;
 };
 
-// The pre-tokens of several texts, one text after another.
+// The pre-tokens of several texts.
 template <class Texts>
 struct AllTexts {
   const Texts& texts;
@@ -154,13 +155,13 @@ struct AllTexts {
   }
 };
 
-// Symbol holds the id of every merge that is asked for.
+// Symbol must be able to hold the ids of all requested merges.
 template <class Symbol>
 class ParityTrainerOf {
  public:
-  // Both have for_each(sink) in each element, which calls sink(bytes, count) for each pre-token; there are as many divisors as
-  // development texts, and at least as many languages: those after count for the global merges alone. report(merges) is
-  // called for each of these.
+  // Elements of both have for_each(sink), which calls sink(bytes, count) for each pre-token. There must be as many divisors as
+  // development texts, and at least as many languages; additional languages only count for the global merges. report(merges) is
+  // called after each global merge.
   template <class Texts, class Report>
   ParityTrainerOf(const Texts& languages, const Texts& development, const ParityOptions& options, Report& report)
       : num_merges_(options.training.num_merges),
@@ -180,7 +181,7 @@ class ParityTrainerOf {
     }
   }
 
-  // Learns the next merge; false when no pair is left that may be merged.
+  // Learns the next merge; returns false if no pair is left that may be merged.
   bool step() {
     if (merges_.size() >= num_merges_) return false;
     const auto language = choice_.next([&](std::size_t each) { return development_[each]->num_tokens(); },
@@ -194,7 +195,7 @@ class ParityTrainerOf {
 
   const std::vector<Merge>& merges() const { return merges_; }
 
-  // The number of the language that each merge was chosen for, or kForAllText.
+  // For each merge the index of the language that it was chosen for, or kForAllText.
   const std::vector<std::int32_t>& chosen_for() const { return chosen_for_; }
 
   std::int64_t num_tokens() const { return sum(languages_); }

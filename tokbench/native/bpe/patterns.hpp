@@ -1,4 +1,4 @@
-// The named patterns: their rules, and where the text of one can be cut safely.
+// The named split patterns: their rules, and where a text can be cut safely.
 #pragma once
 
 #include <array>
@@ -31,13 +31,13 @@ inline constexpr Rules kQwen2{Contraction::IgnoreCase, WordRule::AnyBefore, 1, t
 inline constexpr Rules kNanochat{Contraction::IgnoreCase, WordRule::AnyBefore, 2, true, false, true, false, false};
 inline constexpr Rules kCode{Contraction::IgnoreCase, WordRule::CamelCase, 3, true, false, true, false, true};
 
-// Whether texts of a pattern can be cut as is_safe_cut() says.
+// Whether is_safe_cut() holds for a pattern.
 inline constexpr bool has_safe_cuts(Pattern pattern) { return pattern != Pattern::Superwords && pattern != Pattern::None; }
 
-// Whether the pre-tokens on each side of `cut` do not depend on the other side. True for every pattern that
-// keeps words apart: before a space between two ASCII letters (no pre-token holds a letter and then a space, and
-// none looks back), and after "\n" between a character that is no white space and a letter (no
-// pre-token holds a line end and then a letter, and "\n" alone is split off alike at the end of a text).
+// Whether the pre-tokens on each side of `cut` do not depend on the other side. This holds for every pattern that separates
+// words in two places: before a space between two ASCII letters (no pre-token contains a letter followed by a space, and none
+// looks back), and after a "\n" between a character that is not white space and a letter (no pre-token contains a line end
+// followed by a letter, and a final "\n" is split off in the same way at the end of a text).
 inline bool is_safe_cut(Bytes text, std::size_t cut) {
   const Byte* const data = text.data();
   const Byte* const end = data + text.size();
@@ -49,7 +49,7 @@ inline bool is_safe_cut(Bytes text, std::size_t cut) {
   return !is_space(character_at(data + before, end).kind) && is_letter(character_at(data + cut, end).kind);
 }
 
-// The last safe cut in text(from, size), or 0 where there is none. `text` may end inside a character.
+// The last safe cut after `from`, or 0 if there is none. `text` may end inside a character.
 inline std::size_t last_safe_cut(Pattern pattern, Bytes text, std::size_t from) {
   if (!has_safe_cuts(pattern)) return 0;
   for (std::size_t cut = text.size(); cut-- > from + 1;) {

@@ -14,7 +14,7 @@ using PreparedWordBpe = PreparedBinding<WordBpeFamily>::Encoder;
 using PreparedWordPiece = PreparedBinding<PlainWordPieceFamily>::Encoder;
 using PreparedWordUnigram = PreparedBinding<WordUnigramFamily>::Encoder;
 
-// Without merges, the tokens are by their ranks.
+// Without merges, tokens are in the order of their ranks.
 Vocabulary vocabulary_of(const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first) {
   const std::vector<std::string_view> views = views_of_list(tokens);
   return merges ? Vocabulary::from_parts(views, rows_of(*merges), whole_tokens_first) : Vocabulary::from_ranks(views);

@@ -1,5 +1,5 @@
-// An algorithm that encodes pre-tokens, in a text to which more is done than splitting it by one pattern: what a `tokenizer.json`
-// can ask for.
+// A family that encodes pre-tokens, with the preparation of texts that a `tokenizer.json` may require: added tokens,
+// normalization, and splitting in several steps.
 #pragma once
 
 #include <memory>
@@ -13,31 +13,32 @@
 
 namespace tokbench {
 
-// Ends the pre-tokens of vocabularies in which the last letter of a word is a letter of its own: no UTF-8 has it.
+// Follows each pre-token in vocabularies with an end-of-word suffix. Not a byte of valid UTF-8.
 inline constexpr Byte kEndMark = 0xFF;
 
-// Begins the pre-tokens that are looked up where parts of a text with several of them are, too: no UTF-8 has it either.
+// Precedes a single pre-token in the word store, which also holds unsplit parts of several pre-tokens. Not a byte of valid
+// UTF-8.
 inline constexpr Byte kPretokenMark = 0xFE;
 
 struct Preparation {
-  AddedTokens ordinary;              // that are found in every text
-  AddedTokens with_specials;         // and those that are found where special tokens are
-  std::optional<SplitSteps> steps;   // instead of the pattern
-  bool marks_ends = false;           // whether each pre-token is followed by kEndMark; only in steps
-  bool makes_nfc = false;            // whether texts are brought to NFC, but for what added tokens are found before
+  AddedTokens ordinary;              // the added tokens that are matched in every text
+  AddedTokens with_specials;         // these and the special tokens, for texts in which special tokens are encoded
+  std::optional<SplitSteps> steps;   // replaces the pattern
+  bool marks_ends = false;           // whether each pre-token is followed by kEndMark; requires steps
+  bool makes_nfc = false;            // whether texts are normalized to NFC after the first added tokens were matched
 };
 
-// `Base` is the family of the algorithm.
+// `Base` is the family of the algorithm that encodes pre-tokens.
 template <class Base>
 class Prepared : public Base {
  public:
   struct Reading {
-    bool has_specials = false;   // special tokens are found
-    bool is_normalized = false;  // it was normalized; added tokens that are found before that were found, and are not in it
-    const CharacterChanges* changes = nullptr;  // what is done to the text otherwise; here it is only looked at
+    bool has_specials = false;   // whether special tokens are matched
+    bool is_normalized = false;  // the text was already normalized, and split at the added tokens that are matched before that
+    const CharacterChanges* changes = nullptr;  // normalization by a table; not owned
   };
 
-  // Solves parts of a text by splitting them, and marked pre-tokens, where it was given the steps.
+  // Given the steps, solves unsplit parts of a text by splitting them, and single pre-tokens after a kPretokenMark.
   class Solver : public Base::Solver {
    public:
     using Base::Solver::Solver;
@@ -82,7 +83,7 @@ class Prepared : public Base {
     }
 
     std::vector<NewWord> pretokens_;
-    std::vector<std::size_t> ends_;  // of the pre-tokens of each word
+    std::vector<std::size_t> ends_;  // the ends of each word's pre-tokens
     std::vector<Id> ids_;
     const SplitSteps* steps_ = nullptr;
   };
@@ -104,7 +105,7 @@ class Prepared : public Base {
     return added(reading).may_be_cut() ? Base::first_safe_cut(text, from) : text.size;
   }
 
-  // An output with a `placing` (prepared_places.hpp) says to it what the ids are of.
+  // If the output has a `placing` (prepared_places.hpp), that is told which part of the text the ids belong to.
   template <class Worker, class Output>
   void encode(Worker& worker, SplitWords split, const Text& text, Reading reading, Output& output) const {
     const auto encode_part = [&](Bytes part) {
@@ -142,8 +143,9 @@ class Prepared : public Base {
   template <class Output>
   static constexpr bool kPlaces = requires(Output& output) { output.placing; };
 
-  // Where the steps allow it, what is between two spaces is looked up unsplit, as long as that is short: it comes back as
-  // pre-tokens do. In a text of few spaces pre-tokens are looked up, and marked, as the same bytes can be either.
+  // If the steps allow it, short parts between two spaces are looked up without splitting them, because they repeat as
+  // pre-tokens do. In a text with few spaces, single pre-tokens are looked up instead, with a mark that distinguishes them from
+  // unsplit parts.
   template <class Worker, class Output>
   void encode_in_steps(Worker& worker, Bytes text, Output& output) const {
     const SplitSteps& steps = *preparation_->steps;
@@ -158,7 +160,7 @@ class Prepared : public Base {
         output);
   }
 
-  // A pre-token after its mark, written to `room`, which is moved after it.
+  // Writes kPretokenMark and a pre-token to `room`, and advances it.
   static Bytes marked_copy(Bytes pretoken, Byte*& room) {
     Byte* const start = room;
     *room++ = kPretokenMark;
@@ -166,7 +168,7 @@ class Prepared : public Base {
     return {start, room};
   }
 
-  // Each pre-token by itself, in steps that add nothing.
+  // Encodes each pre-token by itself, for spans; the steps must not add characters.
   template <class Worker, class Output>
   void place_pretokens(Worker& worker, Bytes text, Output& output) const {
     const SplitSteps& steps = *preparation_->steps;
@@ -183,7 +185,7 @@ class Prepared : public Base {
         output);
   }
 
-  // As far as its beginning tells.
+  // Judged by the beginning of the text.
   static bool has_many_spaces(Bytes text) {
     constexpr std::size_t kSampled = 1024, kBytesPerSpace = 16;
     const auto is_letter = [](Byte byte) -> unsigned { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; };

@@ -1,8 +1,8 @@
-// Texts → ids with the part of its text that each is from, as `tokenizers` says it, of words that steps cut: from the beginning of
-// the first character that the token has something of to the end of the last one.
+// The spans of tokens of words that are split in steps. As in `tokenizers`, a span extends from the start of the first
+// character that contributes to the token to the end of the last one.
 //
-// The ids of a word stand side by side in it, each as long as what it was made of. A place in a text that was normalized is that of
-// the character that was there before.
+// The tokens of a word are adjacent, each as long as the part that it encodes. In a normalized text, a position maps to the
+// original character.
 #pragma once
 
 #include "encoding/placed_texts.hpp"
@@ -10,7 +10,7 @@
 
 namespace tokbench {
 
-// `Base` is the family of an algorithm of words, which has Sizes.
+// `Base` is the family of an algorithm on words, which must have a type Sizes.
 template <class Base>
 class PreparedPlacing {
  public:
@@ -20,7 +20,7 @@ class PreparedPlacing {
 
   void begin_text(Bytes text) { text_ = part_ = text; }
 
-  // What a part of the text becomes; what comes then is of that.
+  // Normalizes a part of the text; everything until the next call refers to that part.
   Bytes normalized(Bytes part, const CharacterChanges* changes, bool makes_nfc, std::vector<Byte>& buffer) {
     part_ = part;
     if (changes != nullptr) return normal_ = changes->of(part, buffer, origins_);
@@ -28,13 +28,13 @@ class PreparedPlacing {
     return part;
   }
 
-  // An added token that was found in the text, or in what a part of it became.
+  // Adds an added token that was matched in the text, or in the normalized form of a part of it.
   void add_added(Id id, Bytes found) { add_at(found, [&](const auto& place) { place(id, found.size()); }); }
 
-  // What the next ids are of, after those said before.
+  // Announces the word of the next ids, after the words announced before.
   void expect(Bytes word) { words_.push_back(word); }
 
-  // The ids of the next word.
+  // Adds the ids of the next word.
   void add(Bytes, std::span<const Id> ids) {
     const Bytes word = words_[next_++];
     if (next_ == words_.size()) {
@@ -45,7 +45,7 @@ class PreparedPlacing {
   }
 
  private:
-  // Calls for_each(place), which calls place(id, size) for tokens that stand side by side from the beginning of `word` on.
+  // Calls for_each(place), which must call place(id, size) for adjacent tokens from the start of `word` on.
   template <class ForEach>
   void add_at(Bytes word, const ForEach& for_each) {
     const Byte* at = word.data();
@@ -82,9 +82,9 @@ class PreparedPlacing {
   typename Base::Sizes sizes_;
   Placed& placed_;
   Bytes text_;
-  Bytes part_;    // of the text, which became `normal_`
+  Bytes part_;    // the part of the text that was normalized to `normal_`
   Bytes normal_;
-  std::vector<CharacterChanges::Origin> origins_;  // of the bytes of `normal_`, in `part_`
+  std::vector<CharacterChanges::Origin> origins_;  // where in `part_` each byte of `normal_` comes from
   std::vector<Bytes> words_;
   std::size_t next_ = 0;
 };

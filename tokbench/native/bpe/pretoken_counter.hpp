@@ -1,4 +1,4 @@
-// What a pattern counts: pre-tokens side by side.
+// The Splitter of a named pattern (training/counter.hpp): adjacent pre-tokens.
 #pragma once
 
 #include "splitting.hpp"

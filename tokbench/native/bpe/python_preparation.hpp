@@ -1,4 +1,4 @@
-// What an encoder with preparation is for Python, whatever its algorithm.
+// The Python class of an encoder with preparation, for any algorithm.
 #pragma once
 
 #include "binding.hpp"
@@ -12,8 +12,8 @@ namespace tokbench {
 using OperationRows = nb::ndarray<const std::uint32_t, nb::shape<-1, 6>, nb::c_contig, nb::device::cpu>;
 using SetsOrNone = std::optional<InputArray<SetMask>>;
 
-// (name, whether a space is added); (mark, whether it is put in front, whether it begins parts); or (operations, first sets,
-// whether of bytes, behavior, whether inverted).
+// Converts a step from Python: (pattern name, whether a prefix space is added); (mark, whether it is put in front, whether
+// parts are split before it); or (operations, first sets, whether on bytes, behavior, whether inverted).
 inline SplitStep split_step_of(const nb::tuple& step) {
   if (step.size() == 2) return PatternStep{pattern_named(nb::cast<std::string>(step[0])), nb::cast<bool>(step[1])};
   if (step.size() == 3) return MarkStep{nb::cast<std::string>(step[0]), nb::cast<bool>(step[1]), nb::cast<bool>(step[2])};
@@ -90,7 +90,7 @@ struct PreparedBinding {
     return encoder.family().steps() && encoder.family().steps()->cuts_at_spaces();
   }
 
-  // All but the constructor.
+  // Binds everything except the constructor.
   static void bind(nb::class_<Encoder>& bound) {
     using namespace nb::literals;
     bound
@@ -109,7 +109,7 @@ struct PreparedBinding {
              "changes"_a = nb::none(), "How many ids each text has: int64[len(texts)].");
   }
 
-  // The same, and places, which algorithms of words know.
+  // The same, and spans, for algorithms that support them.
   static void bind_with_places(nb::class_<Encoder>& bound) {
     using namespace nb::literals;
     bind(bound);

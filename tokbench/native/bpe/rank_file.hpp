@@ -1,5 +1,5 @@
-// A rank file: a line a token, its bytes in base64, a space and its rank. Read where it is regular; what is not
-// is left to the definition, formats/tiktoken.py, which reads it or says what is wrong with it.
+// Parses a rank file: one line per token with its bytes in base64, a space and its rank. Only regular files are parsed here;
+// others are left to the definition, formats/tiktoken.py, which parses them or reports the error.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 
 namespace tokbench {
 
-// The bytes of token i are those from starts[i] to starts[i + 1]; none where there is no such rank.
+// The bytes of token i are bytes[starts[i]:starts[i + 1]]; empty if no token has this rank.
 struct RankFile {
   std::vector<Byte> bytes;
   std::vector<std::uint32_t> starts;
-  std::vector<Id> gaps;  // the ranks below the largest that no token has
+  std::vector<Id> gaps;  // ranks below the largest one that no token has
 };
 
 namespace rank_file {
@@ -32,7 +32,7 @@ inline constexpr auto kDigits = [] {
   return digits;
 }();
 
-// Appends the bytes of canonical base64; false where it is another text, or none.
+// Appends the decoded bytes of canonical, non-empty base64; returns false for anything else.
 inline bool append_decoded(Bytes text, std::vector<Byte>& bytes) {
   if (text.empty() || text.size() % 4 != 0) return false;
   const std::size_t padding = text.back() != '=' ? 0 : text[text.size() - 2] != '=' ? 1 : 2;
@@ -46,11 +46,11 @@ inline bool append_decoded(Bytes text, std::vector<Byte>& bytes) {
   }
   if (padding == 1) bytes.insert(bytes.end(), {static_cast<Byte>(bits >> 10), static_cast<Byte>(bits >> 2)});
   if (padding == 2) bytes.push_back(static_cast<Byte>(bits >> 4));
-  const std::uint32_t unused = padding == 0 ? 0 : (1u << 2 * padding) - 1;  // bits of the last digit that are zeroes
+  const std::uint32_t unused = padding == 0 ? 0 : (1u << 2 * padding) - 1;  // bits of the last digit, which must be zero
   return (bits & unused) == 0;
 }
 
-// The number that canonical decimal digits are, if it is below the limit.
+// The value of canonical decimal digits if it is below the limit.
 inline std::optional<Id> number(Bytes text, Id limit) {
   constexpr std::size_t kMostDigits = 10;
   if (text.empty() || text.size() > kMostDigits || (text.front() == '0' && text.size() > 1)) return std::nullopt;
@@ -63,7 +63,7 @@ inline std::optional<Id> number(Bytes text, Id limit) {
   return static_cast<Id>(value);
 }
 
-// What is left of a file without the blank lines at its end.
+// Removes blank lines at the end of a file.
 inline Bytes without_blank_lines(Bytes data) {
   for (;;) {
     const bool ends_line = !data.empty() && data.back() == '\n';
@@ -74,7 +74,7 @@ inline Bytes without_blank_lines(Bytes data) {
   }
 }
 
-// Whether no two tokens have the same bytes, and each of the 256 bytes is one.
+// Whether all tokens are distinct and each of the 256 bytes is a token.
 inline bool is_complete_and_distinct(const RankFile& file) {
   const auto token = [&file](Id id) { return Bytes{file.bytes.data() + file.starts[id], file.starts[id + 1] - file.starts[id]}; };
   const auto num_tokens = static_cast<Id>(file.starts.size() - 1);
@@ -91,8 +91,8 @@ inline bool is_complete_and_distinct(const RankFile& file) {
 
 }  // namespace rank_file
 
-// A file whose ranks are ascending and below the limit, with a token for each byte, none of them twice and none
-// empty; nothing for any other.
+// Parses a file with ascending ranks below the limit and distinct, non-empty tokens that include all bytes; nullopt for any
+// other.
 inline std::optional<RankFile> parse_ranks(Bytes data, Id limit) {
   data = rank_file::without_blank_lines(data);
   RankFile file;

@@ -1,10 +1,10 @@
-// The pairs of a vocabulary of ranks, found out once there is enough text to encode: until then two neighbours merge where
-// their bytes together are a token, which takes less to begin with and more for each word.
+// Computes the table of pairs of a vocabulary that has only ranks, once there is enough text to encode. Until then, two symbols
+// merge if their concatenated bytes are a token, which needs no preparation but takes longer for each word.
 //
-// Of all pairs that could make an entry only one ever does: whatever stands around its bytes, no merge reaches across
-// them before the entry is made, so that they go through the same steps as by themselves, and the last step is the
-// same. (Vocabularies of ranks have four times as many pairs; the others are left out.) So what an entry takes to be made
-// tells all that merging needs, and nothing but whole pre-tokens is looked up by bytes any more.
+// Of all pairs that concatenate to a token, only one ever merges into it: whatever surrounds the bytes, no merge crosses their
+// ends before the token is complete, so they go through the same steps as alone, with the same last step. (Vocabularies of
+// ranks have four times as many pairs; the others are left out.) So the pair by which each token is built is all that merging
+// needs, and only whole pre-tokens are looked up by their bytes from then on.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace tokbench {
 
-// Pairs are found token by token. With those of smaller ranks alone, merging does to a token what it does at first in any
-// case; if two symbols are left, they are the last pair. Else merges of greater ranks come before, and the token is merged
-// by bytes, as the definition has it.
+// Finds the pairs token by token, in the order of ranks. Merging the bytes of a token with the pairs of lower ranks performs
+// the same first steps as the definition; if two symbols are left, they are the last pair. Otherwise merges of higher ranks
+// come first, and the token is merged by bytes, as the definition says.
 inline Vocabulary completed_ranks(const Vocabulary& by_bytes) {
   Vocabulary by_pairs = by_bytes;
   by_pairs.begin_pairs();
@@ -39,8 +39,8 @@ inline Vocabulary completed_ranks(const Vocabulary& by_bytes) {
   return by_pairs;
 }
 
-// A vocabulary of the same results, and faster; where merges were given, there is none. (To find out which of its tokens
-// merging makes of their own bytes takes longer than to merge those that occur: each is, once.)
+// A faster vocabulary with the same results; the vocabulary itself if it has merges. (Determining which tokens merging builds
+// from their own bytes takes longer than merging those that occur, which happens once for each.)
 inline std::shared_ptr<const Vocabulary> completed(std::shared_ptr<const Vocabulary> vocabulary) {
   if (!vocabulary->merges_by_bytes()) return vocabulary;
   return std::make_shared<const Vocabulary>(completed_ranks(*vocabulary));

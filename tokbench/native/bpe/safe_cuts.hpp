@@ -1,4 +1,4 @@
-// Where texts of any units can be cut safely: what patterns.hpp says of bytes.
+// The safe cuts of patterns.hpp for texts in any units.
 #pragma once
 
 #include "common/texts.hpp"
@@ -6,7 +6,7 @@
 
 namespace tokbench {
 
-// is_safe_cut() for text with a code point a unit.
+// is_safe_cut() for text with one code point per unit.
 template <class Unit>
 inline bool is_safe_cut(const Unit* units, std::size_t size, std::size_t cut) {
   const auto is_ascii_letter = [](Unit unit) { return unit < 0x80 && is_letter(class_of(unit)); };
@@ -14,7 +14,7 @@ inline bool is_safe_cut(const Unit* units, std::size_t size, std::size_t cut) {
   return cut >= 2 && units[cut - 1] == '\n' && !is_space(class_of(units[cut - 2])) && is_letter(class_of(units[cut]));
 }
 
-// The first safe cut at `from` > 0 or after it, in units; the size of the text where there is none.
+// The first safe cut at or after `from` > 0, in units; the size of the text if there is none.
 template <class Unit, class IsSafeCut>
 inline std::size_t first_safe_cut(const Unit* units, std::size_t size, std::size_t from, IsSafeCut is_safe) {
   for (std::size_t cut = from; cut < size; ++cut) {
@@ -23,7 +23,7 @@ inline std::size_t first_safe_cut(const Unit* units, std::size_t size, std::size
   return size;
 }
 
-// What `find` says of the units of a text, which is given them as an array.
+// Calls find(units) with the units of a text in their type, and returns its result.
 template <class Find>
 inline std::size_t among_units(const Text& text, const Find& find) {
   switch (text.units) {
@@ -47,7 +47,7 @@ inline std::size_t first_safe_cut(Pattern pattern, const Text& text, std::size_t
   });
 }
 
-// The first space between two ASCII letters at `from` > 0 or after it, in units; the size of the text where there is none.
+// The first space between two ASCII letters at or after `from` > 0, in units; the size of the text if there is none.
 inline std::size_t first_space_between_letters(const Text& text, std::size_t from) {
   return among_units(text, [&](const auto* units) {
     const auto is_ascii_letter = [&](std::size_t i) { return units[i] < 0x80 && is_letter(class_of(units[i])); };

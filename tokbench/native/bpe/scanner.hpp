@@ -1,7 +1,7 @@
-// The named split patterns as hand-written scanners: where the pre-token that begins here ends.
+// The named split patterns as hand-written scanners, which find the end of the pre-token that starts at a position.
 //
-// One set of rules, written as data, describes a pattern; each function below is one alternative
-// of the regular expression. Linear: every character is looked at a bounded number of times.
+// A pattern is described by a set of rules; each function below is one alternative of the regular expression. Time is linear:
+// each character is examined a bounded number of times.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,19 @@ enum class Contraction : std::uint8_t { None, CaseSensitive, IgnoreCase };
 enum class WordRule : std::uint8_t {
   SpaceBefore,   // " ?\p{L}+", and the same before digits
   AnyBefore,     // "[^\r\n\p{L}\p{N}]?\p{L}+"
-  CamelCase,     // AnyBefore (but no tab), and a capital after a small letter begins a new word
+  CamelCase,     // AnyBefore (except tabs), and a capital after a small letter starts a new word
   CapitalsFirst  // gpt4o: capitals, then small letters, then at most one contraction
 };
 
 struct Rules {
   Contraction contraction;          // tried before everything else
   WordRule word;
-  std::uint32_t max_digits;         // of one pre-token; 0 for no limit
+  std::uint32_t max_digits;         // in one pre-token; 0 for no limit
   bool newlines_after_punctuation;  // "[\r\n]*" after punctuation
   bool slashes_after_punctuation;   // "/" too
-  bool newline_rule;                // "\s*[\r\n]": a run of white space ends after its last line end
+  bool newline_rule;                // "\s*[\r\n]": a run of white space is split after its last line end
   bool end_of_text_first;           // "\s++$" comes before that rule
-  bool indentation;                 // two or more spaces and tabs, and a single tab, stay whole
+  bool indentation;                 // two or more spaces and tabs, and a single tab, are one pre-token
 };
 
 inline constexpr bool is_letter(CharClass kind) {
@@ -36,9 +36,9 @@ inline constexpr bool is_small(CharClass kind) { return kind == CharClass::Lower
 inline constexpr bool is_upper(CharClass kind) { return kind == CharClass::Upper; }
 inline constexpr bool is_number(CharClass kind) { return kind == CharClass::Number; }
 inline constexpr bool is_space(CharClass kind) { return kind == CharClass::Space; }
-// Neither white space, letter nor number: marks are punctuation here.
+// Neither white space nor letter nor number; includes combining marks.
 inline constexpr bool is_punctuation(CharClass kind) { return kind == CharClass::Other || kind == CharClass::Mark; }
-// In both letter classes of gpt4o: "\p{Lm}\p{Lo}\p{M}".
+// Characters in both letter classes of gpt4o: "\p{Lm}\p{Lo}\p{M}".
 inline constexpr bool is_caseless(CharClass kind) { return kind == CharClass::OtherLetter || kind == CharClass::Mark; }
 inline constexpr bool is_newline(Byte byte) { return byte == '\n' || byte == '\r'; }
 
@@ -56,7 +56,7 @@ inline bool starts_with(CharClass wanted, const Byte* p, const Byte* end) {
   return p < end && character_at(p, end).kind == wanted;
 }
 
-// Length of "'s", "'ll" … at `p`, or 0. Ignoring case, U+017F is an s.
+// The length of a contraction ("'s", "'ll", …) at `p`, or 0. With `ignore_case`, U+017F matches s.
 inline std::size_t contraction_length(const Byte* p, const Byte* end, bool ignore_case) {
   if (end - p < 2 || p[0] != '\'') return 0;
   const auto fold = [ignore_case](Byte byte) {
@@ -71,8 +71,8 @@ inline std::size_t contraction_length(const Byte* p, const Byte* end, bool ignor
   return 0;
 }
 
-// gpt4o's first alternative from `p` on: [Lu Lt Lm Lo M]*[Ll Lm Lo M]+, or `p` where it fails. Where no
-// small letter follows the capitals, the expression steps back to the last caseless character.
+// The end of gpt4o's first alternative, [Lu Lt Lm Lo M]*[Ll Lm Lo M]+, or `p` if it does not match. If no small letter follows
+// the capitals, the expression backtracks to the last caseless character.
 inline const Byte* capitals_then_small(const Byte* p, const Byte* end) {
   const Byte* after_caseless = p;
   const Byte* q = p;
@@ -92,14 +92,14 @@ inline const Byte* capitals_first_word(const Byte* p, Character first, const Byt
   const bool can_be_prefix = !is_letter(first.kind) && !is_number(first.kind) && !is_newline(*p);
   const Byte* const start = can_be_prefix ? p + first.length : p;
   const Byte* stop = capitals_then_small(start, end);
-  if (stop == start && first.kind != CharClass::Mark) {  // a mark that is no prefix is a word by itself
+  if (stop == start && first.kind != CharClass::Mark) {  // a mark that is not a prefix is itself a word
     stop = skip_while(start, end, is_upper);
     if (stop == start) return p;
   }
   return stop + contraction_length(stop, end, true);
 }
 
-// Letters from `p` on, ending where camelCase begins a new word.
+// The end of the letters from `p` on, or the first capital at which camelCase starts a new word.
 inline const Byte* camel_case_word(const Byte* p, const Byte* end) {
   const Byte* last = p;
   const Byte* q = p;
@@ -108,10 +108,10 @@ inline const Byte* camel_case_word(const Byte* p, const Byte* end) {
     q += character_at(q, end).length;
   }
   if (!starts_with(CharClass::Lower, q, end)) return q == p ? skip_while(p, end, is_small) : q;
-  return last == p ? skip_while(q, end, is_small) : last;  // HTTPServer: the last capital is the next word's
+  return last == p ? skip_while(q, end, is_small) : last;  // HTTPServer: the last capital belongs to the next word
 }
 
-// A word with what may stand before it, or `p`.
+// The end of a word with its optional prefix, or `p`.
 template <Rules R>
 inline const Byte* word(const Byte* p, Character first, const Byte* end) {
   if constexpr (R.word == WordRule::CapitalsFirst) {
@@ -135,7 +135,7 @@ inline const Byte* word(const Byte* p, Character first, const Byte* end) {
   }
 }
 
-// Digits, or `p`.
+// The end of digits, or `p`.
 template <Rules R>
 inline const Byte* number(const Byte* p, const Byte* end) {
   const Byte* const start = R.word == WordRule::SpaceBefore && *p == ' ' ? p + 1 : p;
@@ -151,7 +151,7 @@ inline const Byte* number(const Byte* p, const Byte* end) {
   }
 }
 
-// Punctuation with a space before it and line ends after it, or `p`.
+// The end of punctuation with an optional space before and line ends after it, or `p`.
 template <Rules R>
 inline const Byte* punctuation(const Byte* p, const Byte* end) {
   const Byte* const start = p + (*p == ' ');
@@ -165,8 +165,8 @@ inline const Byte* punctuation(const Byte* p, const Byte* end) {
 
 template <Rules R>
 inline const Byte* white_space(const Byte* p, const Byte* end) {
-  const Byte* last = p;               // the run's last character
-  const Byte* after_newline = p;     // and its last line end
+  const Byte* last = p;              // the last character of the run
+  const Byte* after_newline = p;     // the position after its last line end
   const Byte* q = p;
   while (q < end) {
     const Character character = character_at(q, end);
@@ -199,9 +199,9 @@ inline const Byte* next_pretoken(const Byte* p, const Byte* end) {
   return white_space<R>(p, end);
 }
 
-// The "superwords" pattern: digits, two or more of punctuation, and white space are apart; all else stays together.
+// The "superwords" pattern splits off digits, two or more characters of punctuation, and white space; the rest stays together.
 
-// Whether a match of those begins at `p` < end. Looks at three characters at most.
+// Whether one of these starts at `p` < end. Examines at most three characters.
 inline bool ends_superword(const Byte* p, const Byte* end) {
   const bool has_space = *p == ' ';
   const Byte* const q = p + has_space;
@@ -213,7 +213,7 @@ inline bool ends_superword(const Byte* p, const Byte* end) {
   return is_punctuation(character_at(q + next.length, end).kind);
 }
 
-// Spaces up to the last one before a character that is no white space, or all of them, from `p` on.
+// The end of the spaces from `p` on, without the last one if a character other than white space follows.
 inline const Byte* separate_spaces(const Byte* p, const Byte* end) {
   const Byte* const stop = std::find_if(p, end, [](Byte byte) { return byte != ' '; });
   return stop == end || starts_with(CharClass::Space, stop, end) ? stop : stop - 1;

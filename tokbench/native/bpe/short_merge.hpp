@@ -1,7 +1,7 @@
-// Merges one short pre-token, in steps: each asks for ranks, which the next one takes. Between the two, memory may be waited for
-// together with what other pre-tokens have asked.
+// Merges one short pre-token in steps: each step starts lookups of ranks, and the next one reads their results. In between,
+// other pre-tokens take their steps, so that memory accesses overlap.
 //
-// Interleaved look-ups: Kocberber, Falsafi and Grot, "Asynchronous Memory Access Chaining", VLDB 2015.
+// Interleaved lookups: Kocberber, Falsafi and Grot, "Asynchronous Memory Access Chaining", VLDB 2015.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace tokbench {
 
-// A pair at a position as a number: the smallest is the next to merge. Those that do not merge are not below kNever.
+// The rank and the position of a pair in one number: the smallest one merges next. Pairs that do not merge are at least kNever.
 struct PairOrder {
   static constexpr std::uint32_t kNever = Vocabulary::kNoRank << 8;
   static std::uint32_t of(Rank rank, std::size_t position) { return rank << 8 | static_cast<std::uint32_t>(position); }
@@ -21,13 +21,13 @@ struct PairOrder {
 
 class ShortMerge {
  public:
-  static constexpr std::size_t kMost = 16;       // symbols
-  static constexpr std::size_t kMostBytes = 32;  // that they are of
+  static constexpr std::size_t kMost = 16;       // most initial symbols
+  static constexpr std::size_t kMostBytes = 32;  // most bytes of a pre-token
 
-  // Room for the symbols to begin with, and one more.
+  // Room for the initial symbols and one more.
   Id* symbols() { return symbols_; }
 
-  // Begins with so many of them, at least one and at most kMost, and asks for the ranks of all neighbours.
+  // Starts with `num_symbols` symbols, at least one and at most kMost, and looks up the ranks of all adjacent pairs.
   void begin(const Vocabulary& vocabulary, std::size_t num_symbols) {
     left_ = (1u << num_symbols) - 1;
     has_second_group_ = num_symbols > kGroup;
@@ -36,14 +36,14 @@ class ShortMerge {
     vocabulary.ask_for_neighbours({symbols_, num_symbols}, asked_);
   }
 
-  // Takes the ranks that were asked for first; returns whether there is a pair to be merged.
+  // Reads the ranks that begin() looked up; returns whether a pair merges.
   bool take_first(const Vocabulary& vocabulary) {
     for (std::size_t i = 0; i < num_asked_; ++i) pairs_[i] = PairOrder::of(vocabulary.answer(asked_[i]), i);
     return find_next();
   }
 
-  // Merges the next pair, and asks for the ranks of what it made with the symbols on either side. Where there is none, any symbol
-  // is asked about: no branch, as none could be foretold.
+  // Merges the next pair, and looks up the ranks of the result with the symbols on both sides. At the ends of the pre-token,
+  // the lookup uses an arbitrary symbol, which avoids an unpredictable branch.
   void merge(const Vocabulary& vocabulary) {
     position_ = PairOrder::position(next_);
     const std::uint32_t after = left_ & (~1u << position_), before = left_ & ((1u << position_) - 1);
@@ -59,7 +59,7 @@ class ShortMerge {
     vocabulary.ask_beside(symbols_[previous_], made, symbols_[has_following_ ? std::countr_zero(following) : 0], asked_);
   }
 
-  // Takes the ranks that were asked for after a merge; returns whether there is another pair to be merged.
+  // Reads the ranks that merge() looked up; returns whether another pair merges.
   bool take(const Vocabulary& vocabulary) {
     pairs_[previous_] = PairOrder::of(vocabulary.answer(asked_[0]), previous_);
     const Rank after = vocabulary.answer(asked_[1]);
@@ -67,14 +67,14 @@ class ShortMerge {
     return find_next();
   }
 
-  // Writes the symbols that are left; returns how many.
+  // Writes the remaining symbols; returns their number.
   std::size_t write(Id* out) const {
     std::size_t count = 0;
     for (std::uint32_t left = left_; left != 0; left &= left - 1) out[count++] = symbols_[std::countr_zero(left)];
     return count;
   }
 
-  // The pair that the last merge took.
+  // The last pair that was merged.
   std::array<Id, 2> last_pair() const { return last_pair_; }
 
  private:
@@ -92,9 +92,9 @@ class ShortMerge {
   }
 
   Id symbols_[kMostBytes + 1];
-  std::uint32_t pairs_[kMost];  // the order of each symbol with the next one
-  std::uint32_t left_;          // a bit for each symbol that is left
-  std::uint32_t next_;          // the pair that is merged next
+  std::uint32_t pairs_[kMost];  // PairOrder of each symbol with the next one
+  std::uint32_t left_;          // one bit per remaining symbol
+  std::uint32_t next_;          // the pair that merges next
   std::uint32_t position_, previous_;
   bool has_second_group_, has_following_;
   std::size_t num_asked_;

@@ -1,5 +1,5 @@
-// The loops over the pre-tokens of a text, for each tier and pattern, and for a kind of sink. What a sink does with a
-// pre-token is compiled into each of them, so that they belong in a source file of their own.
+// The loops over the pre-tokens of a text, for each SIMD tier, pattern and type of sink. The sink is inlined into each of them;
+// to be included in one source file per sink.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct SuperwordScanner {
   static const Byte* next(const Byte* p, const Byte* end) { return next_superword(p, end); }
 };
 
-// What is between the spaces that stand between two ASCII letters, each space with what follows it.
+// Splits before each space between two ASCII letters.
 struct SpaceScanner {
   static constexpr bool kHasBlocks = true;
   static const Byte* next(const Byte* p, const Byte* end) {
@@ -39,8 +39,8 @@ struct SpaceScanner {
   }
 };
 
-// From character to character, which defines the pre-tokens of a text, to the first one that ends at `stop` or after
-// it; returns where it ends.
+// Splits character by character, which is the definition, up to the first pre-token that ends at or after `stop`; returns its
+// end.
 template <class Scanner, class Sink>
 TOKBENCH_NEVER_INLINE const Byte* scan_over(const Byte* p, const Byte* stop, const Byte* end, Sink& sink) {
   while (p < stop) {
@@ -59,11 +59,11 @@ const Byte* split_by_scanner(const Byte* p, const Byte* end, Sink& sink) {
   return p;
 }
 
-// Block by block, and by the scanner where a block does not tell. `classify` is inlined where the tier allows. The sink
-// is a copy whose address nobody is given, so that the compiler keeps it in registers.
+// Splits block by block, and with the scanner where a block is not sufficient. `classify` is inlined if the tier allows. Works
+// on a copy of the sink whose address does not escape, so that the compiler keeps it in registers.
 template <class Scanner, Classify classify, class Sink>
 TOKBENCH_ALWAYS_INLINE inline const Byte* split_by_blocks(const Byte* p, const Byte* end, Sink& shared_sink) {
-  constexpr std::size_t kPoor = 16;  // a block that tells less is followed by a block's worth of scanning
+  constexpr std::size_t kPoor = 16;  // after a block that yields fewer bytes, the scanner processes one block's worth
   Sink sink = shared_sink;
   Byte padded[kBlock];
   while (static_cast<std::size_t>(end - p) >= kPoor && sink.has_room()) {
@@ -95,7 +95,7 @@ const Byte* split_by_words(const Byte* p, const Byte* end, Sink& sink) {
 }
 
 #if TOKBENCH_HAS_AVX
-// All of it with the processor's better instructions, and what it calls in one function with it.
+// Compiled for AVX2, with everything that it calls inlined.
 template <class Scanner, class Sink>
 TOKBENCH_FOR_AVX2 [[gnu::flatten]] const Byte* split_by_registers(const Byte* p, const Byte* end, Sink& sink) {
   return split_by_blocks<Scanner, classify_by_registers>(p, end, sink);
@@ -130,7 +130,7 @@ SplitInto<Sink> split_in(SimdTier tier) {
   return split_with<RuleScanner<R>, Sink>(tier);
 }
 
-// How a tier splits by a pattern: all tiers alike.
+// The splitting function of a pattern in a SIMD tier; all tiers give the same result.
 template <class Sink>
 SplitInto<Sink> split_into(Pattern pattern, SimdTier tier) {
   switch (pattern) {
@@ -141,7 +141,7 @@ SplitInto<Sink> split_into(Pattern pattern, SimdTier tier) {
     case Pattern::Gpt4o:
       return split_in<kGpt4o, Sink>(tier);
     case Pattern::Llama3:
-    case Pattern::RustBpe:  // the same language, another spelling
+    case Pattern::RustBpe:  // a different spelling that matches the same
       return split_in<kLlama3, Sink>(tier);
     case Pattern::Qwen2:
       return split_in<kQwen2, Sink>(tier);

@@ -1,7 +1,8 @@
-// A regular expression of the kind that split patterns are, as a list of operations that is matched with backtracking.
+// Matches split patterns that have no scanner of their own: regular expressions, compiled to operations and matched with
+// backtracking.
 //
-// The list is made in Python (opening/splitting/programs.py); an operation only leads to later ones, so that each match ends.
-// Characters are known by the sets that they are in, a bit each.
+// Python compiles the operations (opening/splitting/programs.py). An operation only leads to later ones, so that matching
+// terminates. Characters are represented by the sets that contain them, one bit per set.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +15,15 @@
 
 namespace tokbench {
 
-using SetMask = std::uint64_t;  // a bit for each set that programs ask for
+using SetMask = std::uint64_t;  // one bit per character set that programs use
 inline constexpr std::uint32_t kMostSets = 64;
 
-// The sets that each character is in; the same for the 256 characters that stand for bytes.
+// The sets of each character, and of the 256 characters that represent bytes.
 class CharacterSets {
  public:
   static constexpr std::size_t kNumCodePoints = 0x110000;
 
-  // sets[i] of code point i; byte_sets[b] of the character that stands for byte b.
+  // sets[i] are those of code point i; byte_sets[b] those of the character that represents byte b.
   CharacterSets(std::span<const SetMask> sets, std::span<const SetMask, 256> byte_sets) {
     if (sets.size() != kNumCodePoints) throw std::invalid_argument("there must be sets for each code point");
     std::copy(byte_sets.begin(), byte_sets.end(), byte_sets_.begin());
@@ -39,7 +40,7 @@ class CharacterSets {
 
   SetMask of_byte(Byte byte) const { return byte_sets_[byte]; }
 
-  // The sets of the character at p < end, and its length; the bytes are UTF-8.
+  // The sets of the character at p < end, and its length. Requires valid UTF-8.
   SetMask of_character(const Byte* p, const Byte* end, std::size_t& length) const {
     const std::uint32_t b0 = *p;
     if (b0 < 0x80) {
@@ -73,14 +74,14 @@ class CharacterSets {
 
 struct SplitOperation {
   enum class Kind : std::uint32_t {
-    Match,       // what was matched so far is the match
-    Characters,  // from `least` to `most` characters of `set`, as many as can be, then `next`
-    Possessive,  // the same, without trying fewer
+    Match,       // succeed
+    Characters,  // greedy: from `least` to `most` characters of `set`, then `next`
+    Possessive,  // the same without backtracking
     Either,      // `next`, or else `other`
-    Ahead,       // goes on at `next` where `other` matches from here on
-    NotAhead,    // or does not
-    LineEnd,     // goes on at `next` at the end of the text or of a line in it
-    Lazy         // as Characters, as few as can be
+    Ahead,       // continue at `next` if `other` matches here (lookahead)
+    NotAhead,    // continue at `next` if `other` does not match here
+    LineEnd,     // continue at `next` at the end of the text or of a line
+    Lazy         // like Characters, as few as possible
   };
   Kind kind;
   std::uint32_t set;
@@ -88,12 +89,12 @@ struct SplitOperation {
   std::uint32_t next, other;
 };
 
-// What counts as a character: one of the text, or the one that stands for a byte in GPT-2's alphabet.
+// What a program matches: characters of the text, or bytes as the characters of GPT-2's alphabet.
 enum class SplitUnit : std::uint8_t { Character, OneByte };
 
 class SplitProgram {
  public:
-  // The program begins at operation 0; `first` are the sets that a match can begin with.
+  // A program starts at operation 0. `first` are the sets of characters that a match can start with.
   SplitProgram(std::vector<SplitOperation> operations, SetMask first, SplitUnit unit) : operations_(std::move(operations)), first_(first), unit_(unit) {
     if (operations_.empty() || operations_.size() > kMostOperations) throw std::invalid_argument("a program has too many operations, or none");
     for (std::size_t i = 0; i < operations_.size(); ++i) {
@@ -111,7 +112,7 @@ class SplitProgram {
   SetMask first() const { return first_; }
   SplitUnit unit() const { return unit_; }
 
-  // Calls sink(start, stop, whether it is a match) for the matches in a text and for what stands between them.
+  // Calls sink(start, stop, whether it is a match) for the matches in a text and the parts between them.
   template <class Sink>
   void for_each_part(const CharacterSets& sets, const Byte* begin, const Byte* end, const Sink& sink) const {
     unit_ == SplitUnit::OneByte ? parts_of<SplitUnit::OneByte>(sets, begin, end, sink) : parts_of<SplitUnit::Character>(sets, begin, end, sink);
@@ -149,7 +150,8 @@ class SplitProgram {
     if (unmatched < end) sink(unmatched, end, false);
   }
 
-  // Where the match of the operations from `number` on at `p` ends, or nullptr. Calls go no deeper than the list is long.
+  // The end of the match at `p` by the operations from `number` on, or nullptr. The depth of recursion is at most the number of
+  // operations.
   template <SplitUnit Unit>
   const Byte* match(const CharacterSets& sets, std::uint32_t number, const Byte* p, const Byte* end) const {
     for (;;) {
@@ -200,7 +202,7 @@ class SplitProgram {
           break;
         }
         case SplitOperation::Kind::LineEnd: {
-          // Among the characters that stand for bytes there is no line end.
+          // GPT-2's alphabet of bytes contains no line end.
           if (p != end && (Unit == SplitUnit::OneByte || *p != '\n')) return nullptr;
           number = operation.next;
           break;

@@ -1,4 +1,4 @@
-// Splitting in several steps, each in the parts that the one before left: what `tokenizers` calls a sequence of pre-tokenizers.
+// Splitting in several steps, each applied to the parts of the one before: a Sequence of pre-tokenizers in `tokenizers`.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@
 
 namespace tokbench {
 
-// What becomes of the matches of a program, and of what stands between them.
+// How the matches of a program and the text between them become parts; the behaviors of `tokenizers`.
 enum class SplitBehavior : std::uint8_t {
-  Isolated,            // each is a part
-  Removed,             // the matches are left out
-  MergedWithPrevious,  // a match and what stands before it are a part
-  MergedWithNext,      // a match and what stands after it are a part
-  Contiguous           // matches side by side are a part
+  Isolated,            // each match is a part
+  Removed,             // matches are removed
+  MergedWithPrevious,  // a match joins the text before it
+  MergedWithNext,      // a match joins the text after it
+  Contiguous           // adjacent matches are one part
 };
 
-// Calls sink(start, stop) for the parts of a text; `for_each` gives its matches and what stands between them.
+// Calls sink(start, stop) for the parts of a text; `for_each` yields its matches and the text between them.
 template <class ForEach, class Sink>
 void behave(SplitBehavior behavior, const ForEach& for_each, const Sink& sink) {
   switch (behavior) {
@@ -36,7 +36,7 @@ void behave(SplitBehavior behavior, const ForEach& for_each, const Sink& sink) {
     default:
       break;
   }
-  // A part that the next one may be joined to.
+  // A pending part, which the next one may join.
   const Byte* first = nullptr;
   const Byte* last = nullptr;
   bool was_match = false;
@@ -55,20 +55,20 @@ void behave(SplitBehavior behavior, const ForEach& for_each, const Sink& sink) {
 struct ProgramStep {
   SplitProgram program;
   SplitBehavior behavior;
-  bool is_inverted;  // the matches are what stands between those of the program
+  bool is_inverted;  // the text between the matches of the program counts as matches, and vice versa
 };
 
-// A pattern that has a scanner, and a space before each part that has none.
+// Splits by a named pattern, optionally after adding a space to each part that does not start with one.
 struct PatternStep {
   Pattern pattern;
   bool prefix_space;
 };
 
-// What `tokenizers` calls Metaspace: spaces written as a mark, which is put in front of each part that begins with none.
+// Metaspace of `tokenizers`: replaces spaces by a mark, and puts the mark in front of each part that does not start with it.
 struct MarkStep {
   std::string mark;
   bool is_put_in_front;
-  bool begins_parts;  // whether parts are cut in front of each mark
+  bool begins_parts;  // whether parts are split before each mark
 };
 
 using SplitStep = std::variant<ProgramStep, PatternStep, MarkStep>;
@@ -90,22 +90,21 @@ class SplitSteps {
     cuts_at_spaces_ = copied_per_byte_ == 0 && finds_cuts();
   }
 
-  // Pre-tokens are parts of a copy of the text, with spaces or marks that the text does not have, of at most this many bytes a
-  // byte; of the text itself, where it is 0.
+  // 0 if pre-tokens are parts of the text itself. Otherwise they are parts of a copy with added spaces or marks, and this is
+  // the upper bound on its bytes per byte of text.
   std::size_t copied_per_byte() const { return copied_per_byte_; }
 
-  // Whether each space between two ASCII letters begins a pre-token, or is in none, and both sides are split as they would be
-  // alone.
+  // Whether each space between two ASCII letters starts a pre-token or is removed, and both sides are split independently.
   bool cuts_at_spaces() const { return cuts_at_spaces_; }
 
-  // Calls sink(bytes) for each pre-token of a text that is not empty, in order. `spaced` has room for what is copied.
+  // Calls sink(bytes) for each non-empty pre-token of a text, in order. `spaced` must have room for the copy.
   template <class Sink>
   void for_each_pretoken(Bytes text, Byte* spaced, const Sink& sink) const {
     if (!text.empty()) part(0, 0, text.data(), text.data() + text.size(), spaced, sink);
   }
 
  private:
-  // A step writes each part anew: a byte becomes at most this many, and as many are put in front.
+  // Notes a step that copies each part: a byte becomes at most `bytes` bytes, and as many are put in front.
   void copies(std::size_t bytes) {
     if (copied_per_byte_ != 0) throw std::invalid_argument("two steps add spaces");
     copied_per_byte_ = bytes + 1;
@@ -159,7 +158,7 @@ class SplitSteps {
     });
   }
 
-  // Up to the step that certainly splits there, none may do otherwise; what comes after it is given the sides.
+  // Whether the first step that depends on such a space certainly splits there; later steps then see each side by itself.
   bool finds_cuts() const {
     for (const SplitStep& step : steps_) {
       if (const auto* const named = std::get_if<PatternStep>(&step)) return has_safe_cuts(named->pattern);
@@ -167,7 +166,7 @@ class SplitSteps {
       const ProgramCuts cuts(program.program, *sets_);
       if (!cuts.is_local()) return false;
       if (program.behavior == SplitBehavior::Isolated && cuts.begins_there()) return true;
-      // The space is left out: neither side has it.
+      // The space is removed from both sides.
       const bool loses_space = program.is_inverted ? cuts.leaves_out_space() : cuts.begins_there();
       if (program.behavior == SplitBehavior::Removed && loses_space) return true;
       if (!cuts.begins_elsewhere()) return false;
@@ -177,7 +176,7 @@ class SplitSteps {
 
   std::optional<CharacterSets> sets_;
   std::vector<SplitStep> steps_;
-  std::vector<Split> splits_;  // of the steps by pattern
+  std::vector<Split> splits_;  // the splitting function of each PatternStep
   std::size_t copied_per_byte_ = 0;
   bool cuts_at_spaces_ = false;
 };

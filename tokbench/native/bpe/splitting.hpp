@@ -1,4 +1,4 @@
-// Text → its pre-tokens, some at a time, so that what is done with them is compiled once for all patterns and tiers.
+// Splits text into groups of pre-tokens, so that the code that processes them is compiled once for all patterns and tiers.
 #pragma once
 
 #include "encoding/text_words.hpp"
@@ -6,7 +6,7 @@
 
 namespace tokbench {
 
-// The sink that writes down where they end.
+// A sink that stores where pre-tokens end.
 struct PretokenEnds {
   const Byte** next;
   const Byte* const* enough;
@@ -17,11 +17,11 @@ struct PretokenEnds {
 
 using Split = SplitInto<PretokenEnds>;
 
-// How a tier splits by a pattern: all tiers alike.
+// The splitting function of a pattern in a SIMD tier; all tiers give the same result.
 Split split_of(Pattern pattern, SimdTier tier = simd_tier());
 
-// Calls sink(start, ends) for at most kMostPretokens of a text and then for the next, until there are none: they begin
-// at `start`, each at the end of the one before.
+// Calls sink(start, ends) for each group of at most kMostPretokens pre-tokens: the first one starts at `start`, each further
+// one at the end of the one before.
 template <class Sink>
 inline void for_each_split(Split split, Bytes text, Sink sink) {
   const Byte* const end = text.data() + text.size();

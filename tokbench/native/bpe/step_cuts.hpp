@@ -1,8 +1,8 @@
-// Whether a program leaves texts alone that stand on both sides of a *cut*: a space between two ASCII letters.
+// Determines whether a program splits the two sides of a *cut*, a space between two ASCII letters, independently of each other.
 //
-// What a program makes of a text is found from left to right. The side after a cut does not depend on the one before it
-// if no match holds both the letter and the space; and the other way round if nothing looks at the space, or at the end that
-// is there without it, right after the letter. So it is enough to know what may be asked about next after a letter.
+// Matches are found from left to right. The right side does not depend on the left one if no match contains both the letter and
+// the space. The left side does not depend on the right one if no operation, right after the letter, tests the space or the end
+// of the text that takes its place. So it suffices to know what may be tested right after a letter.
 #pragma once
 
 #include "split_program.hpp"
@@ -15,7 +15,7 @@ class ProgramCuts {
     for (const Byte letter : kLetters) letters_ |= sets_of(letter);
   }
 
-  // Whether it makes the same of both sides together as of each alone, but for a boundary at the cut.
+  // Whether splitting the whole gives the same as splitting each side, apart from a boundary at the cut.
   bool is_local() const {
     const auto operations = program_.operations();
     std::vector<Asked> asked(operations.size());
@@ -35,7 +35,7 @@ class ProgramCuts {
           if (each.least == 0) asked[i].add(asked[each.next]);
           break;
         }
-        case SplitOperation::Kind::Lazy:  // what it takes depends on all that follows
+        case SplitOperation::Kind::Lazy:  // the number of characters depends on everything that follows
           return false;
         case SplitOperation::Kind::LineEnd:
           asked[i].line_end = true;
@@ -49,14 +49,14 @@ class ProgramCuts {
     return true;
   }
 
-  // Whether no match holds the space of a cut, where it is local.
+  // Whether no match contains the space of a cut. Requires is_local().
   bool leaves_out_space() const { return (program_.first() & space_) == 0; }
 
-  // Whether no match begins with the space or a letter.
+  // Whether no match starts with the space or a letter.
   bool begins_elsewhere() const { return (program_.first() & (letters_ | space_)) == 0; }
 
-  // Whether a match begins at every cut that is come to. One that needs no lookahead of a space and a letter is one,
-  // perhaps a longer one, whatever follows.
+  // Whether a match starts at every cut that the search reaches. If a space and a letter match without lookahead, there is a
+  // match, perhaps a longer one, whatever follows.
   bool begins_there() const {
     if (!(program_.first() & space_)) return false;
     return std::all_of(kLetters.begin(), kLetters.end(), [&](Byte letter) {
@@ -66,7 +66,7 @@ class ProgramCuts {
   }
 
  private:
-  // What may be asked about next, before anything else is taken.
+  // What may be tested before the next character is consumed.
   struct Asked {
     SetMask sets = 0;
     bool line_end = false;
@@ -90,7 +90,7 @@ class ProgramCuts {
     return program_.unit() == SplitUnit::OneByte ? sets_.of_byte(byte) : sets_.of_character(&byte, &byte + 1, length);
   }
 
-  // Whether the operations from `number` on match, without any that looks ahead.
+  // Whether the operations from `number` on match without any lookahead.
   bool matches(std::uint32_t number, const Byte* p, const Byte* end) const {
     const SplitOperation& operation = program_.operations()[number];
     switch (operation.kind) {

@@ -1,4 +1,4 @@
-// Byte-level BPE: learns merges from pre-token counts, by frequency, with the bytes as the first symbols.
+// Trains a byte-level BPE: learns merges by frequency from pre-token counts, starting from bytes.
 #pragma once
 
 #include <memory>
@@ -17,12 +17,12 @@ struct Merge {
 struct TrainerOptions {
   std::size_t num_merges;
   std::int64_t min_frequency;     // at least 1
-  std::size_t max_token_length;   // bytes; 0 for no limit
+  std::size_t max_token_length;   // in bytes; 0 for no limit
   std::uint64_t seed;
-  unsigned threads = 1;  // never change what is learned
+  unsigned threads = 1;  // does not affect the result
 };
 
-// Symbol holds the id of every merge that is asked for; kStep is as PairMerger has it.
+// Symbol must be able to hold the ids of all requested merges; for kStep, see PairMerger.
 template <class Symbol, std::size_t kStep = 1>
 class TrainerOf {
  public:
@@ -32,7 +32,7 @@ class TrainerOf {
         trainer_([&](const auto& sink) { pretokens.for_each(sink); },
                  {kNumBytes, options.num_merges, options.min_frequency, options.max_token_length, options.seed, options.threads}) {}
 
-  // Learns the next merge; false when no pair is left that may be merged.
+  // Learns the next merge; returns false if no pair is left that may be merged.
   bool step() {
     if (merges_.size() >= num_merges_) return false;
     return trainer_.step([&](Id left, Id right, std::int64_t count) {
@@ -43,7 +43,7 @@ class TrainerOf {
 
   const std::vector<Merge>& merges() const { return merges_; }
 
-  // Tokens that the counted text has become, single-byte pre-tokens included.
+  // The number of tokens of the counted text so far, single-byte pre-tokens included.
   std::int64_t num_tokens() const { return trainer_.num_tokens(); }
 
  private:
@@ -54,11 +54,10 @@ class TrainerOf {
   FrequencyTrainer<Symbol, kStep> trainer_;
 };
 
-// With symbols of 16 bits as long as they hold every id: half the memory, and more words in a cache line. With steps only where
-// there are more words than can be numbered without.
+// Uses 16-bit symbols if they can hold all ids, which halves the memory, and wide steps only for very many words.
 class Trainer {
  public:
-  // Pretokens has for_each(sink), which calls sink(bytes, count) for each pre-token, and size(), how many there are.
+  // `pretokens` must have for_each(sink), which calls sink(bytes, count) for each pre-token, and size(), their number.
   template <class Pretokens>
   Trainer(const Pretokens& pretokens, const TrainerOptions& options) {
     if (options.num_merges <= kMostSmallMerges) {

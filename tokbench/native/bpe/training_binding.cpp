@@ -29,7 +29,7 @@ nb::list counted_items(const C& counter) {
   return items;
 }
 
-// What a trainer learned, as Python gets it.
+// The result of a trainer, for Python.
 struct Learned {
   std::vector<Id> pairs;
   std::vector<std::int64_t> counts;
@@ -102,7 +102,7 @@ void add_each(WordList& words, const InputArray<std::uint8_t>& data, const Input
   for_each_word(bytes, places, times, [&](Bytes word, std::int64_t count) { words.add(word, count); });
 }
 
-// What the two classes that merges are learned from offer alike.
+// Binds the methods that both classes of counted pre-tokens have.
 template <class C>
 void bind_counts(nb::class_<C>& type, nb::module_& module) {
   module.def("train", &train<C>, "counter"_a, nb::kw_only(), "num_merges"_a, "min_frequency"_a, "max_token_length"_a,

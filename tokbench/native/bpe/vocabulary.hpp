@@ -1,8 +1,7 @@
-// What each id stands for, which pairs merge, in which order and into which id.
+// The vocabulary of a byte-level BPE: the bytes of each id, and the pairs that merge, with their ranks and merged ids.
 //
-// A vocabulary is ready at once, and `completed` in reachable.hpp makes one of the same results from it that is faster:
-// ranks alone merge by the bytes of the tokens until then, for a table of their pairs takes longer to make than many
-// a text takes to encode.
+// A vocabulary of ranks merges by the bytes of tokens at first, because building a table of pairs takes longer than encoding a
+// short text. completed() in reachable.hpp builds a faster vocabulary with the same results.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +23,10 @@ namespace tokbench {
 class Vocabulary {
  public:
   static constexpr std::size_t kNumBytes = 256;
-  static constexpr std::size_t kPadding = 16;  // bytes that are readable after the last token
+  static constexpr std::size_t kPadding = 16;  // readable bytes after the last token
   static constexpr Rank kNoRank = PairRanks::kNone;
 
-  // The 256 bytes, then one token for each merge; a pair merges only as it was learned.
+  // The 256 bytes, then one token per merge.
   static Vocabulary from_merges(std::span<const std::array<Id, 2>> merges) {
     Vocabulary made;
     for (std::size_t value = 0; value < kNumBytes; ++value) {
@@ -52,9 +51,9 @@ class Vocabulary {
     return made;
   }
 
-  // Tokens by id and merges (left id, right id, made id) in the order of their ranks, as tokenizer.json
-  // has them: ids are in any order, entries may be made by several merges or by none, and may be empty
-  // (gaps). With `whole_tokens_first`, a pre-token that is an entry becomes that entry.
+  // Tokens by id and merges (left id, right id, merged id) in the order of their ranks, as in a tokenizer.json: ids in any
+  // order; tokens that several merges or none produce; empty tokens (gaps). With `whole_tokens_first`, a pre-token that is a
+  // token becomes that token without merging.
   static Vocabulary from_parts(std::span<const std::string_view> tokens, std::span<const std::array<Id, 3>> merges,
                                bool whole_tokens_first) {
     Vocabulary made;
@@ -77,8 +76,8 @@ class Vocabulary {
     return made;
   }
 
-  // Tokens by rank (empty for a gap), as tiktoken reads them: a pre-token that is a token becomes that token; else two
-  // neighbours merge when their bytes together are a token, the smallest rank first.
+  // Tokens by rank (empty for a gap), as in tiktoken: a pre-token that is a token becomes that token; otherwise two adjacent
+  // symbols merge if their concatenated bytes are a token, the lowest rank first.
   static Vocabulary from_ranks(std::span<const std::string_view> tokens) {
     Vocabulary made;
     made.add_tokens(tokens);
@@ -97,27 +96,27 @@ class Vocabulary {
   std::size_t token_length(Id id) const { return starts_[id + 1] - starts_[id]; }
   Id byte_id(Byte byte) const { return byte_ids_[byte]; }
 
-  // The rank of the merge of a pair, or kNoRank. (A call: in the loops that ask, the compiler has no registers for it.)
+  // The rank of a pair, or kNoRank. (Not inlined: the calling loops have no registers to spare.)
   TOKBENCH_NEVER_INLINE Rank rank(Id left, Id right) const {
     if (pairs_.is_narrow()) [[likely]] return pairs_.find_narrow(left, right);
     return merges_by_bytes_ ? rank_by_bytes(left, right) : pairs_.find_wide(left, right);
   }
 
-  // A rank on its way. Asked for one after the other and taken afterwards, ranks wait for memory together.
+  // A lookup in progress. If several are started before the first one is finished, their memory accesses overlap.
   using Question = PairRanks::Question;
 
-  // Asks for the rank of each symbol with the next one; there is room for one less than there are symbols.
+  // Starts lookups of each symbol with the next one; `asked` has room for one less than there are symbols.
   TOKBENCH_NEVER_INLINE void ask_for_neighbours(std::span<const Id> symbols, Question* asked) const {
     for (std::size_t i = 0; i + 1 < symbols.size(); ++i) asked[i] = ask(symbols[i], symbols[i + 1]);
   }
 
-  // The same of a symbol with the one before it, and with the one after it.
+  // Starts lookups of a symbol with the one before it and with the one after it.
   TOKBENCH_NEVER_INLINE void ask_beside(Id before, Id symbol, Id after, Question* asked) const {
     asked[0] = ask(before, symbol);
     asked[1] = ask(symbol, after);
   }
 
-  // The rank that was asked for.
+  // Finishes a lookup: the rank, or kNoRank.
   Rank answer(const Question& asked) const {
     if (!pairs_.is_narrow()) [[unlikely]] return static_cast<Rank>(asked.pair);
     return pairs_.answer(asked);
@@ -127,14 +126,14 @@ class Vocabulary {
   std::uint32_t rounded_down(Rank rank) const { return byte_pairs_.rounded_down(rank); }
   std::size_t num_ranks() const { return num_ranks_; }
 
-  // The id that the merge of a rank makes.
+  // The id that the merge of a rank produces.
   Id made(Rank rank) const { return made_in_order_ ? rank + first_made_ : made_[rank]; }
 
-  // Whether two neighbours merge if their bytes together are a token, for want of a table of pairs.
+  // Whether two symbols merge if their concatenated bytes are a token, because there is no table of pairs.
   bool merges_by_bytes() const { return merges_by_bytes_; }
 
-  // Begins a table of pairs in their place, without any. They are added in the order of their ranks; while more are to come, those
-  // that were added are all that merge.
+  // Starts an empty table of pairs, which are then added in the order of their ranks. At any time, only the pairs that were
+  // added merge.
   void begin_pairs() {
     begin_pairs(PairRanks::of_ids(size(), size()));
     merges_by_bytes_ = false;
@@ -144,12 +143,12 @@ class Vocabulary {
   }
   void end_pairs() { byte_pairs_.end(); }
 
-  // The entry that a whole pre-token becomes, where it is known to; `hash` is hash_of() it.
+  // The token that a whole pre-token becomes, if that is known without merging; `hash` is hash_of(pretoken).
   std::optional<Id> whole_token(Bytes pretoken, std::uint64_t hash) const {
     return whole_tokens_.find(pretoken, hash, [this](Id id) { return token(id); });
   }
 
-  // Has what is read for that fetched beforehand.
+  // Prefetches the memory that whole_token() reads.
   void fetch_whole_token(std::uint64_t hash) const { whole_tokens_.fetch(hash); }
 
  private:
@@ -188,7 +187,7 @@ class Vocabulary {
   }
 
   void add_token(Bytes token) {
-    // A handful of merges can double a token to any size.
+    // A few merges can double a token to any size.
     if (token.size() > kMostBytes - bytes_.size()) throw std::length_error("the tokens together have more than 256 MB");
     bytes_.insert(bytes_.end(), token.begin(), token.end());
     starts_.push_back(static_cast<std::uint32_t>(bytes_.size()));
@@ -209,7 +208,7 @@ class Vocabulary {
     return pairs_.ask(left, right);
   }
 
-  // Has the bytes of each token become it; returns the first one whose bytes another one before it has.
+  // Registers each token for whole_token(); returns the first one that repeats the bytes of an earlier one.
   std::optional<Id> enter_whole_tokens() {
     whole_tokens_ = WholeTokens(size());
     std::optional<Id> repeated;
@@ -223,7 +222,7 @@ class Vocabulary {
     return repeated;
   }
 
-  // The rank of ranks: the id of what the bytes of two neighbours are together.
+  // The rank of a pair in a vocabulary of ranks: the id of its concatenated bytes.
   TOKBENCH_NEVER_INLINE Rank rank_by_bytes(Id left, Id right) const {
     const std::size_t size = token_length(left) + token_length(right);
     if (size > longest_) return kNoRank;
@@ -246,11 +245,11 @@ class Vocabulary {
   BytePairs byte_pairs_;
   std::size_t num_ranks_ = 0;
   std::vector<Id> made_;
-  bool made_in_order_ = true;  // as a rule they are, and need not be looked up
+  bool made_in_order_ = true;  // merged ids are consecutive, the usual case, and need no lookup
   Id first_made_ = 0;
   bool whole_tokens_first_ = false;
   bool merges_by_bytes_ = false;
-  std::size_t longest_ = 0;  // bytes of a token, where they merge by bytes
+  std::size_t longest_ = 0;  // size of the longest token in bytes, if symbols merge by bytes
   WholeTokens whole_tokens_;
 };
 

@@ -1,4 +1,4 @@
-// Text → its pre-tokens, as the words that an encoder looks up.
+// Splits text into pre-tokens as the words that the encoder looks up.
 #pragma once
 
 #include "encoding/text_words.hpp"
@@ -6,10 +6,10 @@
 
 namespace tokbench {
 
-// How a tier splits into the words of a pattern: all tiers alike.
+// The splitting function of a pattern in a SIMD tier; all tiers give the same result.
 SplitWords split_words_of(Pattern pattern, SimdTier tier = simd_tier());
 
-// The same before each space between two ASCII letters.
+// The same, splitting before each space between two ASCII letters.
 SplitWords split_at_spaces(SimdTier tier = simd_tier());
 
 }  // namespace tokbench
