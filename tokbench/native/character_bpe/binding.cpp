@@ -1,5 +1,5 @@
-// BPE over characters as the Python module `_character_bpe`. Arguments are checked here, and only here; the interpreter's lock
-// is released around everything that takes time.
+// The Python module `_character_bpe`. Arguments are checked here, and only here; the interpreter's lock is released around
+// everything that takes time.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -71,7 +71,7 @@ SpaceInFront space_named(const std::string& name) {
   throw std::invalid_argument("nothing such can get a space in front");
 }
 
-// Of tokens and merges, each of three ids.
+// From tokens and merges (left id, right id, merged id).
 CharacterBpeDocumentEncoder* made_document_encoder(const nb::list& tokens,
                                                    const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
                                                    Id unknown, bool joins_unknown, const std::optional<InputArray<Id>>& byte_ids,

@@ -1,4 +1,5 @@
-// BPE over characters of a `tokenizer.json` as the encoder runs it: added tokens, and between them texts with a space in front.
+// BPE over characters of a `tokenizer.json` for the encoder: the text is split at added tokens, and parts may get a space in
+// front.
 #pragma once
 
 #include "encoding/added_tokens.hpp"
@@ -6,28 +7,29 @@
 
 namespace tokbench {
 
-// What gets a space in front.
+// Which parts of a text get a space in front.
 enum class SpaceInFront : std::uint8_t {
   Nothing,
-  EachPart,      // of a text that has no added tokens
-  PartsWithout,  // those of them that do not begin with one, or with ▁
-  TextWithout,   // the one of these that begins the text
+  EachPart,      // each part between added tokens
+  PartsWithout,  // each part that does not start with a space or ▁
+  TextWithout,   // such a part only if it starts the text
 };
 
 class CharacterBpeDocument : public CharacterBpeFamily {
  public:
   struct Preparation {
-    AddedTokens ordinary;       // that are found in every text
-    AddedTokens with_specials;  // and those that are found where special tokens are
+    AddedTokens ordinary;       // the added tokens that are matched in every text
+    AddedTokens with_specials;  // these and the special tokens, for texts in which special tokens are encoded
     SpaceInFront space = SpaceInFront::Nothing;
   };
 
   struct Reading {
-    bool has_specials = false;   // special tokens are found
-    bool is_normalized = false;  // added tokens that are found before a text is normalized were found, and are not in it
+    bool has_specials = false;   // whether special tokens are matched
+    bool is_normalized = false;  // the text was already split at the added tokens that are matched before normalization
   };
 
-  // `options` of the model's normalizer, which puts a space in front unless there is `Nothing` to get one, and drops none.
+  // `options` are those of the model's normalizer, which must add a dummy prefix except for `Nothing`, and must keep extra
+  // spaces.
   CharacterBpeDocument(CertainCuts cuts, const NormalizerOptions& options, Preparation preparation)
       : CharacterBpeFamily(std::move(cuts), options), preparation_(std::make_shared<const Preparation>(std::move(preparation))) {}
 
@@ -42,7 +44,7 @@ class CharacterBpeDocument : public CharacterBpeFamily {
     return may_be_cut ? CharacterBpeFamily::first_safe_cut(text, from) : text.size;
   }
 
-  // The ids of a part of a text with its ends.
+  // Encodes a text, or a part of one that contains the given ends.
   template <class Worker, class Output>
   void encode(Worker& worker, const Text& text, TextEnds ends, Reading reading, Output& output) const {
     const Bytes utf8 = worker.utf8(text);

@@ -1,4 +1,5 @@
-// BPE over characters as the encoder runs it: a text cut where no token reaches across, each word by itself normalized and merged.
+// BPE over characters for the encoder: a text is cut where no token can cross, and each word is normalized and merged by
+// itself.
 #pragma once
 
 #include <memory>
@@ -25,14 +26,14 @@ class CharacterBpeFamily {
 
     std::size_t solve(Bytes word, std::uint64_t, Id* out) { return solve_part(word, {false, false}, out); }
 
-    // The same of a part of a text with its ends.
+    // The same for a part of a text that contains the given ends.
     std::size_t solve_part(Bytes part, TextEnds ends, Id* out) {
       model_.normalizer.normalize(part, ends, normal_);
       return solve_normal(out);
     }
 
    private:
-    // The ids of a text that is normalized.
+    // Writes the ids of the normalized text.
     std::size_t solve_normal(Id* out) {
       begin();
       Id* const first = out;
@@ -51,7 +52,7 @@ class CharacterBpeFamily {
       return static_cast<std::size_t>(out - first);
     }
 
-    // The symbols that merging begins with: user-defined ones, which it leaves alone, and characters.
+    // Sets the initial symbols: user-defined symbols, which never merge, and characters.
     void begin() {
       const Byte* const first = normal_.bytes.data();
       const Byte* const end = first + normal_.bytes.size();
@@ -71,7 +72,7 @@ class CharacterBpeFamily {
       }
     }
 
-    // How many bytes the library takes for a character that is none.
+    // The number of bytes that the library takes for an invalid character: it goes by the lead byte.
     static std::size_t length_by_lead(const Byte* p, const Byte* end) {
       const std::size_t length = *p < 0xC0 ? 1 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : 4;
       return std::min(length, static_cast<std::size_t>(end - p));
@@ -83,7 +84,7 @@ class CharacterBpeFamily {
     std::vector<PlacedSymbol> symbols_;
   };
 
-  // `cuts` of the model's pieces and normalizer, which may cut nowhere.
+  // `cuts` are those of the model's pieces and normalizer; there may be none.
   CharacterBpeFamily(CertainCuts cuts, const NormalizerOptions& options)
       : cuts_(std::make_shared<const CertainCuts>(std::move(cuts))), options_(options), most_ids_(cuts_->most_made()) {
     if (most_ids_ > kMostGrowth) throw NotTheSame("its normalization makes texts many times as long");
@@ -91,7 +92,7 @@ class CharacterBpeFamily {
 
   SplitWords split_words() const { return nullptr; }
 
-  // In front of a space after an ASCII letter or digit, where that is a cut.
+  // Before a space after an ASCII letter or digit, if that is a cut.
   std::size_t first_safe_cut(const Text& text, std::size_t from) const {
     if (!cuts_->cuts()) return text.size;
     const auto among = [&](const auto* units) {
@@ -105,13 +106,13 @@ class CharacterBpeFamily {
     return among(static_cast<const std::uint8_t*>(text.data));
   }
 
-  // The ids of a part of a text with its ends.
+  // Encodes a text, or a part of one that contains the given ends.
   template <class Worker, class Output>
   void encode(Worker& worker, const Text& text, TextEnds ends, Output& output) const {
     if (text.size != 0) encode_part(worker, worker.utf8(text), ends, output);
   }
 
-  // The same of UTF-8, of which there is some.
+  // The same for non-empty UTF-8.
   template <class Worker, class Output>
   void encode_part(Worker& worker, Bytes utf8, TextEnds ends, Output& output) const {
     const bool has_prefix = ends.is_first && options_.add_dummy_prefix && !options_.treat_whitespace_as_suffix;
@@ -127,14 +128,14 @@ class CharacterBpeFamily {
     if (after != spaced.size()) solve(worker, spaced.subspan(after), {false, true}, output);
   }
 
-  // For the places of tokens.
+  // Needed to compute spans.
   const CertainCuts& cuts() const { return *cuts_; }
 
  private:
   static constexpr std::size_t kNoWords = SIZE_MAX;
   static constexpr std::size_t kMostGrowth = 64;
 
-  // Asks for room for all that normalizing can make of a word.
+  // An output that reserves room for the growth of words by normalization.
   template <class Worker, class Output>
   struct Widened {
     Output output;
@@ -164,7 +165,8 @@ class CharacterBpeFamily {
     return {spaced, utf8.size() + 1};
   }
 
-  // Where the first word of a text begins of which spaces in front are dropped; kNoWords where what is dropped is not that plain.
+  // The start of the first word of a text whose leading spaces are removed; kNoWords if more than plain spaces would be
+  // removed.
   std::size_t begin_of_words(Bytes text) const {
     if (!options_.remove_extra_whitespaces) return 0;
     std::size_t first = 0;
@@ -174,7 +176,7 @@ class CharacterBpeFamily {
     return is_plain && cuts_->takes_space_in_front() ? first : kNoWords;
   }
 
-  // Where the last word begins that may lose spaces after it, or gets one; the size of the text where there is none.
+  // The start of the last word, after which spaces may be removed or one added; the size of the text if neither happens.
   std::size_t end_of_words(Bytes text) const {
     const bool has_suffix = options_.add_dummy_prefix && options_.treat_whitespace_as_suffix;
     if (!options_.remove_extra_whitespaces && !has_suffix) return text.size();
@@ -202,7 +204,7 @@ class CharacterBpeFamily {
     return found.length == end - start ? found : CodePoint{CodePoint::kNoCharacter, 1};
   }
 
-  static constexpr std::size_t kMostAdded = 3;  // ids of the space that is put in front or at the end
+  static constexpr std::size_t kMostAdded = 3;  // most ids of the dummy prefix
 
   std::shared_ptr<const CertainCuts> cuts_;
   NormalizerOptions options_;

@@ -1,5 +1,5 @@
-// Merges neighbouring symbols, the smallest rank first and of equal ones the leftmost, until no two merge. Up to 32 symbols by
-// looking through all pairs for each merge, beyond that by a heap: n log n at any length.
+// Merges the adjacent pair with the lowest rank, the leftmost of equal ones, until no pair merges. Up to 32 symbols, all pairs
+// are scanned for each merge; for more, a heap gives O(n log n).
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tokbench {
 
-// A symbol, and where in a text it begins.
+// A symbol with its start in the text.
 struct PlacedSymbol {
   Symbol symbol;
   std::uint32_t start;
@@ -20,7 +20,7 @@ class CharacterMerger {
  public:
   explicit CharacterMerger(const CharacterPieces& pieces) : pieces_(pieces) {}
 
-  // Merges in place; returns how many are left.
+  // Merges in place; returns the number of remaining symbols.
   std::size_t merge(std::span<PlacedSymbol> symbols) {
     if (symbols.size() < 2) return symbols.size();
     return symbols.size() <= kMostShort ? merge_short(symbols) : merge_by_heap(symbols);
@@ -38,7 +38,7 @@ class CharacterMerger {
     Rank rank;
     std::uint32_t position;
     Symbol left, right, made;
-    // std heaps keep the greatest on top: smallest rank first, then leftmost.
+    // std heaps keep the greatest element on top: the lowest rank, then the leftmost.
     bool operator<(const Candidate& other) const { return rank != other.rank ? rank > other.rank : position > other.position; }
   };
   struct Node {
@@ -46,7 +46,7 @@ class CharacterMerger {
     std::uint32_t previous, next;
   };
 
-  // Symbols stay where they are, with a bit for each that is left, and a pair is a number: the smallest is the next to merge.
+  // Symbols are not moved; a bit mask tells which ones remain. Each pair is one number, and the smallest merges next.
   std::size_t merge_short(std::span<PlacedSymbol> symbols) {
     std::uint32_t pairs[kMostShort];
     Symbol made[kMostShort];
@@ -83,7 +83,8 @@ class CharacterMerger {
     const auto size = static_cast<std::uint32_t>(symbols.size());
     nodes_.resize(size);
     heap_.clear();
-    for (std::uint32_t i = 0; i < size; ++i) nodes_[i] = {symbols[i].symbol, i - 1, i + 1 < size ? i + 1 : kNowhere};  // 0 - 1 is kNowhere
+    // For i = 0, i - 1 wraps around to kNowhere.
+    for (std::uint32_t i = 0; i < size; ++i) nodes_[i] = {symbols[i].symbol, i - 1, i + 1 < size ? i + 1 : kNowhere};
     for (std::uint32_t i = 0; i + 1 < size; ++i) collect(i);
     std::make_heap(heap_.begin(), heap_.end());
     while (!heap_.empty()) {
@@ -107,9 +108,9 @@ class CharacterMerger {
     return count;
   }
 
-  static constexpr Symbol kTaken = 0xFFFFFFFFu;  // the symbol of a node that was merged into its left neighbour
+  static constexpr Symbol kTaken = 0xFFFFFFFFu;  // marks a node that was merged into its left neighbour
 
-  // Adds the pair that begins at `position` to the end of the heap's array, if it merges.
+  // Appends the pair that starts at `position` to the array of the heap if it merges.
   bool collect(std::uint32_t position) {
     const Symbol left = nodes_[position].symbol, right = nodes_[nodes_[position].next].symbol;
     const PairMerge merge = pieces_.merge(left, right);

@@ -1,6 +1,6 @@
-// Which two symbols become which one, and before which others.
+// A hash table from a pair of symbols to the merged symbol and its rank.
 //
-// A slot is one word of 64 bits: the left symbol, the right one and the number of the pair from 1 on, 21 bits each.
+// A slot is one 64-bit word: left symbol, right symbol, and the index of the pair plus 1, 21 bits each.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace tokbench {
 
-// A piece by its id, or after those a character that no piece is alone.
+// The id of a piece or, above those, a character that is not itself a piece.
 using Symbol = std::uint32_t;
 using Rank = std::uint32_t;
 
@@ -24,7 +24,7 @@ inline constexpr Symbol kOther = (1u << kSymbolBits) - 1;  // a character that i
 
 struct PairMerge {
   static constexpr Rank kNever = 0xFFFFFFFFu;
-  Rank rank = kNever;  // the smallest is merged first
+  Rank rank = kNever;  // the lowest rank is merged first
   Symbol made = 0;
 };
 
@@ -38,7 +38,7 @@ class Pairs {
 
   Pairs() = default;
 
-  // At most kMost. Of two that are alike the first one stays.
+  // Takes at most kMost pairs. Of equal pairs, the first one wins.
   explicit Pairs(std::span<const Pair> pairs)
       : slots_(std::bit_ceil(std::max<std::size_t>(pairs.size() * 2, 2))),
         shift_(64u - static_cast<unsigned>(std::countr_zero(slots_.size()))) {

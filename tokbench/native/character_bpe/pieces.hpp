@@ -1,5 +1,5 @@
-// The pieces of a BPE over characters: by scores, as SentencePiece has it, where two neighbours are merged that make a piece
-// together, however they came to be; or by a list of merges, as a `tokenizer.json` has it.
+// The vocabulary of a BPE over characters. In SentencePiece, pieces have scores, and any two adjacent symbols merge whose
+// concatenation is a piece; a `tokenizer.json` has a list of merges.
 //
 // Source: bpe_model.cc of SentencePiece 0.2.3; models/bpe of tokenizers 0.23.
 #pragma once
@@ -27,14 +27,14 @@ struct ScoredPiece {
   PieceKind kind;
 };
 
-// What cannot be encoded here as the library does.
+// Thrown for a vocabulary that cannot be encoded here as the library does.
 struct NotTheSame : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
 class CharacterPieces {
  public:
-  // Piece i has the id i. `bytes` are the ids of the 256 bytes, where unknown characters become bytes.
+  // Piece i has id i. `bytes` are the ids of the 256 byte tokens, with byte fallback.
   CharacterPieces(std::span<const ScoredPiece> pieces, Id unknown, const std::optional<std::array<Id, 256>>& bytes)
       : unknown_(unknown), joins_unknown_(!bytes), bytes_(bytes) {
     if (pieces.size() >= kMostPieces) throw NotTheSame("it has a million pieces or more");
@@ -53,13 +53,13 @@ class CharacterPieces {
     }
   }
 
-  // Two tokens and the one that they become, by their ids.
+  // The ids of two tokens and of the merged token.
   struct ListedMerge {
     Id left, right, made;
   };
 
-  // Token i has the id i, and no text if nothing becomes it; the first merge in the list comes first. Unknown characters side by
-  // side are one token where `joins_unknown` says so and there are no `bytes`.
+  // Token i has id i, and an empty text if it cannot occur; merges are in the order of their ranks. With `joins_unknown` and
+  // without `bytes`, adjacent unknown characters are one token.
   CharacterPieces(std::span<const std::string_view> tokens, std::span<const ListedMerge> merges, Id unknown, bool joins_unknown,
                   const std::optional<std::array<Id, 256>>& bytes)
       : unknown_(unknown), joins_unknown_(joins_unknown && !bytes), bytes_(bytes), kinds_(tokens.size(), Final::Token) {
@@ -80,16 +80,16 @@ class CharacterPieces {
   }
 
   Symbol symbol_of(std::uint32_t code_point) const { return symbols_[code_point]; }
-  // Of a user-defined symbol: one that merges with nothing.
+  // The symbol of a user-defined symbol, which never merges.
   Symbol user_defined(Bytes text) const { 
     return user_defined_.find(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()))->second;
   }
   PairMerge merge(Symbol left, Symbol right) const { return pairs_.find(left, right); }
   bool joins_unknown() const { return joins_unknown_; }
-  // Whether unknown characters become bytes.
+  // Whether there is byte fallback.
   bool has_bytes() const { return bytes_.has_value(); }
 
-  // Calls emit_id(id) for the ids of a symbol, which stands for `text`.
+  // Calls emit_id(id) for each id of a symbol with the given text.
   template <class Emit>
   void emit(Symbol symbol, Bytes text, const Emit& emit_id) const {
     const Final kind = symbol < kinds_.size() ? kinds_[symbol] : Final::Unknown;
@@ -108,7 +108,7 @@ class CharacterPieces {
  private:
   static constexpr std::size_t kMostPieces = std::size_t{1} << 20;
   static constexpr std::size_t kMostCompared = std::size_t{1} << 30;  // bytes
-  static constexpr std::size_t kMostUnusedCharacters = 100;           // the library goes no deeper
+  static constexpr std::size_t kMostUnusedCharacters = 100;           // limit of the library's recursion
 
   enum class Final : std::uint8_t { Unknown, Token, Parts };
   struct TextHash {
@@ -123,7 +123,7 @@ class CharacterPieces {
   static bool is_found(PieceKind kind) { return kind == PieceKind::Normal || kind == PieceKind::Unused; }
   static Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const Byte*>(text.data()), text.size()}; }
 
-  // Where characters begin in a text, and its end.
+  // The starts of the characters of a text, and its end.
   static void starts_of(Bytes text, std::vector<std::uint32_t>& starts) {
     starts.clear();
     for (std::size_t at = 0; at < text.size(); at += code_point_at(text.data() + at, text.data() + text.size()).length) {
@@ -132,7 +132,7 @@ class CharacterPieces {
     starts.push_back(static_cast<std::uint32_t>(text.size()));
   }
 
-  // Every character of a piece that merging can make is a symbol, one that is no piece after the pieces.
+  // Numbers the characters of all pieces that merging can build; those that are not pieces get numbers above the pieces.
   void number_characters(std::span<const ScoredPiece> pieces) {
     auto next = static_cast<Symbol>(pieces.size());
     for (const auto& [text, id] : by_text_) {
@@ -163,7 +163,7 @@ class CharacterPieces {
     return found->second;
   }
 
-  // Every way to make a piece of two symbols.
+  // All pairs of symbols whose concatenation is a piece.
   std::vector<Pairs::Pair> found_pairs(std::span<const ScoredPiece> pieces) const {
     std::vector<Pairs::Pair> pairs;
     std::vector<std::uint32_t> starts;
@@ -186,8 +186,8 @@ class CharacterPieces {
     return pairs;
   }
 
-  // What comes of each symbol in the end. A piece that is not used is taken apart again as it was merged somewhere in the text:
-  // that is known where there is one way.
+  // Determines the ids of each symbol. The library splits an unused piece again along a merge that occurred somewhere in the
+  // text; that is known only if there is a single way to build it.
   void mark_unused(std::span<const ScoredPiece> pieces, std::span<const Pairs::Pair> pairs) {
     kinds_.assign(pieces.size(), Final::Unknown);
     for (Id id = 0; id < pieces.size(); ++id) {
@@ -205,9 +205,9 @@ class CharacterPieces {
     }
   }
 
-  // The highest score is merged first; of equal ones, whichever stands further left.
+  // Ranks by score, highest first. Equal scores have equal ranks, so that the leftmost pair merges first.
   static std::vector<Rank> ranks_of(std::span<const ScoredPiece> pieces) {
-    // The order of single precision as that of integers: the negative ones are turned round.
+    // Maps floats to integers of the same order by inverting negative ones.
     const auto order = [](float score) {
       const auto bits = std::bit_cast<std::int32_t>(score);
       return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
@@ -227,10 +227,10 @@ class CharacterPieces {
   Id unknown_;
   bool joins_unknown_;
   std::optional<std::array<Id, 256>> bytes_;
-  std::unordered_map<std::string_view, Id> by_text_;  // while it is made
+  std::unordered_map<std::string_view, Id> by_text_;  // only during construction
   CharacterTable<Symbol> symbols_{kOther};
   Pairs pairs_;
-  std::vector<Final> kinds_;  // of the pieces
+  std::vector<Final> kinds_;  // by piece
   std::unordered_map<Symbol, Parts> parts_;
   std::unordered_map<std::string, Id, TextHash, std::equal_to<>> user_defined_;
 };

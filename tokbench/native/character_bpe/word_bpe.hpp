@@ -1,5 +1,6 @@
-// BPE over the characters of words, as a `tokenizer.json` has it whose pre-tokenizers cut texts into words. Characters inside
-// words, and those at their ends, may be letters of their own.
+// BPE over the characters of words that the pre-tokenizers of a `tokenizer.json` split. Characters may be distinguished by
+// their position in the word: a prefix for all but the first (continuing_subword_prefix), a suffix for the last
+// (end_of_word_suffix).
 //
 // Source: models/bpe/model.rs of tokenizers 0.23.
 #pragma once
@@ -14,15 +15,15 @@ namespace tokbench {
 class WordBpe {
  public:
   struct Options {
-    std::string_view prefix;    // of the letters that begin no word
-    std::string_view suffix;    // of those that end one
-    std::optional<Id> unknown;  // what characters without a letter are; without it, and without bytes, they are left out
-    bool joins_unknown;         // whether unknown characters side by side are one token
+    std::string_view prefix;    // prefix of symbols that do not start a word
+    std::string_view suffix;    // suffix of the symbol that ends a word
+    std::optional<Id> unknown;  // unknown token; without it and without `bytes`, unknown characters are dropped
+    bool joins_unknown;         // whether adjacent unknown characters are one token
     std::optional<std::array<Id, 256>> bytes;
-    bool whole_words_first;  // whether a word that is a token becomes it without merging
+    bool whole_words_first;  // whether a word that is a token becomes that token without merging
   };
 
-  // Token i has the id i; those that no text becomes are empty.
+  // Token i has id i, and an empty text if it cannot occur.
   WordBpe(std::span<const std::string_view> tokens, std::span<const CharacterPieces::ListedMerge> merges, const Options& options)
       : pieces_(tokens, merges, options.unknown.value_or(0), options.joins_unknown, options.bytes),
         leaves_out_unknown_(!options.unknown && !options.bytes),
@@ -48,8 +49,8 @@ class WordBpe {
 
   const CharacterPieces& pieces() const { return pieces_; }
 
-  // The letters that merging begins with: kOther for characters without one, where these are not left out. Returns how many bytes
-  // they have; where characters are left out, letters stand as if these had never been there.
+  // Sets the initial symbols of a word: kOther for unknown characters unless these are dropped. Returns their total size in
+  // bytes; positions are counted without dropped characters.
   std::size_t begin(Bytes word, std::vector<PlacedSymbol>& symbols) const {
     if (word.size() >= UINT32_MAX) throw std::length_error("a word of more than 4 GB");
     const Byte* const end = word.data() + word.size();
@@ -67,13 +68,13 @@ class WordBpe {
     return size;
   }
 
-  // The token that a word becomes, where that is known without merging.
+  // The token that a word becomes, if that is known without merging.
   std::optional<Id> whole_word(Bytes word, std::uint64_t hash) const {
     return whole_.find(word, hash, [this](Id id) { return text_of(id); });
   }
 
-  // Calls use(id, size) for each of the ids of a word, with how many of its bytes the id covers, if they tell that by themselves;
-  // otherwise returns false.
+  // Calls use(id, size) for each id of a word with the number of bytes that it covers. Returns false, without calls, if the ids
+  // alone do not determine that.
   template <class Use>
   bool use_spelled(Bytes word, std::span<const Id> ids, const Use& use) const {
     if (ids.size() == 1 && !leaves_out_unknown_) {
@@ -90,13 +91,13 @@ class WordBpe {
     return true;
   }
 
-  // The token that a word is spelled as, where such words are not merged.
+  // The token of a word that is not merged, with whole_words_first.
   std::optional<Id> unmerged_word(Bytes word) const { return whole_words_first_ ? whole_word(word, hash_of(word)) : std::nullopt; }
 
  private:
   static constexpr unsigned kInside = 1, kLast = 2, kNumPlaces = 4;
 
-  // Of an id that may stand for something else than it is spelled as.
+  // Marks an id whose text may differ from its spelling.
   void forget_size(Id id) {
     if (id < spelled_sizes_.size()) spelled_sizes_[id] = 0;
   }
@@ -112,7 +113,7 @@ class WordBpe {
     if (character.length == token.size()) letters_[place].at(character.value) = id;
   }
 
-  // Whether the word that a token is spelled as becomes it.
+  // Whether a word with the spelling of a token merges to that token.
   bool merges_to(Id id) const {
     std::vector<PlacedSymbol> symbols;
     begin(text_of(id), symbols);
@@ -124,9 +125,9 @@ class WordBpe {
   std::size_t prefix_size_, suffix_size_;
   bool whole_words_first_;
   bool has_affixes_;
-  std::vector<std::uint32_t> spelled_sizes_;     // of each token in bytes, with its affixes; 0 where it may be something else
-  std::vector<CharacterTable<Symbol>> letters_;  // by the place in a word
-  std::vector<std::string> texts_;               // the words that tokens are spelled as
+  std::vector<std::uint32_t> spelled_sizes_;     // by id: bytes with affixes; 0 if the text may differ from the spelling
+  std::vector<CharacterTable<Symbol>> letters_;  // by position in a word: the symbol of each character
+  std::vector<std::string> texts_;               // by id: the word with the spelling of the token
   WholeTokens whole_;
 };
 
@@ -148,7 +149,7 @@ class WordBpeFamily {
       return static_cast<std::size_t>(out - first);
     }
 
-    // Calls use(id, size) for each id of a word, with how many of its bytes the id covers.
+    // Calls use(id, size) for each id of a word with the number of bytes that it covers.
     template <class Use>
     void for_each_token(Bytes word, const Use& use) {
       if (const auto whole = model_.unmerged_word(word)) return use(*whole, word.size());
@@ -176,12 +177,12 @@ class WordBpeFamily {
     std::vector<PlacedSymbol> symbols_;
   };
 
-  // How many bytes of a word each of its ids covers.
+  // Computes the number of bytes that each id of a word covers.
   class Sizes {
    public:
     explicit Sizes(const WordBpe& model) : model_(model), solver_(model) {}
 
-    // Calls use(id, size) for the ids of a word.
+    // Calls use(id, size) for each id of a word.
     template <class Use>
     void for_each(Bytes word, std::span<const Id> ids, const Use& use) {
       if (!model_.use_spelled(word, ids, use)) solver_.for_each_token(word, use);
@@ -192,7 +193,7 @@ class WordBpeFamily {
     Solver solver_;
   };
 
-  // Texts are cut into words elsewhere.
+  // Texts are split into words elsewhere.
   SplitWords split_words() const { return nullptr; }
   std::size_t first_safe_cut(const Text& text, std::size_t) const { return text.size; }
 };

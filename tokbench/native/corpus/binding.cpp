@@ -1,4 +1,4 @@
-// Identifying a corpus by its lines, as the Python module `_corpus`. The interpreter's lock is released meanwhile.
+// The Python module `_corpus`: fingerprints of texts by their lines. The interpreter's lock is released during the work.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 

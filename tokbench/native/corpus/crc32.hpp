@@ -1,4 +1,4 @@
-// CRC-32 as zlib has it (RFC 1952, section 8), eight bytes at a time.
+// CRC-32 as in zlib (RFC 1952, section 8), eight bytes at a time.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace tokbench::corpus {
 
 using CrcTable = std::array<std::uint32_t, 256>;
 
-// Table k: what a byte does to the sum that k more bytes follow.
+// Table k: the contribution of a byte that k more bytes follow.
 inline constexpr std::array<CrcTable, 8> kCrcTables = [] {
   std::array<CrcTable, 8> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
@@ -29,7 +29,7 @@ inline constexpr std::array<CrcTable, 8> kCrcTables = [] {
   return tables;
 }();
 
-// A sum that goes on with more bytes, one at a time: the definition. It begins and ends with its bits inverted.
+// Updates a sum byte by byte: the definition. The sum starts and ends with its bits inverted.
 inline std::uint32_t crc_by_bytes(std::uint32_t sum, Bytes data) {
   for (const Byte byte : data) sum = sum >> 8 ^ kCrcTables[0][(sum ^ byte) & 0xFF];
   return sum;

@@ -1,4 +1,4 @@
-// Identifies a text by its lines: hashes of lines that are documents, and sums over all that are not blank.
+// Fingerprints of a text by its lines: hashes of the lines that are documents, and sums over all lines that are not blank.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace tokbench::corpus {
 
-// Calls for each line, without its end: what the last end follows is a line, too.
+// Calls use(line) for each line without its line end, including an empty one after the last line end.
 template <class Use>
 void for_each_line(Bytes text, Use&& use) {
   const Byte* p = text.data();
@@ -26,7 +26,7 @@ void for_each_line(Bytes text, Use&& use) {
   }
 }
 
-// The bytes of the white space that begins a text, 0 for none: what Python's `str.isspace` takes for it.
+// The size of the white-space character at the start of a text, as Python's str.isspace() defines it; 0 if there is none.
 inline std::size_t white_space(Bytes text) {
   const auto at = [&](std::size_t i) { return i < text.size() ? text[i] : Byte{0}; };
   const Byte first = at(0), second = at(1), third = at(2);
@@ -49,7 +49,7 @@ inline bool is_blank(Bytes line) {
   return true;
 }
 
-// Without the ASCII white space around it, as Python's `bytes.strip` takes it away.
+// Strips ASCII white space, like Python's bytes.strip().
 inline Bytes stripped(Bytes line) {
   const auto is_space = [](Byte byte) { return byte == ' ' || (byte >= 0x09 && byte <= 0x0D); };
   while (!line.empty() && is_space(line.front())) line = line.subspan(1);
@@ -57,11 +57,11 @@ inline Bytes stripped(Bytes line) {
   return line;
 }
 
-// The lines of a text that are documents: those that are not blank, without one "\r" at the end.
+// Hashes of the lines of a text that are documents: lines that are not blank, without one "\r" at the end.
 struct LineDocuments {
-  std::array<std::uint64_t, 8> sums{};  // of the words of their hashes, each by itself
+  std::array<std::uint64_t, 8> sums{};  // sums of each 32-bit word of the hashes
   std::uint64_t number = 0, num_bytes = 0;
-  std::vector<std::uint64_t> smallest;  // the distinct beginnings of hashes up to a largest, ascending
+  std::vector<std::uint64_t> smallest;  // the smallest distinct prefixes of hashes, ascending
 
   LineDocuments(Bytes text, std::uint64_t largest, std::size_t most) {
     const ShaBlocks add_blocks = fastest_sha_blocks();
@@ -79,7 +79,7 @@ struct LineDocuments {
     keep_smallest(most, largest);
   }
 
-  // The sum of all hashes modulo 2^256, the most significant byte first.
+  // The sum of all hashes modulo 2^256, in big-endian order.
   std::array<Byte, 32> sum() const {
     std::array<Byte, 32> bytes{};
     std::uint64_t carry = 0;
@@ -94,7 +94,7 @@ struct LineDocuments {
  private:
   static constexpr std::size_t kSpareHashes = 1024;
 
-  // Returns the largest that may still be kept.
+  // Keeps the `most` smallest prefixes; returns the largest one that may still be kept.
   std::uint64_t keep_smallest(std::size_t most, std::uint64_t largest) {
     std::ranges::sort(smallest);
     smallest.erase(std::ranges::unique(smallest).begin(), smallest.end());
@@ -104,13 +104,13 @@ struct LineDocuments {
   }
 };
 
-// Sums over the lines of a text without the white space around them; those that are nothing else are left out.
+// Sums over the stripped lines of a text, without blank lines.
 struct LineSums {
   std::uint64_t number = 0, num_bytes = 0;
-  std::uint64_t checksums = 0;  // CRC-32
-  // Of checksums by sizes: of the upper and of the lower halves of the checksums, as the whole has more than 64 bits.
+  std::uint64_t checksums = 0;  // sum of the CRC-32 of each line
+  // Sums of checksum × size, separately for the upper and lower halves of checksums, because a single sum may exceed 64 bits.
   std::uint64_t upper = 0, lower = 0;
-  std::vector<std::pair<std::uint32_t, Bytes>> sampled;  // lines of this many bytes or more with a checksum up to the largest
+  std::vector<std::pair<std::uint32_t, Bytes>> sampled;  // long enough lines with a checksum below the limit
 
   LineSums(Bytes text, std::uint32_t largest, std::size_t fewest_bytes) {
     std::vector<Bytes> seen(kSeen);
@@ -124,7 +124,7 @@ struct LineSums {
       upper += (checksum >> 16) * std::uint64_t{line.size()};
       lower += (checksum & 0xFFFF) * std::uint64_t{line.size()};
       if (checksum > largest || line.size() < fewest_bytes) return;
-      Bytes& before = seen[checksum % kSeen];  // lines that come again and again are given once
+      Bytes& before = seen[checksum % kSeen];  // avoids most repetitions of frequent lines
       if (std::ranges::equal(before, line)) return;
       before = line;
       sampled.emplace_back(checksum, line);

@@ -1,4 +1,4 @@
-// SHA-256 of one message at a time (FIPS 180-4, section 6.2), by the processor's own instructions where it has them.
+// SHA-256 (FIPS 180-4, section 6.2), with the SHA instructions of the processor if available.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@
 
 namespace tokbench::corpus {
 
-// The words of a hash, the most significant first.
+// The words of a hash, most significant first.
 using Digest = std::array<std::uint32_t, 8>;
 
-inline constexpr std::size_t kShaBlock = 64;  // bytes
+inline constexpr std::size_t kShaBlock = 64;  // size of a block in bytes
 
 alignas(16) inline constexpr std::uint32_t kShaConstants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
@@ -32,7 +32,7 @@ alignas(16) inline constexpr std::uint32_t kShaConstants[64] = {
 
 inline constexpr Digest kShaStart = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
-// Takes blocks of 64 bytes into a hash: the definition.
+// Updates a hash with blocks of 64 bytes: the definition.
 inline void sha_blocks(Digest& hash, const Byte* block, std::size_t count) {
   for (; count > 0; --count, block += kShaBlock) {
     std::uint32_t w[64];
@@ -59,7 +59,7 @@ inline void sha_blocks(Digest& hash, const Byte* block, std::size_t count) {
 }
 
 #if TOKBENCH_HAS_AVX
-// The same by SHA-NI, four rounds at a time. The instructions keep the words in the orders ABEF and CDGH.
+// The same with SHA-NI, four rounds at a time. The instructions expect the words in the orders ABEF and CDGH.
 TOKBENCH_FOR_SHA inline void sha_blocks_by_instructions(Digest& hash, const Byte* block, std::size_t count) {
   const auto at = [](const auto* p) { return reinterpret_cast<const __m128i*>(p); };
   const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
@@ -101,7 +101,7 @@ inline bool has_sha_instructions() {
 
 using ShaBlocks = void (*)(Digest&, const Byte*, std::size_t);
 
-// The fastest that the processor has.
+// The fastest implementation that the processor supports.
 inline ShaBlocks fastest_sha_blocks() {
 #if TOKBENCH_HAS_AVX
   if (has_sha_instructions()) return sha_blocks_by_instructions;
@@ -113,7 +113,7 @@ inline Digest sha256(Bytes message, ShaBlocks add_blocks) {
   Digest hash = kShaStart;
   const std::size_t whole = message.size() / kShaBlock, left = message.size() % kShaBlock;
   add_blocks(hash, message.data(), whole);
-  // What is left, a bit, zeros, and the number of bits in 8 bytes.
+  // Padding: the remaining bytes, a 1 bit, zeros, and the number of bits in 8 bytes.
   Byte end[2 * kShaBlock] = {};
   if (left > 0) std::memcpy(end, message.data() + whole * kShaBlock, left);
   end[left] = 0x80;

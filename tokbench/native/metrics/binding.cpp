@@ -1,5 +1,5 @@
-// The measuring kernel as the Python module `_metrics`. The interpreter's lock is released around
-// everything that takes time; a lock of its own keeps two threads out of one measurer.
+// The Python module `_metrics`: counts for metrics. The interpreter's lock is released around everything that takes time; each
+// measurer has a lock of its own.
 #include <nanobind/nanobind.h>
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace {
 
 using Int64Array = Array<std::int64_t>;
 
-// The texts after one another, as `utf8` has them.
+// Texts concatenated as UTF-8 in the buffer `utf8`.
 struct JoinedTexts {
   explicit JoinedTexts(std::span<const Text> texts, std::vector<Byte>& utf8) : offsets{0} {
     std::size_t size = 0;
@@ -36,7 +36,7 @@ struct JoinedTexts {
 struct SharedMeasurer {
   SharedMeasurer(const Tables& tables, std::size_t num_groups, std::uint64_t seed) : measurer(tables, num_groups, seed) {}
   Measurer measurer;
-  std::vector<Byte> utf8;  // of the texts that are counted
+  std::vector<Byte> utf8;  // buffer for the texts that are counted
   std::mutex mutex;
 };
 
@@ -60,7 +60,7 @@ void join(SharedMeasurer& self, SharedMeasurer& other) {
   self.measurer.join(other.measurer);
 }
 
-// After the lock of the measurer.
+// Requires the lock of the measurer.
 template <class Batch>
 std::vector<std::int64_t> measured(SharedMeasurer& self, const Documents& documents, const Batch& tokens) {
   std::vector<std::int64_t> rows;
@@ -118,7 +118,7 @@ Int64Array add_texts(SharedMeasurer& self, const nb::tuple& strings, const Input
   return to_array(std::move(rows), {groups.size(), kNumCounts});
 }
 
-// One row of numbers for each group, made by fill(group, rows).
+// One row of numbers per group, appended by fill(group, rows).
 template <class Fill>
 std::vector<std::int64_t> rows_of(SharedMeasurer& self, Fill fill) {
   const nb::gil_scoped_release unlocked;

@@ -1,4 +1,4 @@
-// What NFC needs to know of characters: the class that orders marks, what a character is made of, and what two become.
+// The character properties that NFC needs: combining classes, decompositions and compositions.
 #pragma once
 
 #include <iterator>
@@ -10,10 +10,10 @@
 
 namespace tokbench {
 
-// Hangul syllables are made of two or three letters by counting.
+// Hangul syllables are composed of two or three letters arithmetically.
 struct Hangul {
   static constexpr std::uint32_t kSyllables = 0xAC00, kLeads = 0x1100, kVowels = 0x1161, kTrails = 0x11A7;
-  static constexpr std::uint32_t kNumLeads = 19, kNumVowels = 21, kNumTrails = 28;  // no trail counts as one
+  static constexpr std::uint32_t kNumLeads = 19, kNumVowels = 21, kNumTrails = 28;  // including "no trail"
   static constexpr bool is_syllable(std::uint32_t c) { return c - kSyllables < kNumLeads * kNumVowels * kNumTrails; }
   static constexpr bool is_open_syllable(std::uint32_t c) { return is_syllable(c) && (c - kSyllables) % kNumTrails == 0; }
   static constexpr bool is_lead(std::uint32_t c) { return c - kLeads < kNumLeads; }
@@ -25,27 +25,27 @@ class CanonicalCharacters {
  public:
   static constexpr std::uint32_t kNone = CodePoint::kNoCharacter;
 
-  // The same for everybody, made at the first use.
+  // A shared instance, created on first use.
   static const CanonicalCharacters& all() {
     static const CanonicalCharacters made;
     return made;
   }
 
-  // Of any character, or kNone.
+  // The combining class of a character; also accepts kNone.
   std::uint8_t combining_class(std::uint32_t c) const { return traits_[c].combining_class; }
 
-  // Whether NFC leaves a character and what stands before it to themselves: it is no mark with a class, no second part, and
-  // not taken apart. What is after it may still become one with it.
+  // Whether NFC neither changes a character nor combines it with the text before it: it has no combining class, is not the
+  // second part of a composition, and is not decomposed. It may still be composed with the text after it.
   bool is_still(std::uint32_t c) const { return (moving_in(c >> 6) >> (c & 63) & 1) == 0; }
-  // A bit for each of the 64 characters from 64 * block on: whether it is not still.
+  // One bit for each of the 64 characters from 64 * block on: whether it is not still.
   std::uint64_t moving_in(std::uint32_t block) const { return moving_[blocks_[block]]; }
 
-  // Whether NFC takes a character apart wherever it stands.
+  // Whether NFC always decomposes a character.
   bool is_taken_apart(std::uint32_t c) const { return traits_[c].is_taken_apart; }
-  // Whether a character can become one with another that stands before it.
+  // Whether a character can be composed with one before it.
   bool is_second_part(std::uint32_t c) const { return traits_[c].is_second_part; }
 
-  // Calls use(part) for each character that a character is made of in the end, or for itself.
+  // Calls use(part) for each character of the full decomposition, which may be the character itself.
   template <class Use>
   void decompose(std::uint32_t c, const Use& use) const {
     if (Hangul::is_syllable(c)) return decompose_syllable(c - Hangul::kSyllables, use);
@@ -56,7 +56,7 @@ class CanonicalCharacters {
   }
   bool is_made_of_parts(std::uint32_t c) const { return Hangul::is_syllable(c) || parts_of(c) != nullptr; }
 
-  // What NFC makes of two characters, or kNone.
+  // The composition of two characters, or kNone.
   std::uint32_t composed(std::uint32_t first, std::uint32_t second) const {
     if (Hangul::is_lead(first) && Hangul::is_vowel(second)) {
       const std::uint32_t lead = first - Hangul::kLeads, vowel = second - Hangul::kVowels;
@@ -139,9 +139,9 @@ class CanonicalCharacters {
   }
 
   CharacterTable<Traits> traits_{Traits{}};
-  std::vector<std::uint16_t> blocks_;  // by 64 characters, a place in moving_; 0: all are still
+  std::vector<std::uint16_t> blocks_;  // for each 64 characters an index into moving_; 0: all are still
   std::vector<std::uint64_t> moving_;
-  Table parts_ = Table(std::size_t{1} << kTableBits, nullptr);   // by the whole
+  Table parts_ = Table(std::size_t{1} << kTableBits, nullptr);   // by composed character
   Table wholes_ = Table(std::size_t{1} << kTableBits, nullptr);  // by both parts
 };
 

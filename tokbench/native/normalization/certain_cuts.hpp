@@ -1,8 +1,8 @@
-// Where a text can be cut, before it is normalized, so that no token reaches across and the parts are normalized as the whole is.
+// Finds where a raw text can be cut so that no token crosses the cut and the parts are normalized independently.
 //
-// Between two characters that are *plain* - alone they stay what they are - and that stand side by side in no piece, in no key of
-// the character map and in no user-defined symbol. Whatever the scores are, a token ends there. A space counts as what it becomes.
-// What stands side by side is looked up exactly among ASCII, and otherwise by a hash, where a mistake leaves out a cut.
+// A cut lies between two *plain* characters, which normalization leaves alone, that are adjacent in no piece, no key of the
+// character map and no user-defined symbol. A token ends there whatever the scores are. A space counts as its replacement.
+// Adjacency is looked up exactly for ASCII, otherwise in a hash filter, whose false positives only lose cuts.
 #pragma once
 
 #include <bit>
@@ -18,8 +18,8 @@ namespace tokbench {
 
 class CertainCuts {
  public:
-  // `joins_unknown` says whether unknown characters side by side become one token: then no cut is made between two. A character
-  // is known that is a piece of `known`.
+  // With `joins_unknown`, adjacent unknown characters become one token, so that no cut is made between two of them. Known
+  // characters are those that are pieces in `known`.
   CertainCuts(const Normalizer& normalizer, std::span<const std::string_view> pieces, std::span<const std::string_view> known,
               bool joins_unknown)
       : space_(normalizer.options().escape_whitespaces ? 0x2581 : ' ') {
@@ -42,17 +42,17 @@ class CertainCuts {
     make_tables(pairs.sorted());
   }
 
-  // Whether it cuts at all: not where a key is no whole characters.
+  // Whether there are any cuts: there are none if a key of the map is not valid UTF-8.
   bool cuts() const { return cuts_; }
 
-  // The most bytes that each byte of a text is normalized to, but for a space that is put in front or after.
+  // Upper bound on the normalized bytes per byte of text, not counting an added space.
   std::size_t most_made() const { return most_made_; }
 
-  // Whether a space may be put in front of a text instead of being added to what the text is normalized to.
+  // Whether the dummy prefix may be added to the raw text instead of the normalized one.
   bool takes_space_in_front() const { return !begins_with_space_ && is_plain(' '); }
 
   bool is_plain(std::uint32_t code_point) const { return (traits_[code_point] & kPlain) != 0; }
-  // Whether a character becomes what spaces become.
+  // Whether a character has the same replacement as a space.
   bool is_space(std::uint32_t code_point) const { return as_normal(code_point) == space_; }
 
   // Whether a text can be cut between two characters.
@@ -61,7 +61,7 @@ class CertainCuts {
     return is_cut_by_hash({before, traits_[before]}, {after, traits_[after]});
   }
 
-  // Gives the words from `p` on to the sink until it has no room or the text ends; returns where to go on. p < end.
+  // Calls the sink with each word from `p` on, until it has no room or the text ends; returns where to continue. p < end.
   template <class Sink>
   const Byte* operator()(const Byte* p, const Byte* end, Sink& shared_sink) const {
     Sink sink = shared_sink;  // a copy, which the compiler keeps in registers
@@ -103,7 +103,7 @@ class CertainCuts {
     auto operator<=>(const Pair&) const = default;
   };
 
-  // Pairs, of which those that come again soon are kept once.
+  // A list of pairs without most repetitions.
   class Pairs {
    public:
     void add(Pair pair) {
@@ -138,7 +138,7 @@ class CertainCuts {
     std::uint8_t traits;
   };
 
-  // Sees the character at `p` (p < end); returns its bytes.
+  // Reads the character at `p` (p < end); returns its length in bytes.
   TOKBENCH_ALWAYS_INLINE std::size_t see(const Byte* p, const Byte* end, Seen& seen) const {
     const CodePoint found = code_point_at(p, end);
     seen = {found.value, found.value < kAscii ? ascii_traits_[found.value] : traits_[found.value]};
@@ -161,7 +161,7 @@ class CertainCuts {
     traits_.at(code_point) &= static_cast<std::uint8_t>(~kPlain);
   }
 
-  // The characters that stand side by side in a text.
+  // Adds the pairs of adjacent characters of a text.
   void add_neighbours(Bytes text, Pairs& pairs) {
     for_each_character(text, [&, before = CodePoint::kNoCharacter, at = 0](std::uint32_t now) mutable {
       if (now == CodePoint::kNoCharacter) cuts_ = false;
@@ -181,12 +181,12 @@ class CertainCuts {
     }
   }
 
-  // A key of one character makes it not plain. One of several is joined, and its first character and its last one are joined
-  // with what the ends of its replacement are joined with, and known only where these are.
+  // A key of one character makes that not plain. The characters of a longer key are adjacent; its first and last character are
+  // also adjacent to whatever the ends of its replacement are adjacent to, and known only if those are.
   void add_keys(const CharacterMap& map, Pairs& pairs) {
     if (map.is_empty()) return;
     make_not_plain(0);
-    Pairs firsts_found, lasts_found;  // an end of a replacement, and that of a key
+    Pairs firsts_found, lasts_found;  // pairs of an end of a replacement and the corresponding end of its key
     map.for_each_key([&](Bytes key, Bytes replacement) {
       std::uint32_t first = CodePoint::kNoCharacter, last = first, size = 0;
       add_neighbours(key, pairs);
@@ -241,9 +241,9 @@ class CertainCuts {
   std::uint32_t space_;
   bool begins_with_space_ = false;
   bool cuts_ = true;
-  std::size_t most_made_ = 3;  // of a space, and of a byte that is no character
+  std::size_t most_made_ = 3;  // for a space, and for an invalid byte, which becomes U+FFFD
   CharacterTable<std::uint8_t> traits_{kPlain};
-  std::uint64_t rows_[kAscii][2] = {};  // a bit for each ASCII character after another one: whether they are joined
+  std::uint64_t rows_[kAscii][2] = {};  // one bit for each pair of ASCII characters: whether they are adjacent somewhere
   std::uint8_t ascii_traits_[kAscii] = {};
   std::vector<std::uint64_t> joined_;
   unsigned shift_ = 0;

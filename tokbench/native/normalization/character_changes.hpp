@@ -1,5 +1,5 @@
-// Normalization that makes of a text what it makes of each of its characters, but for the order of combining marks: lower case,
-// NFD and NFKD, texts without accents, and BERT's. What it makes of them is given by the caller, who knows Unicode.
+// Normalizations that map each character by itself, apart from the canonical order of combining marks: lower-casing, NFD, NFKD,
+// removal of accents, and BERT's. The caller provides the mapping.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ class CharacterChanges {
  public:
   using Origin = std::uint32_t;
 
-  // Each of `characters` becomes the parts from its number in `firsts` to the next one's, each with an order and the bytes from
-  // its number in `starts` to the next one's, none where a mark is left out. Parts after one another whose order is not 0
-  // are sorted by it. `inserted` says of each part whether it was put in after another one when its character was taken apart.
+  // Maps characters[i] to parts[firsts[i]:firsts[i + 1]]. Part j has the order orders[j] and the bytes text[starts[j]:starts[j
+  // + 1]], none if a mark is removed. Consecutive parts with orders other than 0 are sorted by these. inserted[j] says whether
+  // the part was inserted after another one when its character was decomposed.
   CharacterChanges(std::span<const std::uint32_t> characters, std::span<const std::uint32_t> firsts, std::span<const Byte> orders,
                    std::span<const Byte> inserted, std::span<const std::uint32_t> starts, Bytes text)
       : firsts_(firsts.begin(), firsts.end()), orders_(orders.begin(), orders.end()), inserted_(inserted.begin(), inserted.end()),
@@ -31,16 +31,16 @@ class CharacterChanges {
     }
   }
 
-  // What a text becomes, written to `buffer`, which grows where it has to. Bytes that begin no character stay.
+  // The normalized text, written to `buffer`, which grows as needed. Invalid bytes are kept.
   Bytes of(Bytes text, std::vector<Byte>& buffer) const { return made<false>(text, buffer, nullptr); }
 
-  // The same; `origins` has for each byte where the character of the text begins that it is from.
+  // The same; origins[i] is the start of the character of `text` that byte i comes from.
   Bytes of(Bytes text, std::vector<Byte>& buffer, std::vector<Origin>& origins) const {
     if (text.size() > UINT32_MAX) throw std::length_error("a text of more than 4 GB");
     return made<true>(text, buffer, &origins);
   }
 
-  // Whether ASCII letters become such letters, and spaces stay.
+  // Whether ASCII letters map to ASCII letters, and spaces to themselves.
   bool keeps_words() const {
     if (ascii_[' '] != ' ') return false;
     const auto is_letter = [](std::uint32_t c) { return c < 0x80 && (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
@@ -52,7 +52,7 @@ class CharacterChanges {
 
  private:
   static constexpr std::uint32_t kUnchanged = 0xFFFFFFFFu;
-  static constexpr Byte kOther = 0xFF;  // what does not become one ASCII character
+  static constexpr Byte kOther = 0xFF;  // does not map to a single ASCII character
 
   struct Mark {
     std::size_t start, size;
@@ -61,7 +61,7 @@ class CharacterChanges {
     Origin origin;
   };
 
-  // The marks after a character, at the end of what was written.
+  // The combining marks after a character, at the end of the output.
   class Run {
    public:
     void add(const Mark& mark) {
@@ -69,7 +69,8 @@ class CharacterChanges {
       marks_.push_back(mark);
     }
 
-    // `origins`, if there are any, are those of what was written; `before` is that of what stands before the marks.
+    // Sorts the marks and writes them. `origins`, if given, are those of the output; `before` is the origin of the character
+    // before the marks.
     void close(std::vector<Byte>& buffer, const Byte* out, std::vector<Origin>* origins, Origin before) {
       if (marks_.empty()) [[likely]] return;
       if (!is_sorted_) {
@@ -93,8 +94,8 @@ class CharacterChanges {
       }
     }
 
-    // A mark that was put in is from the character before it, whichever that is now; the others are from those that there were,
-    // in their order.
+    // An inserted mark has the origin of the character that now precedes it; the other marks keep the origins in their old
+    // order.
     void place(std::vector<Origin>::iterator to, Origin last) const {
       auto next = origins_.begin();
       for (const Mark& mark : marks_) {
@@ -114,9 +115,9 @@ class CharacterChanges {
     const Byte* const end = p + text.size();
     if (buffer.size() < text.size()) buffer.resize(text.size());
     if constexpr (kPlaced) origins->resize(std::max(origins->size(), buffer.size()));
-    Byte* out = buffer.data();  // after it there is room for what is left of the text
+    Byte* out = buffer.data();  // always followed by room for the rest of the text
     Run run;
-    Origin before = 0;  // that of the last part without an order
+    Origin before = 0;  // origin of the last part with order 0
     const auto origin = [&](const Byte* character) { return static_cast<Origin>(character - text.data()); };
     const auto close = [&] { run.close(buffer, out, origins, before); };
     const auto note = [&]([[maybe_unused]] const Byte* character, [[maybe_unused]] std::size_t size) {

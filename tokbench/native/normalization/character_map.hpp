@@ -1,16 +1,16 @@
-// SentencePiece's table of replacements, `precompiled_charsmap`: at each place of a text the longest key that stands there
-// gives way to its replacement.
+// SentencePiece's table of replacements, `precompiled_charsmap`: at each position of a text, the longest matching key is
+// replaced.
 //
-// The size in bytes of a double array (uint32, little-endian), the array, and the replacements, each ended by a NUL. A unit of
-// the array (uint32) is a node or a value:
+// Format: the size of a double array in bytes (uint32, little-endian), the array, and the replacements, each terminated by a
+// NUL. A unit of the array (uint32) is a node or a value:
 //
 //   bits    0-7               8               9                        10-30    31
-//   node    the byte that     a key ends      the offset is counted    offset   0
-//           leads here        here            in 256s
-//   value   where the replacement begins                                        1
+//   node    label: the byte   whether a key   whether the offset is    offset   0
+//           that leads here   ends here       in units of 256
+//   value   start of the replacement                                            1
 //
-// The child of a node by a byte is where the node's place, its offset and the byte lead, all joined by exclusive or; the value
-// of a key is where place and offset alone lead.
+// The child of a node by a byte is at (index of the node) XOR (its offset) XOR (the byte); the value of a key is at (index) XOR
+// (offset).
 //
 // Source: the layout of Darts-clone, and normalizer.cc of SentencePiece 0.2.3.
 #pragma once
@@ -27,14 +27,14 @@ namespace tokbench {
 class CharacterMap {
  public:
   struct Match {
-    std::size_t length = 0;  // of the key; 0 where none stands there
+    std::size_t length = 0;  // of the key; 0 if no key matches
     Bytes replacement;
   };
 
-  // Replaces nothing.
+  // A map without keys.
   CharacterMap() = default;
 
-  // Throws std::invalid_argument for a table that leads anywhere outside of itself.
+  // Throws std::invalid_argument for a table with indices outside of it.
   explicit CharacterMap(Bytes table) {
     std::uint32_t size = 0;
     if (table.size() <= sizeof size) throw std::invalid_argument("a normalization table of 4 bytes or fewer");
@@ -55,21 +55,21 @@ class CharacterMap {
 
   bool is_empty() const { return units_.empty(); }
 
-  // The longest key at `p` (p < end). Of keys that begin one another, the library sees the 32 shortest.
+  // The longest key at `p` (p < end), of the 32 shortest matching ones: the library considers no more.
   Match longest(const Byte* p, const Byte* end) const { return last_of(p, end, kMostNested); }
 
-  // The shortest one.
+  // The shortest key at `p`.
   Match shortest(const Byte* p, const Byte* end) const { return last_of(p, end, 1); }
 
-  // Whether a key may begin with these two bytes.
+  // Whether a key may start with these two bytes.
   bool may_begin(Byte first, Byte second) const {
     if (units_.empty()) return false;
     const std::size_t place = units_[0].offset() ^ first;
     return units_[place].label() == first && units_[place ^ units_[place].offset() ^ second].label() == second;
   }
 
-  // Calls use(key, replacement), or use(key, replacement, number of bytes that it has in common with the key before), for every
-  // key that holds no NUL. Throws std::invalid_argument for an array that leads in circles.
+  // Calls use(key, replacement), or use(key, replacement, length of the prefix shared with the previous key), for each key
+  // without a NUL. Throws std::invalid_argument for an array that contains a cycle.
   template <class Use>
   void for_each_key(Use use) const {
     if (units_.empty()) return;
@@ -107,7 +107,7 @@ class CharacterMap {
   }
 
  private:
-  static constexpr std::size_t kBlockBytes = 1024;         // 256 units: nodes whose children are in a block stay inside
+  static constexpr std::size_t kBlockBytes = 1024;         // 256 units: all children of a node lie within one block
   static constexpr std::size_t kLongestReplacement = 1024;
   static constexpr unsigned kMostNested = 32;
   static constexpr std::size_t kLongestKey = 256;
@@ -117,12 +117,12 @@ class CharacterMap {
     std::uint32_t bits = 0;
     bool is_value() const { return bits >> 31 != 0; }
     bool ends_key() const { return (bits >> 8 & 1) != 0; }
-    std::uint32_t label() const { return bits & 0x800000FFu; }  // of a value, more than any byte
+    std::uint32_t label() const { return bits & 0x800000FFu; }  // for a value, greater than any byte
     std::size_t offset() const { return std::size_t{bits >> 10} << ((bits & 1u << 9) >> 6); }
     std::size_t value() const { return bits & 0x7FFFFFFFu; }
   };
 
-  // The last of the `most` shortest keys at `p`.
+  // The longest of the `most` shortest keys at `p`.
   Match last_of(const Byte* p, const Byte* end, unsigned most) const {
     Match match;
     if (units_.empty()) return match;
@@ -142,7 +142,7 @@ class CharacterMap {
     return match;
   }
 
-  // The places of nodes in the order of what place and offset of their parents give, joined; those of one begin at starts[it].
+  // The indices of nodes, grouped by (index XOR offset) of their parents; the group of b starts at starts[b].
   struct Children {
     std::vector<std::uint32_t> places, starts;
   };

@@ -1,4 +1,4 @@
-// A value for each code point, the same for nearly all of them.
+// A table with a value for each code point, optimized for one default value.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace tokbench {
 
-// The code point of the character at `p` (p < end), and its bytes; of a byte that begins none, kNoCharacter and 1.
+// A decoded character: its code point and length in bytes; for an invalid byte, kNoCharacter and 1.
 struct CodePoint {
   static constexpr std::uint32_t kNoCharacter = 0x110000;
   std::uint32_t value;
@@ -37,7 +37,7 @@ class CharacterTable {
  public:
   explicit CharacterTable(Value usual) : usual_(usual), values_(kBlock, usual) {}
 
-  // Also of kNoCharacter.
+  // Accepts kNoCharacter as well.
   Value operator[](std::uint32_t code_point) const { return values_[blocks_[code_point / kBlock] * std::size_t{kBlock} + code_point % kBlock]; }
 
   Value& at(std::uint32_t code_point) {
@@ -53,7 +53,7 @@ class CharacterTable {
   static constexpr std::uint32_t kBlock = 256;
 
   Value usual_;
-  std::array<std::uint16_t, CodePoint::kNoCharacter / kBlock + 1> blocks_{};  // 0: all usual
+  std::array<std::uint16_t, CodePoint::kNoCharacter / kBlock + 1> blocks_{};  // 0: all have the default value
   std::vector<Value> values_;
 };
 

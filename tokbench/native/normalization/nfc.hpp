@@ -1,8 +1,8 @@
-// NFC: Unicode's normal form in which characters are composed, as far as there are composed ones.
+// NFC, Unicode's composed normal form.
 //
-// The definition takes a text apart, orders its marks and composes what can be. What is used changes the runs alone in which
-// something may happen: each ends before a *still* character, which stays what it is and lets nothing pass, so that a run is
-// normalized as it is in its text. Most texts have a few such runs or none, and nearly all of these are in NFC already.
+// The definition decomposes a text, sorts its combining marks and composes characters. The fast path applies it only to runs in
+// which something may change. A run ends before a *still* character, which does not change and blocks all interaction, so that
+// runs can be normalized independently. Most texts have few such runs, and nearly all of these are already in NFC.
 //
 // Source: Unicode Standard Annex #15, sections 1.3 and 9.
 #pragma once
@@ -30,8 +30,8 @@ inline void compose_into(std::vector<std::uint32_t>& out, std::span<const std::u
     p = after;
   }
   constexpr std::size_t kNowhere = SIZE_MAX;
-  std::size_t starter = kNowhere;  // the last one, in `out`
-  std::uint8_t before = 0;         // the class of what stands between it and the next part
+  std::size_t starter = kNowhere;  // index of the last starter in `out`
+  std::uint8_t before = 0;         // combining class of the last character after the starter
   for (const std::uint32_t part : parts) {
     const std::uint8_t number = all.combining_class(part);
     const bool is_beside = starter + 1 == out.size();
@@ -47,14 +47,14 @@ inline void compose_into(std::vector<std::uint32_t>& out, std::span<const std::u
   }
 }
 
-// Whether a byte may begin a character that is not still: none below U+0300, of Cyrillic's first 128, of the first 24,000 Han
-// or of most syllables does.
+// Whether a byte may start a character that is not still. No character below U+0300 is, nor are the first 128 of Cyrillic, the
+// first 24,000 of Han, and most Hangul syllables.
 inline constexpr bool may_begin_moving(Byte byte) {
   const auto is_in = [byte](Byte first, Byte last) { return byte >= first && byte <= last; };
   return byte >= 0xCC && !is_in(0xCF, 0xD1) && !is_in(0xE4, 0xE9) && !is_in(0xEB, 0xEC);
 }
 
-// The same of kBlock bytes.
+// The same for kBlock bytes, as a mask.
 inline Mask leads_of_moving(const Byte* block) {
   Mask found = 0;
 #if defined(__SSE2__)
@@ -65,7 +65,7 @@ inline Mask leads_of_moving(const Byte* block) {
   };
   const auto bytes_at = [&](unsigned i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + i)); };
   const __m128i together = _mm_or_si128(_mm_or_si128(bytes_at(0), bytes_at(16)), _mm_or_si128(bytes_at(32), bytes_at(48)));
-  if (_mm_movemask_epi8(together) == 0) return 0;  // ASCII, as most blocks are
+  if (_mm_movemask_epi8(together) == 0) return 0;  // ASCII, the usual case
   for (unsigned i = 0; i < kBlock; i += 16) {
     const __m128i bytes = bytes_at(i);
     const __m128i still = _mm_or_si128(is_in(bytes, 0xCF, 0xD1), _mm_or_si128(is_in(bytes, 0xE4, 0xE9), is_in(bytes, 0xEB, 0xEC)));
@@ -80,7 +80,7 @@ inline Mask leads_of_moving(const Byte* block) {
 
 class Nfc {
  public:
-  // The NFC of well-formed UTF-8: itself, or written to `buffer`.
+  // The NFC of well-formed UTF-8: the text itself, or a copy in `buffer`.
   static Bytes of(Bytes text, std::vector<Byte>& buffer) {
     const Byte* const end = text.data() + text.size();
     const Byte* copied = text.data();
@@ -127,12 +127,12 @@ class Nfc {
     buffer.insert(buffer.end(), bytes, write_character(character, bytes));
   }
 
-  // Calls use(run) for the runs of which is not known at once that they are in NFC, each with the still character before it.
+  // Calls use(run) for each run that is not certainly in NFC, together with the still character before it.
   template <class Use>
   static void for_each_doubtful(Bytes text, const Use& use) {
     const CanonicalCharacters& all = CanonicalCharacters::all();
     const Byte* const end = text.data() + text.size();
-    const Byte* after = text.data();  // what was seen
+    const Byte* after = text.data();  // everything before it was examined
     for (const Byte* block = text.data(); block < end; block += kBlock) {
       const auto size = std::min(static_cast<std::size_t>(end - block), kBlock);
       Byte padded[kBlock];
@@ -155,8 +155,8 @@ class Nfc {
     }
   }
 
-  // Where the run ends whose first character that is not still is at `p`, and whether it is certainly in NFC. `start` is the
-  // character before it, or `p` at the beginning of a text.
+  // The end of the run whose first character that is not still is at `p`, and whether it is certainly in NFC. `start` is the
+  // character before it, or `p` at the start of a text.
   static std::pair<const Byte*, bool> seen_run(const Byte* start, const Byte* p, const Byte* end) {
     const CanonicalCharacters& all = CanonicalCharacters::all();
     std::uint32_t starter = start == p ? CanonicalCharacters::kNone : code_point_at(start, end).value;
@@ -174,15 +174,15 @@ class Nfc {
     return {p, is_normal};
   }
 
-  // Whether a character certainly stays what and where it is after a text in NFC, of which are known the last starter and the
-  // class of what is after that.
+  // Whether a character certainly keeps its place and form after a text in NFC with the given last starter, and the given
+  // combining class of the last character after that.
   static bool stays(std::uint32_t character, std::uint32_t starter, std::uint8_t before) {
     const CanonicalCharacters& all = CanonicalCharacters::all();
     const std::uint8_t number = all.combining_class(character);
     if (all.is_taken_apart(character) || (number != 0 && number < before)) return false;
     if (!all.is_second_part(character) || starter == CanonicalCharacters::kNone) return true;
-    if (before != 0 && before >= number) return true;  // something is in the way
-    // A mark may come between the parts of the starter.
+    if (before != 0 && before >= number) return true;  // blocked by the mark before it
+    // The mark may have to be ordered between the parts of the starter.
     if (number != 0 && all.is_made_of_parts(starter)) return false;
     return all.composed(starter, character) == CanonicalCharacters::kNone;
   }

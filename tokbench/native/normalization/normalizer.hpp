@@ -1,8 +1,8 @@
-// Text → the text that the pieces of a SentencePiece model are looked for in.
+// The normalizer of a SentencePiece model.
 //
-// At each place: a user-defined symbol stays as it is, else the longest key of the character map gives way to its
-// replacement, else a character stays, and a byte that begins none becomes U+FFFD. What is made is freed of extra spaces, gets
-// one in front or after, and has ▁ (U+2581) where it has spaces, as the options ask.
+// At each position, a user-defined symbol is kept; otherwise the longest key of the character map is replaced; otherwise a
+// character is kept, and an invalid byte becomes U+FFFD. Depending on the options, extra spaces are then removed, a dummy
+// prefix (or suffix) is added, and spaces become ▁ (U+2581).
 //
 // Source: normalizer.cc of SentencePiece 0.2.3.
 #pragma once
@@ -20,13 +20,13 @@ struct NormalizerOptions {
   bool add_dummy_prefix;
   bool remove_extra_whitespaces;
   bool escape_whitespaces;
-  bool treat_whitespace_as_suffix;  // the dummy prefix stands after the text
+  bool treat_whitespace_as_suffix;  // the dummy prefix is added after the text
 };
 
-// Room for normalized text, used again and again.
+// A reusable buffer for normalized text.
 struct NormalizedText {
   std::vector<Byte> bytes;
-  std::vector<std::int64_t> origins;  // where they are asked for: for each byte, and the end, a place in the text
+  std::vector<std::int64_t> origins;  // on request: for each byte, and the end, a position in the original text
 };
 
 class Normalizer {
@@ -41,7 +41,7 @@ class Normalizer {
   const NormalizerOptions& options() const { return options_; }
   Bytes space() const { return options_.escape_whitespaces ? Bytes(kSpaceSymbol) : Bytes(&kSpace, 1); }
 
-  // What stands at `p` (p < end): how many bytes of the text, and what becomes of them before spaces are looked at.
+  // A unit of normalization: its length in the text, and its replacement before spaces are handled.
   struct Unit {
     std::size_t length;
     Bytes made;
@@ -53,11 +53,11 @@ class Normalizer {
     return {1, kReplacementCharacter};
   }
 
-  // Writes the normalized form of a text to `out`. Of a part of one, what stands before it ends in no space and what stands
-  // after it has no part in its last character or symbol; the first part, and the last one, have more than spaces.
+  // Writes the normalized form of a text, or of a part that contains the given ends, to `out`. A part must not follow a space
+  // or end within a character, key or symbol; the first part and the last one must contain more than spaces.
   void normalize(Bytes text, TextEnds ends, NormalizedText& out) const { write<false>(text, ends, out); }
 
-  // The same of a whole text, with origins; there are none of nothing.
+  // The same for a whole text, with origins; an empty result has none.
   void normalize_with_origins(Bytes text, NormalizedText& out) const { write<true>(text, {true, true}, out); }
 
  private:
@@ -110,7 +110,7 @@ class Normalizer {
     if constexpr (kOrigins) out.origins.push_back(p - text.data());
   }
 
-  // Whether a byte stays as it is in front of another one of ASCII.
+  // Whether normalization keeps an ASCII byte, if another ASCII byte follows.
   bool stays(Byte byte) const { return stays_[byte]; }
   bool stays_before_ascii(Byte byte) const {
     if (byte == ' ' || symbols_.may_begin(byte) || map_.longest(&byte, &byte + 1).length != 0) return false;
@@ -120,7 +120,7 @@ class Normalizer {
     return true;
   }
 
-  // Where what stays as it is, and is no space, ends.
+  // The end of the run of bytes that normalization keeps and that are not spaces.
   const Byte* after_run(const Byte* p, const Byte* end) const {
     if (!map_.is_empty() || !symbols_.is_empty()) {
       while (end - p >= 2 && stays(p[0]) && p[1] < kAscii) ++p;

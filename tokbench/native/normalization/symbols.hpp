@@ -1,4 +1,4 @@
-// User-defined symbols: the pieces that are found in every text before anything else happens to it.
+// User-defined symbols: pieces that are matched in the raw text before anything else.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class Symbols {
  public:
   Symbols() { first_children_.fill(kNowhere); }
 
-  // Of any order; none empty. One that comes twice counts once.
+  // Takes non-empty symbols in any order; repetitions are ignored.
   explicit Symbols(std::vector<std::string_view> symbols) : Symbols() {
     std::ranges::sort(symbols);
     const auto twice = std::ranges::unique(symbols);
@@ -35,7 +35,7 @@ class Symbols {
 
   bool is_empty() const { return nodes_.empty(); }
 
-  // Calls use(symbol) for each.
+  // Calls use(symbol) for each symbol.
   template <class Use>
   void for_each(Use use) const {
     std::size_t start = 0;
@@ -46,8 +46,7 @@ class Symbols {
   }
   bool may_begin(Byte byte) const { return first_children_[byte] != kNowhere; }
 
-  // The bytes of the longest symbol at `p` (p < end); 0 where there is none. Of symbols that begin one another, the library
-  // sees the 64 shortest.
+  // The length of the longest symbol at `p` (p < end), of the 64 shortest matching ones, as in the library; 0 if none matches.
   std::size_t longest(const Byte* p, const Byte* end) const {
     std::size_t length = 0;
     unsigned found = 0;
@@ -68,7 +67,7 @@ class Symbols {
   static constexpr unsigned kMostNested = 64;
   static constexpr std::size_t kMostNodes = std::size_t{1} << 27;
 
-  // Children stand side by side, by their bytes.
+  // A node of a trie. Its children are adjacent, sorted by their bytes.
   struct Node {
     std::uint32_t first_child = 0;
     std::uint16_t num_children = 0;
@@ -109,10 +108,10 @@ class Symbols {
     }
   }
 
-  std::vector<Byte> text_;  // all symbols, one after another
+  std::vector<Byte> text_;  // all symbols, concatenated
   std::vector<std::size_t> ends_;
   std::vector<Node> nodes_;
-  std::vector<Byte> labels_;  // of each node, the byte that leads to it
+  std::vector<Byte> labels_;  // by node: the byte that leads to it
   std::array<std::uint32_t, 256> first_children_;
 };
 

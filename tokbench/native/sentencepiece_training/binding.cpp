@@ -1,6 +1,5 @@
-// Training of SentencePiece models, as the Python module `_sentencepiece_training`. Arguments are checked here, and
-// only here; the interpreter's
-// lock is released around everything that takes time.
+// The Python module `_sentencepiece_training`: training of SentencePiece models. Arguments are checked here, and only here; the
+// interpreter's lock is released around everything that takes time.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -27,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 0x5EED;
 constexpr std::size_t kMostPieces = std::size_t{1} << 24;
-constexpr std::int64_t kMostCharacters = std::int64_t{1} << 38;  // as units of expected counts they fit into 63 bits
+constexpr std::int64_t kMostCharacters = std::int64_t{1} << 38;  // expected counts in fixed-point units then fit into 63 bits
 
 struct TrainingText {
   PieceRules rules;
@@ -82,7 +81,7 @@ void append_utf8(std::string& text, std::uint32_t c) {
   }
 }
 
-// Runs work(sign, report) on another thread, while this one tells Python what it reports, and hears Ctrl-C.
+// Runs work(sign, report) on another thread, while this one passes its reports to Python and handles Ctrl-C.
 template <class Report, class Tell, class Work>
 void run_interruptibly(Tell tell, Work work) {
   std::mutex mutex;
@@ -134,7 +133,7 @@ nb::str to_str(Characters characters) {
   return nb::str(spelled.data(), spelled.size());
 }
 
-// The characters that pieces are made of with their occurrences, ascending.
+// The characters that pieces may contain, in ascending order, with their numbers of occurrences.
 nb::list characters_of(const TrainingText& text) {
   nb::list all;
   for (std::size_t code = 1; code < text.segments.alphabet.size(); ++code) {

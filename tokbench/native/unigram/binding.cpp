@@ -1,5 +1,5 @@
-// Unigram as the Python module `_unigram`. Arguments are checked here, and only here; the interpreter's lock is released
-// around everything that takes time.
+// The Python module `_unigram`. Arguments are checked here, and only here; the interpreter's lock is released around everything
+// that takes time.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

@@ -8,7 +8,7 @@ namespace {
 
 using FindSpaces = Mask (*)(const Byte*);  // reads kBlock bytes
 
-// From byte to byte, which defines the words of a text.
+// Splits byte by byte: the definition.
 template <WordCut kCut, class Sink>
 const Byte* split_by_scanner(const Byte* p, const Byte* end, Sink& sink) {
   while (p != end && sink.has_room()) {
@@ -19,12 +19,13 @@ const Byte* split_by_scanner(const Byte* p, const Byte* end, Sink& sink) {
   return p;
 }
 
-// Block by block: `find_spaces` is inlined where the tier allows. The sink is a copy, which the compiler keeps in registers.
+// Splits block by block. `find_spaces` is inlined if the tier allows. Works on a copy of the sink, which the compiler keeps in
+// registers.
 template <WordCut kCut, FindSpaces find_spaces, class Sink>
 TOKBENCH_ALWAYS_INLINE inline const Byte* split_by_blocks(const Byte* p, const Byte* end, Sink& shared_sink) {
   Sink sink = shared_sink;
   Byte padded[kBlock];
-  const Byte* open = kCut == WordCut::BeforeSpaces ? p : nullptr;  // where a word began that has not ended
+  const Byte* open = kCut == WordCut::BeforeSpaces ? p : nullptr;  // start of the word that has not ended yet
   Mask was_space = 1;
   while (p != end) {
     if (!sink.has_room()) [[unlikely]] break;

@@ -1,9 +1,9 @@
-// What BERT's normalizer makes of a character, and what its pre-tokenizer makes of that.
+// BERT's normalizer and pre-tokenizer for a single character.
 //
-// The normalizer is clean_text, handle_chinese_chars, strip_accents and lowercase, in this order. All of them work on
-// each character by itself but strip_accents, which also puts combining marks into their canonical order: that is
-// not done here. It changes nothing unless two characters of trait::kMovable follow one another, and texts with such
-// characters are left to the library.
+// The normalizer consists of clean_text, handle_chinese_chars, strip_accents and lowercase, in this order. All of them map each
+// character by itself, except that strip_accents also sorts combining marks into canonical order, which is not done here. That
+// order changes nothing unless two characters of trait::kMovable are adjacent; texts with such characters are left to the
+// library.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +27,10 @@ inline std::uint8_t traits_of(std::uint32_t code_point) {
   return kTraitsInBlock[block * 256 + (code_point & 0xFF)];
 }
 
-// A character of a text; a byte that begins none is one by itself, without traits.
+// A character of a text. An invalid byte counts as a character without traits.
 struct TextCharacter {
   std::uint32_t code_point;
-  std::uint32_t length;  // bytes, at least 1
+  std::uint32_t length;  // in bytes, at least 1
   std::uint8_t traits;
 };
 
@@ -46,17 +46,17 @@ TOKBENCH_ALWAYS_INLINE inline TextCharacter text_character_at(const Byte* p, con
   return {code_point, length, traits_of(code_point)};
 }
 
-// Up to three code points, then zeros.
+// Up to three code points, padded with zeros.
 using Made = std::array<std::uint32_t, std::size(Change{}.made)>;
 
-// What takes the place of a code point in a table that has it.
+// The replacement of a code point, which must be in the table.
 template <std::size_t kSize>
 inline Made changed(const Change (&table)[kSize], std::uint32_t code_point) {
   const Change* const found = std::ranges::lower_bound(table, code_point, {}, &Change::character);
   return std::to_array(found->made);
 }
 
-// A Hangul syllable is the letters that it is written with (Unicode 15, 3.12).
+// The decomposition of a Hangul syllable into letters (Unicode 15, section 3.12).
 inline Made letters_of_syllable(std::uint32_t code_point) {
   const std::uint32_t index = code_point - 0xAC00, tail = index % 28;
   return {0x1100 + index / 588, 0x1161 + index % 588 / 28, tail == 0 ? 0 : 0x11A7 + tail};
@@ -68,8 +68,8 @@ inline Made without_accents(std::uint32_t code_point, std::uint8_t traits) {
   return code_point >= 0xAC00 && code_point < 0xD7A4 ? letters_of_syllable(code_point) : changed(kStripped, code_point);
 }
 
-// Calls use(code point, traits) for each character that a character of a text becomes, and cut() where a word ends on
-// both sides of it.
+// Normalizes one character: calls use(code point, traits) for each resulting character, and cut() before and after a character
+// that is a word by itself.
 template <class Use, class Cut>
 inline void for_each_normal(const BertRules& rules, std::uint32_t code_point, std::uint8_t traits, Use use, Cut cut) {
   if (rules.clean_text && (traits & trait::kControl)) return;
@@ -87,7 +87,7 @@ inline void for_each_normal(const BertRules& rules, std::uint32_t code_point, st
     } else {
       use(one, own);
     }
-    if (one == 0) break;  // the character NUL itself
+    if (one == 0) break;  // padding, or U+0000 itself
   }
   if (is_word) cut();
 }

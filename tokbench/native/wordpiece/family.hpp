@@ -1,4 +1,4 @@
-// WordPiece as the encoder runs it: words as they stand in the text, each by itself normalized, cut and matched.
+// WordPiece for the encoder: each word of the raw text is normalized, split further and matched by itself.
 #pragma once
 
 #include "encoding/encoder.hpp"
@@ -16,7 +16,7 @@ class WordPieceFamily {
    public:
     explicit Solver(const Pieces& pieces) : pieces_(pieces) {}
 
-    // A word never becomes more characters than it has bytes: no character does (a test asks all of them).
+    // Normalization never yields more characters than a word has bytes: no character does (a test checks all of them).
     std::size_t solve(Bytes word, std::uint64_t, Id* out) {
       if (is_plain(word)) return pieces_.encode({plain_.data(), word.size()}, word.size(), out);
       Id* const first = out;
@@ -26,11 +26,9 @@ class WordPieceFamily {
       return static_cast<std::size_t>(out - first);
     }
 
-    // What a word is looked up by depends on what it is normalized to.
 
    private:
-    // Whether a word is ASCII without control characters: then all that happens to it is that it is written in
-    // lower case, as it is in plain_ then.
+    // Whether a word is ASCII without control characters, so that normalization only lower-cases it; plain_ is then the result.
     bool is_plain(Bytes word) {
       if (plain_.size() < word.size()) plain_.resize(word.size() * 2);
       const Byte bit = pieces_.rules().lowercase ? 0x20 : 0;
@@ -52,7 +50,7 @@ class WordPieceFamily {
 
   SplitWords split_words() const { return split_words_; }
 
-  // In front of white space: in no word there is any, and it ends every run of combining marks.
+  // Before white space, which no word contains and which ends every run of combining marks.
   std::size_t first_safe_cut(const Text& text, std::size_t from) const {
     const auto among = [&](const auto* units) {
       for (std::size_t cut = from; cut < text.size; ++cut) {

@@ -1,8 +1,8 @@
-// Words → the longest pieces that match, from the left, in time linear in the word: no byte is read twice.
+// Splits words into pieces by longest match from the left, in linear time: no byte is read twice.
 //
-// Two trees of the pieces' bytes stand side by side: of all pieces, for the beginning of a word, and of what follows the
-// prefix ("##") of those that have it, for the rest. Each node knows what to do when the word does not go on below it: which
-// pieces are certain then, and at which node of the second tree what is left of the bytes read so far leads to.
+// There are two tries over the bytes of pieces: one of all pieces, for the start of a word, and one of the pieces with the
+// prefix ("##"), without it, for the rest. Each node has a failure link: the pieces that are certain when the word does not
+// continue below the node, and the node of the second trie for the bytes that remain.
 //
 // Source: Song et al. 2021, "Fast WordPiece Tokenization", algorithms 1 and 2.
 #pragma once
@@ -26,7 +26,8 @@ struct Piece {
 
 class LongestMatch {
  public:
-  // Pieces that begin words, and those inside words without their prefix: none empty, none twice in a list.
+  // `beginnings` are the pieces that start words, `insides` those within words, without their prefix. Each list must contain
+  // distinct, non-empty pieces.
   LongestMatch(std::vector<Piece> beginnings, std::vector<Piece> insides) {
     grow(std::move(beginnings), std::move(insides));
     for (const std::uint32_t root : {kBeginning, kInside}) {
@@ -38,8 +39,8 @@ class LongestMatch {
     link();
   }
 
-  // Writes the ids of the pieces of a word to `out`, which has room for one a character; returns how many. 0 where some part
-  // of it matches none.
+  // Writes the ids of the pieces of a word to `out`, which has room for one per character, and returns their number; 0 if a
+  // part of the word matches no piece.
   std::size_t match(Bytes word, Id* out) const {
     Id* const first = out;
     std::uint32_t node = kBeginning;
@@ -57,13 +58,13 @@ class LongestMatch {
   }
 
  private:
-  static constexpr std::uint32_t kBeginning = 0, kInside = 1;  // the roots
+  static constexpr std::uint32_t kBeginning = 0, kInside = 1;  // the roots of the two tries
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
   static constexpr std::size_t kMostNodes = std::size_t{1} << 28;
   static constexpr std::size_t kMostCertain = std::size_t{1} << 26;
   static constexpr std::uint32_t kFew = 8;
 
-  // Children stand side by side, by their bytes.
+  // The children of a node are adjacent, sorted by their bytes.
   struct Node {
     std::uint32_t first_child = 0;
     std::uint32_t num_children = 0;
@@ -73,7 +74,7 @@ class LongestMatch {
     std::uint32_t first_certain = 0;
     std::uint32_t num_certain = 0;
   };
-  // The pieces that go through a node, and how many bytes lead to it.
+  // The pieces that pass through a node, and its depth in bytes.
   struct Range {
     const std::vector<Piece>* pieces;
     std::size_t first, after, depth;
@@ -93,7 +94,7 @@ class LongestMatch {
     return found != labels + count && *found == byte ? first + static_cast<std::uint32_t>(found - labels) : kNowhere;
   }
 
-  // Leaves a node below which the word does not go on. False where nothing matches.
+  // Follows the failure link of a node. Returns false if nothing matches.
   bool fall(std::uint32_t& node, Id*& out) const {
     const Fall& fall = falls_[node];
     if (fall.node == kNowhere) return false;
@@ -102,7 +103,7 @@ class LongestMatch {
     return true;
   }
 
-  // The nodes of both trees, by their depth.
+  // Creates the nodes of both tries in breadth-first order.
   void grow(std::vector<Piece> beginnings, std::vector<Piece> insides) {
     const auto in_order = [](const Piece& a, const Piece& b) { return std::ranges::lexicographical_compare(a.text, b.text); };
     std::ranges::sort(beginnings, in_order);
@@ -131,7 +132,7 @@ class LongestMatch {
     }
   }
 
-  // What to do at each node when the word does not go on; in the order of depth, so that those it refers to are known.
+  // Computes the failure links in the order of depth, because they refer to nodes of less depth.
   void link() {
     falls_.resize(nodes_.size());
     for (std::uint32_t node = 2; node < nodes_.size(); ++node) {
@@ -152,7 +153,7 @@ class LongestMatch {
     parents_ = {};
   }
 
-  // Adds what is certain when a node is left; returns where to.
+  // Adds the pieces that are certain when a node is left; returns the node to continue at.
   std::uint32_t add_certain(std::uint32_t node) {
     const Fall fall = falls_[node];
     if (certain_.size() + fall.num_certain > kMostCertain) throw std::length_error("the pieces repeat too much");
@@ -162,12 +163,12 @@ class LongestMatch {
   }
 
   std::vector<Node> nodes_;
-  std::vector<Byte> labels_;  // of each node, the byte that leads to it
+  std::vector<Byte> labels_;  // by node: the byte that leads to it
   std::vector<Fall> falls_;
   std::vector<Id> certain_;
   std::array<std::array<std::uint32_t, 256>, 2> first_children_;
-  std::vector<Id> ids_;                 // while it is made: of the piece that ends at each node
-  std::vector<std::uint32_t> parents_;  // likewise
+  std::vector<Id> ids_;                 // by node: the piece that ends there; only during construction
+  std::vector<std::uint32_t> parents_;  // by node; only during construction
 };
 
 }  // namespace tokbench

@@ -1,4 +1,5 @@
-// Text → BERT's words: normalized, and cut at white space and punctuation. The definition, a character at a time.
+// Splits text into BERT's words: normalized, and split at white space and punctuation. This is the definition, character by
+// character.
 #pragma once
 
 #include <vector>
@@ -8,20 +9,20 @@
 
 namespace tokbench {
 
-// A part of a text in bytes.
+// A range of bytes of a text.
 struct Place {
   std::uint32_t start;
   std::uint32_t stop;
 };
 
-// Room for normalized text, used again and again, and where in the text each byte of it is from.
+// A reusable buffer for normalized text, with the origin of each byte.
 struct NormalText {
   std::vector<Byte> bytes;
   std::vector<Place> places;
 };
 
-// Calls use(first byte in normal.bytes, bytes, characters) for each word. A text of bytes that are no UTF-8 is normalized
-// as if each of them were a character.
+// Calls use(offset in normal.bytes, number of bytes, number of characters) for each word. Each invalid byte counts as a
+// character.
 template <bool kWithPlaces, class Use>
 inline void for_each_normal_word(const BertRules& rules, Bytes text, NormalText& normal, Use use) {
   normal.bytes.clear();

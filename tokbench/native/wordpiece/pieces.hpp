@@ -1,4 +1,4 @@
-// The vocabulary of a WordPiece, and how it encodes one word.
+// The vocabulary of a WordPiece, and the encoding of one word.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ class Pieces {
     std::size_t most_characters;  // longer words are unknown
   };
 
-  // Piece i has the id ids[i]; as many of both.
+  // Piece i has the id ids[i].
   Pieces(std::span<const std::string_view> pieces, std::span<const Id> ids, const Options& options)
       : rules_(options.rules), unknown_(options.unknown), most_characters_(options.most_characters),
         text_(text_of(pieces)), starts_(starts_of(pieces)), ids_(ids.begin(), ids.end()), prefix_size_(options.prefix.size()),
         whole_(pieces.size()), match_(made_match(options.prefix)) {
     for (std::uint32_t number = 0; number < ids_.size(); ++number) {
       const Bytes text = piece(number);
-      // Every piece that matches covers a character at least: the room for ids is reckoned by characters.
+      // Every piece must cover at least one character, because outputs have room for one id per character.
       const bool is_text = !text.empty() && !first_invalid(text);
       if (!is_text) throw std::invalid_argument("piece " + std::to_string(number) + " is empty, or not UTF-8");
       const bool is_new = whole_.insert(text, hash_of(text), number, [this](Id other) { return piece(other); });
@@ -39,7 +39,7 @@ class Pieces {
   const BertRules& rules() const { return rules_; }
   std::size_t size() const { return ids_.size(); }
 
-  // Writes the ids of a word to `out`, which has room for one a character; returns how many.
+  // Writes the ids of a word to `out`, which has room for one per character; returns their number.
   std::size_t encode(Bytes word, std::size_t characters, Id* out) const {
     const std::size_t count = characters > most_characters_ ? 0 : encode_known(word, out);
     if (count != 0) return count;
@@ -47,7 +47,7 @@ class Pieces {
     return 1;
   }
 
-  // How many bytes of a word an id covers that is one of several that encode() gave.
+  // The number of bytes of a word that an id covers, if encode() returned several ids for the word.
   std::size_t covered(Id id, bool is_first) const { return sizes_[id] - (is_first ? 0 : prefix_size_); }
 
  private:
@@ -100,9 +100,9 @@ class Pieces {
   std::vector<std::uint32_t> starts_;
   std::vector<Id> ids_;
   std::size_t prefix_size_;
-  WholeTokens whole_;  // by the numbers of pieces
+  WholeTokens whole_;  // by index of piece
   LongestMatch match_;
-  std::vector<std::uint32_t> sizes_;  // of the piece of each id, in bytes
+  std::vector<std::uint32_t> sizes_;  // by id: size of the piece in bytes
 };
 
 }  // namespace tokbench

@@ -1,8 +1,7 @@
-// Texts → ids with the part of its text that each is from, as `tokenizers` says it: from the beginning of the first character
-// that the token has something of to the end of the last one.
+// The spans of tokens. As in `tokenizers`, a span extends from the start of the first character that contributes to the token
+// to the end of the last one.
 //
-// The tokens of a word of plain ASCII stand side by side in it. Other words are normalized again to see what became of their
-// characters.
+// The tokens of an ASCII word are adjacent. Other words are normalized again with the origin of each byte.
 #pragma once
 
 #include "encoding/placed_texts.hpp"
@@ -10,18 +9,18 @@
 
 namespace tokbench {
 
-// Places the tokens of one word after another.
+// Computes the spans of tokens, one word after another.
 class Placing {
  public:
   Placing(const Pieces& pieces, Placed& placed) : pieces_(pieces), placed_(placed) {}
 
   void begin_text(Bytes text) { text_ = text.data(); }
 
-  // The ids of a word of the text.
+  // Adds the ids of a word of the text.
   void add(Bytes word, std::span<const Id> ids) {
     if (!is_plain(word)) return add_normalized(word);
     const std::int64_t start = word.data() - text_, stop = start + static_cast<std::int64_t>(word.size());
-    // A single one is the whole word, known or not.
+    // A single id covers the whole word, known or unknown.
     if (ids.size() == 1) return placed_.add(ids.front(), start, stop);
     std::int64_t first = start;
     for (const Id id : ids) {

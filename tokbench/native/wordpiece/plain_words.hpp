@@ -1,4 +1,4 @@
-// WordPiece of words that are cut and normalized elsewhere.
+// WordPiece for words that are already split and normalized.
 #pragma once
 
 #include "encoding/encoder.hpp"
@@ -23,12 +23,12 @@ class PlainWordPieceFamily {
     const Pieces& pieces_;
   };
 
-  // How many bytes of a word each of its ids covers.
+  // Computes the number of bytes that each id of a word covers.
   class Sizes {
    public:
     explicit Sizes(const Pieces& pieces) : pieces_(pieces) {}
 
-    // Calls use(id, size) for the ids of a word: a single one is all of it, known or not.
+    // Calls use(id, size) for each id of a word. A single id covers the whole word, known or unknown.
     template <class Use>
     void for_each(Bytes word, std::span<const Id> ids, const Use& use) const {
       if (ids.size() == 1) return use(ids.front(), word.size());

@@ -1,7 +1,7 @@
-// Words and their counts → the pieces of a WordPiece: characters, marked inside words, of which pairs are joined.
+// Trains a WordPiece from counted words: starts from characters, with the prefix inside words, and joins pairs of pieces.
 //
-// Two pieces make a third by their spelling, which may be there already: of words that hold characters of the prefix
-// themselves, or as a special token. It keeps its id then, and does not count.
+// The spelling of two joined pieces may already exist, as a special token or because words contain the characters of the
+// prefix. The existing piece then keeps its id, and does not count as a new piece.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace tokbench {
 enum class Objective : std::uint8_t { Frequency, Likelihood };
 
 struct PieceOptions {
-  std::size_t num_pieces;  // to have in the end
+  std::size_t num_pieces;  // wanted number of pieces in total
   Objective objective;
   std::int64_t min_frequency;  // at least 1
   std::string prefix;
@@ -27,8 +27,8 @@ struct PieceOptions {
 
 class PieceTrainer {
  public:
-  // The pieces that are there already, in the order of their ids, each of them once. Characters but `letters` are left out of
-  // words; each of these is a piece by itself, and with the prefix where it stands inside words.
+  // `pieces` are the initial, distinct pieces in the order of their ids. Each of `letters` is a piece by itself, and with the
+  // prefix inside words; all other characters are removed from words.
   PieceTrainer(std::vector<std::string> pieces, const std::vector<std::string>& letters, PieceOptions options)
       : options_(std::move(options)), pieces_(std::move(pieces)), first_(kNumCodePoints, kNone), inside_(kNumCodePoints, kNone) {
     for (const std::string& piece : pieces_) ids_.emplace(piece, static_cast<Id>(ids_.size()));
@@ -40,7 +40,7 @@ class PieceTrainer {
     }
   }
 
-  // Calls report(how many there are) after each piece.
+  // Calls report(number of pieces) after each piece.
   template <class Report>
   void train(const PretokenCounts& words, const Report& report) {
     if (std::max(options_.num_pieces, pieces_.size()) <= (std::size_t{1} << 16)) {
@@ -128,8 +128,8 @@ class PieceTrainer {
   PieceOptions options_;
   std::vector<std::string> pieces_;
   std::unordered_map<std::string, Id> ids_;
-  std::vector<Id> first_;   // of each code point that is a letter
-  std::vector<Id> inside_;  // the same with the prefix
+  std::vector<Id> first_;   // by code point: the piece of a letter that starts a word
+  std::vector<Id> inside_;  // by code point: the piece of a letter inside words
 };
 
 }  // namespace tokbench

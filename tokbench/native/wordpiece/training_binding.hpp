@@ -1,4 +1,4 @@
-// The part of the binding that trains.
+// The binding of training.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Which bytes of a block of 64 end words: one bit a byte, in tiers that agree (common/byte_classes.hpp).
+// The bytes in a block of 64 that end words, as bit masks, in all SIMD tiers (common/byte_classes.hpp).
 #pragma once
 
 #include "common/byte_classes.hpp"
@@ -8,7 +8,7 @@ namespace tokbench {
 struct WordClasses {
   Mask white;   // space, tab, "\n" and "\r"
   Mask single;  // ASCII punctuation: a word by itself
-  Mask high;    // 0x80 and above: parts of other characters
+  Mask high;    // 0x80 and above: bytes of non-ASCII characters
 };
 
 inline bool is_ascii_gap(Byte byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
@@ -30,7 +30,7 @@ inline WordClasses word_classes_by_words(const Byte* block) {
 }
 
 #if TOKBENCH_HAS_AVX
-// A byte is white or single where the entries of both halves of it have a bit in common:
+// A byte is white space or a word by itself if the table entries of its upper and lower four bits share a bit:
 //
 //   bit     0        1        2          3        4        5        6
 //           ! to /   : to ?   @ and `    [ to _   { to ~   space    tab, "\n", "\r"

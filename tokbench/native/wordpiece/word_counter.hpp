@@ -1,7 +1,7 @@
 // Counts BERT's words while documents arrive.
 //
-// What is counted on the way are parts of the text as they stand there (word_scanner.hpp): each distinct one is normalized
-// once, after the last document, and gives its count to the words that it becomes.
+// First, parts of the raw text are counted (word_scanner.hpp). After the last document, each distinct part is normalized once,
+// and its count is added to the resulting words.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace tokbench {
 
-// Cuts are safe in front of white space: no part of the text has any in it.
+// Texts can be cut before white space, which no part contains.
 class BertSplitter {
  public:
   explicit BertSplitter(const BertRules& rules) : split_(bert_word_places_of(rules.handle_chinese_chars)) {}
@@ -46,16 +46,16 @@ class WordCounter {
  public:
   struct Options {
     BertRules rules;
-    std::size_t most_characters;  // longer words are left out
+    std::size_t most_characters;  // longer words are not counted
     unsigned threads;
     std::uint64_t seed;
   };
 
-  // `settled` has a 1 for each of 0x110000 code points that is to be normalized here.
+  // settled[c] is 1 for each code point (of 0x110000) that is to be normalized here.
   WordCounter(SpecialTokens special_tokens, std::vector<std::uint8_t> settled, const Options& options)
       : options_(options),
         settled_(std::move(settled)),
-        // Parts come in the order of their hashes: by the same seed, the words of some would crowd a table.
+        // Parts are processed in the order of their hashes; with the same seed, their words would cluster in the other table.
         parts_(std::make_unique<Parts>(BertSplitter(options.rules), std::move(special_tokens), options.threads, ~options.seed)),
         words_(options.seed) {}
 
@@ -66,7 +66,7 @@ class WordCounter {
   void commit(std::size_t used) { open().commit(used); }
   void end_source() { open().end_source(); }
 
-  // Waits for all documents, and normalizes; once more, it does nothing. Nothing but words is added after it.
+  // Waits for all documents, and normalizes the parts. Further calls do nothing; afterwards, only words can be added.
   void finish() {
     if (parts_ == nullptr) return;
     parts_->finish();
@@ -86,10 +86,10 @@ class WordCounter {
     std::int64_t count;
   };
 
-  // Parts with characters that are not settled: what they become is to be added. They are handed over once.
+  // Hands over the parts with characters that are not settled. The caller adds the words that they normalize to.
   std::vector<Part> take_unsettled() { return std::exchange(unsettled_, {}); }
 
-  // `count` > 0 occurrences of a word that was normalized elsewhere, if it is in one of these parts of the counts.
+  // Adds `count` > 0 occurrences of a word that was normalized elsewhere, if its hash falls into parts [first, last).
   void add_counted(Bytes word, std::int64_t count, std::size_t first = 0, std::size_t last = PretokenCounts::kParts) {
     counted_bytes_.add(word, count);
     const auto characters = static_cast<std::size_t>(std::ranges::count_if(word, [](Byte byte) { return !is_continuation(byte); }));
@@ -100,7 +100,7 @@ class WordCounter {
     }
   }
 
-  // Waits until what has arrived is normalized, but for the end of a source that may go on; then more may be added.
+  // Waits until everything so far is normalized, except the end of an unfinished source. More can be added afterwards.
   void drain() {
     if (parts_ == nullptr) return;
     parts_->drain();
@@ -108,15 +108,15 @@ class WordCounter {
     parts_->clear_counts();
   }
 
-  // Forgets the words, but not the totals; after drain().
+  // Clears the words but not the totals. To be called after drain().
   void clear_counts() { words_.clear(); }
 
-  // Bytes of memory that words and what is to become some take, about.
+  // The approximate number of bytes that words and parts take.
   std::size_t memory() const { return words_.memory() + (parts_ ? parts_->counts().memory() : 0); }
 
-  // After drain() or finish():
+  // To be called after drain() or finish().
   const PretokenCounts& counts() const { return words_; }
-  std::int64_t too_long() const { return too_long_; }  // occurrences of words that were left out
+  std::int64_t too_long() const { return too_long_; }  // occurrences of words that are too long to be counted
 
  private:
   using Parts = Counter<BertSplitter>;
@@ -130,7 +130,7 @@ class WordCounter {
 
   void normalize(const PretokenCounts& parts) {
     Turns turns(PretokenCounts::kParts);
-    std::mutex mutex;  // guards what is not in words_
+    std::mutex mutex;  // guards all results except words_
     run_on(std::max(options_.threads, 1u), [&] {
       PretokenTable table(options_.seed);
       NormalText normal;
@@ -155,7 +155,7 @@ class WordCounter {
     });
   }
 
-  // Returns how many occurrences are left out because the word is too long.
+  // Adds a word unless it is too long; returns the number of occurrences that are not counted.
   std::int64_t add(PretokenTable& table, Bytes word, std::size_t characters, std::int64_t count) const {
     if (characters > options_.most_characters) return count;
     Byte padded[kKeyPadding] = {};

@@ -1,8 +1,8 @@
-// Text → the words that are looked up: parts of it, as it stands there, that are normalized each by itself.
+// Splits raw text into the words that the encoder looks up, which are then normalized one by one.
 //
-// They lie between gaps (white space that stays white space), and some characters are words alone: punctuation and, where the
-// rules say so, ideographs. Every one of BERT's words comes from one of these; one of these can become several of BERT's words,
-// or none. A character that the normalizer changes into punctuation or white space, or leaves out, does not end a word here.
+// They are separated by gaps (white space that normalization keeps as such); punctuation and, depending on the rules,
+// ideographs are words by themselves. Every BERT word comes from one of these words, which may yield several BERT words or
+// none: a character that the normalizer turns into punctuation or white space, or removes, does not end a word here.
 #pragma once
 
 #include "characters.hpp"
@@ -12,7 +12,7 @@ namespace tokbench {
 
 enum class WordPart : std::uint8_t { Inside, Gap, Single };
 
-// What a character is to words; `ideographs` says whether each of them is a word alone.
+// The role of a character in words. With `ideographs`, each ideograph is a word by itself.
 TOKBENCH_ALWAYS_INLINE inline WordPart word_part(const TextCharacter& character, bool ideographs) {
   const std::uint8_t traits = character.traits;
   if (character.code_point < 0x80) {
@@ -24,7 +24,7 @@ TOKBENCH_ALWAYS_INLINE inline WordPart word_part(const TextCharacter& character,
   return ideographs && (traits & trait::kIdeograph) ? WordPart::Single : WordPart::Inside;
 }
 
-// The first word of a text from `p` on: none, with start == stop == end, where there is no other.
+// The first word of a text from `p` on; start == stop == end if there is none.
 struct WordFound {
   const Byte* start;
   const Byte* stop;
@@ -48,11 +48,11 @@ inline WordFound next_word(const Byte* p, const Byte* end) {
   return {start == nullptr ? end : start, end};
 }
 
-// Where words begin and where their last bytes are, among the `size` <= kBlock bytes at `p`, where a word or a gap begins.
+// The first and the last bytes of words among the `size` <= kBlock bytes at `p`, where a word or a gap must start.
 struct BlockWords {
   Mask firsts;
   Mask lasts;
-  std::size_t size;  // bytes that are known: after them go on
+  std::size_t size;  // bytes that were processed: continue after them
 };
 
 template <bool kIdeographs>
@@ -78,7 +78,7 @@ TOKBENCH_ALWAYS_INLINE inline BlockWords block_words(const WordClasses& classes,
   single &= known;
   const Mask inside = known & ~(white | single);
   BlockWords words{(inside & ~(inside << 1)) | (single & ~continuing), (inside & ~(inside >> 1)) | (single & ~(continuing >> 1)), size};
-  // A word at the end may go on.
+  // A word at the end of the block may continue after it.
   const bool is_open = p + size != end && (inside >> (size - 1) & 1) != 0;
   if (is_open) {
     words.size = kBlock - 1 - static_cast<std::size_t>(std::countl_zero(words.firsts));

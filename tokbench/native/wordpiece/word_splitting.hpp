@@ -1,11 +1,11 @@
-// Text → the words that an encoder looks up, as BERT cuts it.
+// Splits text into the words that the encoder looks up, by BERT's rules.
 #pragma once
 
 #include "encoding/text_words.hpp"
 
 namespace tokbench {
 
-// The sink that writes down where words begin and end.
+// A sink that stores where words start and stop.
 struct WordPlaces {
   const Byte** next;
   const Byte* const* enough;
@@ -17,7 +17,7 @@ struct WordPlaces {
   bool has_room() const { return next < enough; }
 };
 
-// How a tier cuts into words: all tiers alike. `ideographs` says whether each of them is a word alone.
+// The splitting function of a SIMD tier; all tiers give the same words. With `ideographs`, each ideograph is a word by itself.
 SplitWords bert_words_of(bool ideographs, SimdTier tier = simd_tier());
 SplitInto<WordPlaces> bert_word_places_of(bool ideographs, SimdTier tier = simd_tier());
 
