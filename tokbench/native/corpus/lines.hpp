@@ -110,7 +110,7 @@ struct LineSums {
   std::uint64_t checksums = 0;  // sum of the CRC-32 of each line
   // Sums of checksum × size, separately for the upper and lower halves of checksums, because a single sum may exceed 64 bits.
   std::uint64_t upper = 0, lower = 0;
-  std::vector<std::pair<std::uint32_t, Bytes>> sampled;  // long enough lines with a checksum below the limit
+  std::vector<std::pair<std::uint32_t, Bytes>> sampled;  // long enough lines whose checksum, the first element, is low enough
 
   LineSums(Bytes text, std::uint32_t largest, std::size_t fewest_bytes) {
     std::vector<Bytes> seen(kSeen);

@@ -1,4 +1,4 @@
-// Batches of documents with their tokens, as they come from outside: checked before anything is counted.
+// Batches of documents with their tokens, and their validation before anything is counted.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tokbench::metrics {
 
 enum class Kind : std::uint8_t { Normal, Byte, Unknown, Special };  // the order of TokenKind
 
-// Documents one after another: offsets[i] is where document i starts, and the last where all end.
+// Concatenated documents: text_offsets[i] is the start of document i, and the last element their end.
 struct Documents {
   Bytes text;
   std::span<const std::int64_t> text_offsets;
@@ -57,11 +57,11 @@ inline void check(const Documents& documents, std::size_t num_groups) {
   for (const std::int32_t group : documents.groups) {
     require(group >= 0 && static_cast<std::size_t>(group) < num_groups, "a group is out of range");
   }
-  // The most tokens of a word are kept in 32 bits.
+  // Numbers of tokens per word are stored in 32 bits.
   require(documents.num_tokens() <= std::numeric_limits<std::uint32_t>::max(), "a batch holds too many tokens");
 }
 
-// Of the bytes of each id: offsets[i] is where those of id i start, and the last where all end.
+// Validates the bytes of ids: offsets[i] is the start of those of id i, and the last element their end.
 inline void check_pieces(Bytes data, std::span<const std::int64_t> offsets) {
   require(!offsets.empty(), "there must be one offset more than ids");
   check_offsets(offsets, offsets.size() - 1);
@@ -69,7 +69,7 @@ inline void check_pieces(Bytes data, std::span<const std::int64_t> offsets) {
   require(data.size() <= std::numeric_limits<std::uint32_t>::max(), "the pieces are too large");
 }
 
-// After check(documents).
+// To be called after check(documents).
 inline void check(const PlacedBatch& tokens, const Documents& documents, const Pieces&, Boundaries&, Tiles&) {
   const std::size_t size = documents.num_tokens();
   require(tokens.starts.size() == size && tokens.stops.size() == size && tokens.kinds.size() == size,
@@ -89,8 +89,8 @@ inline void check(const PlacedBatch& tokens, const Documents& documents, const P
   }
 }
 
-// After check(documents): places the tokens, and refuses those that are not their documents, byte for byte.
-// What the tables say of each is noted on the way, as they are too large to be asked again.
+// To be called after check(documents). Computes the positions of tokens, and throws if they are not their documents byte for
+// byte. Stores the table entry of each token on the way, because a second lookup would miss the cache again.
 inline void check(const TiledBatch& tokens, const Documents& documents, const Pieces& pieces, Boundaries& boundaries,
                   Tiles& tiles) {
   require(tokens.ids.size() == documents.num_tokens(), "the ids do not end where their offsets do");
@@ -98,7 +98,8 @@ inline void check(const TiledBatch& tokens, const Documents& documents, const Pi
   require(documents.text.size() <= std::numeric_limits<std::uint32_t>::max(), "a batch of tiles has more than 4 GB");
   const std::span ids = tokens.ids;
   tiles.resize(ids.size());
-  // Bytes may be written anywhere, for all the compiler knows: what it is to keep in registers stands in variables.
+  // Stores of bytes may alias anything, as far as the compiler knows, so values that should stay in registers are local
+  // variables.
   const Piece* const table = pieces.table();
   std::uint8_t* const is_boundary = boundaries.clear(documents.text.size());
   std::uint32_t* const stops = tiles.stops.data();

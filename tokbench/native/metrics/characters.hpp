@@ -1,4 +1,4 @@
-// The class of the character at a place, by the table that measuring is given.
+// Classifies characters by the table that Python provides.
 #pragma once
 
 #include <bit>
@@ -20,38 +20,38 @@ inline bool starts_word(CharacterClass kind) {
   return is_letter(kind) || (kind >= CharacterClass::Digit && kind <= CharacterClass::Underscore);
 }
 
-// Letters, marks and numbers.
+// Whether a class is letters, marks or numbers.
 inline bool is_of_language(CharacterClass kind) { return kind >= CharacterClass::Upper && kind <= CharacterClass::Number; }
 
 inline constexpr std::uint32_t kNoCodePoint = 0xFFFFFFFF;
 
 struct ClassifiedCharacter {
   CharacterClass kind;
-  std::uint32_t length;  // bytes, at least 1
-  std::uint32_t code_point;  // kNoCodePoint where no well-formed one stands
+  std::uint32_t length;      // in bytes, at least 1
+  std::uint32_t code_point;  // kNoCodePoint for an invalid byte
 };
 
-// Whether a character between two letters holds them together as one word.
+// Whether a character joins two letters into one word.
 inline bool joins_letters(std::uint32_t code_point) { return code_point == '\'' || code_point == 0x2019 || code_point == 0xB7; }
 
-// What a byte is; those from 0x80 on are kBeyondAscii.
+// Flags of a byte; those from 0x80 on have kBeyondAscii only.
 inline constexpr unsigned kWordByte = 1;
 inline constexpr unsigned kDigitByte = 2;
-inline constexpr unsigned kPartingByte = 4;  // of a word, but no small letter: an identifier may have a boundary at it
+inline constexpr unsigned kPartingByte = 4;  // in a word, but not a small letter: an identifier may have a boundary here
 inline constexpr unsigned kWhiteByte = 8;
-inline constexpr unsigned kOperatorByte = 16;  // an operator may begin with it
-inline constexpr unsigned kJoinerByte = 32;    // it may stand inside a word
+inline constexpr unsigned kOperatorByte = 16;  // may start an operator
+inline constexpr unsigned kJoinerByte = 32;    // may join the parts of a word
 inline constexpr unsigned kBeyondAscii = 64;
 
-// What a word is, beside what its bytes are.
-inline constexpr unsigned kBeyondIdentifier = 128;  // it holds a joiner or more than ASCII
-inline constexpr unsigned kUnspacedWord = 256;      // it is a letter of a script without spaces
+// Flags of a word, in addition to those of its bytes.
+inline constexpr unsigned kBeyondIdentifier = 128;  // contains a joiner or non-ASCII characters
+inline constexpr unsigned kUnspacedWord = 256;      // a single letter of a script without spaces
 
 class CharacterTable {
  public:
   static constexpr std::size_t kCodePoints = 0x110000;
 
-  // `classes` holds the class of each code point.
+  // `classes` are the classes of all code points.
   explicit CharacterTable(std::span<const std::uint8_t> classes) : classes_(kCodePoints) {
     if (classes.size() != kCodePoints) throw std::invalid_argument("there must be a class for each code point");
     if (std::ranges::max(classes) > static_cast<std::uint8_t>(CharacterClass::Newline)) {
@@ -64,13 +64,13 @@ class CharacterTable {
   unsigned flags(Byte byte) const { return flags_[byte]; }
   CharacterClass class_of(std::uint32_t code_point) const { return classes_[code_point]; }
 
-  // Skips some of the small letters of ASCII that begin at `p`, eight at a time.
+  // Skips ASCII small letters from `p` on, eight at a time; may stop early.
   const Byte* after_small_letters(const Byte* p, const Byte* end) const {
     constexpr std::uint64_t kOnes = 0x0101010101010101u, kHighBits = kOnes << 7;
     while (end - p >= 8) {
       std::uint64_t word;
       std::memcpy(&word, p, 8);
-      const std::uint64_t low = word & ~kHighBits;  // so that no byte carries into the next
+      const std::uint64_t low = word & ~kHighBits;  // prevents carries between bytes
       const std::uint64_t from_a = low + kOnes * (0x80 - 'a'), after_z = low + kOnes * (0x7F - 'z');
       const std::uint64_t others = ~(from_a & ~after_z & ~word) & kHighBits;
       if (others != 0) return p + std::countr_zero(others) / 8;
@@ -79,10 +79,10 @@ class CharacterTable {
     return p;
   }
 
-  // Whether a byte below 0x80 is a character of the language.
+  // Whether a byte below 0x80 is a letter, mark or number.
   bool is_ascii_of_language(Byte byte) const { return is_of_language(classes_[byte]); }
 
-  // The character at `p` (p < end); a byte that begins no well-formed one is one of class Other.
+  // The character at `p` (p < end). An invalid byte counts as a character of class Other.
   ClassifiedCharacter at(const Byte* p, const Byte* end) const {
     const std::uint32_t b0 = p[0];
     if (b0 < 0x80) return {classes_[b0], 1, b0};
@@ -98,7 +98,7 @@ class CharacterTable {
     }
   }
 
-  // After the white space at `p`.
+  // The end of the white space at `p`.
   const Byte* after_white_space(const Byte* p, const Byte* end) const {
     while (p < end) {
       const ClassifiedCharacter character = at(p, end);

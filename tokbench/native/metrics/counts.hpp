@@ -1,4 +1,4 @@
-// What is counted, in the order of tokbench/metrics/counts.py, which says what each one means.
+// The counts in the order of tokbench/metrics/counts.py, which defines them.
 #pragma once
 
 #include <array>
@@ -32,11 +32,11 @@ inline constexpr std::array<const char*, kNumCounts> kCountNames = {
 
 using Counts = std::array<std::int64_t, kNumCounts>;
 
-inline constexpr std::size_t kLongestNumber = 16;  // digits; longer numbers are counted with these
+inline constexpr std::size_t kLongestNumber = 16;  // in digits; longer numbers are counted as this long
 
 struct NumbersOfLength {
   std::int64_t numbers = 0;
-  std::int64_t tokens = 0;  // that touch them
+  std::int64_t tokens = 0;  // tokens that overlap them
 };
 
 using NumbersByLength = std::array<NumbersOfLength, kLongestNumber + 1>;

@@ -1,4 +1,4 @@
-// Where the parts of an identifier meet: camelCase, snake_case, letters and digits.
+// The boundaries between the parts of an identifier: camelCase, snake_case, letters and digits.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ inline bool is_small(Byte byte) { return byte >= 'a' && byte <= 'z'; }
 inline bool is_capital(Byte byte) { return byte >= 'A' && byte <= 'Z'; }
 inline bool is_ascii_digit(Byte byte) { return byte >= '0' && byte <= '9'; }
 
-// Whether a part ends between text[i - 1] and text[i], neither of which is an underscore.
+// Whether there is a boundary between text[i - 1] and text[i], neither of which is an underscore.
 inline bool parts_meet(Bytes text, std::size_t i) {
   const Byte before = text[i - 1], after = text[i];
   if (is_ascii_digit(before) != is_ascii_digit(after)) return true;
@@ -19,8 +19,8 @@ inline bool parts_meet(Bytes text, std::size_t i) {
   return is_capital(before) && is_capital(after) && i + 1 < text.size() && is_small(text[i + 1]);
 }
 
-// Calls sink(left, right) for each boundary of an identifier: the two positions that hit it, which are
-// the same but for a run of underscores. One that lies at an end of the identifier is no boundary's side.
+// Calls sink(left, right) for each boundary of an identifier: the two positions that hit it, which differ only for a run of
+// underscores. A position at an end of the identifier does not count.
 template <class Sink>
 void for_each_identifier_boundary(Bytes text, Sink sink) {
   std::size_t i = 0;

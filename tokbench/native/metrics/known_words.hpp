@@ -1,4 +1,4 @@
-// Words with what is known of them, in arrays: as they leave a measurer, and reach another one.
+// Words with their counts in arrays, to transfer them from one measurer to another.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace tokbench::metrics {
 
-// Word i has the bytes from offsets[i] to offsets[i + 1]; check_words() has seen them where they came from outside.
+// Word i is data[offsets[i]:offsets[i + 1]]. Words from outside must be validated by check_words().
 struct KnownWords {
   Bytes data;
   std::span<const std::int64_t> offsets;
@@ -37,7 +37,7 @@ inline void check_words(const KnownWords& words) {
   }
 }
 
-// All words of a table, by their bytes.
+// All words of a table, sorted by their bytes.
 struct WordArrays {
   explicit WordArrays(const WordTable& table) {
     for (const WordType& type : table.sorted()) {

@@ -1,7 +1,8 @@
-// The characters and lines of a document, and how its tokens stand to them. Its runs are in runs.hpp.
+// Counts the characters and lines of a document and how its tokens overlap them. For words, numbers and operators, see
+// runs.hpp.
 //
-// tokbench/metrics/reference.py defines the counts; what is one pass for each count there is two here. Each goes
-// forward only, so that no text takes longer than its length.
+// tokbench/metrics/reference.py defines the counts, with one pass for each; here, two passes compute all of them. Both only
+// move forward, so that time is linear in the text.
 #pragma once
 
 #include "characters.hpp"
@@ -54,7 +55,7 @@ class LayoutMeasurer {
     count(kMultibyteChars) += multibyte;
   }
 
-  // No token cuts a character of one byte: where tokens tile the text, each of them is covered.
+  // No token cuts a character of one byte, so if tokens tile the text, each ASCII character is covered.
   void measure_ascii(const Byte* p, const Byte* stop) {
     if constexpr (Tokens::kTile) {
       std::int64_t letters = 0;

@@ -1,4 +1,4 @@
-// What was counted in documents, by group.
+// Counts documents by group.
 #pragma once
 
 #include "batch.hpp"
@@ -15,10 +15,10 @@ struct Group {
   WordTable words;
 };
 
-// What measuring looks things up in.
+// The lookup tables for counting.
 struct Tables {
-  // `classes` holds the class of each code point; the bytes of id i are those from offsets[i] to offsets[i + 1];
-  // check_pieces() has seen them.
+  // `classes` are the classes of all code points. The bytes of id i are data[offsets[i]:offsets[i + 1]], validated by
+  // check_pieces().
   Tables(std::span<const std::uint8_t> classes, Bytes data, std::span<const std::int64_t> offsets)
       : characters(classes), pieces(characters, data, offsets) {}
 
@@ -28,7 +28,7 @@ struct Tables {
 
 class Measurer {
  public:
-  // The tables must outlive it; the seed changes no result.
+  // The tables must outlive this object. The seed does not affect results.
   Measurer(const Tables& tables, std::size_t num_groups, std::uint64_t seed) : tables_(tables) {
     groups_.reserve(num_groups);
     for (std::size_t i = 0; i < num_groups; ++i) groups_.emplace_back(seed);
@@ -39,7 +39,7 @@ class Measurer {
     return groups_;
   }
 
-  // Counts documents; calls sink(counts) for each. Throws what check() throws before anything is counted.
+  // Counts documents; calls sink(counts) for each. Validates its arguments with check() before anything is counted.
   template <class Batch, class Sink>
   void add(const Documents& documents, const Batch& batch, Sink sink) {
     check(documents, groups_.size());
@@ -53,7 +53,7 @@ class Measurer {
     for (const std::int32_t group : documents.groups) groups_[static_cast<std::size_t>(group)].words.settle();
   }
 
-  // Adds words of a group, as another measurer gave them: no document is counted with them.
+  // Adds the words of a group from another measurer, without counting documents.
   void join_words(std::size_t group, const KnownWords& known) {
     settle();
     for (std::size_t i = 0; i < known.size(); ++i) {
@@ -61,7 +61,7 @@ class Measurer {
     }
   }
 
-  // Adds what another one with as many groups has counted.
+  // Adds the counts of another measurer with the same number of groups.
   void join(Measurer& other) {
     settle();
     for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -90,7 +90,7 @@ class Measurer {
     spans_.stops.clear();
     spans_.entry_starts.clear();
     spans_.entry_stops.clear();
-    std::size_t uncovered = 0;  // up to where bytes are known to be in a token that covers none
+    std::size_t uncovered = 0;  // end of the bytes that are known to be in a token that covers no character
     for (std::size_t i = documents.first_token(document); i < documents.last_token(document); ++i) {
       const auto start = static_cast<std::size_t>(batch.starts[i]), stop = static_cast<std::size_t>(batch.stops[i]);
       is_boundary[start] = is_boundary[stop] = 1;
@@ -124,8 +124,8 @@ class Measurer {
     for (std::size_t each = 0; each < kNumCounts; ++each) group.counts[each] += counts[each];
   }
 
-  // The occurrences of ids as whole words in a group, with room for `more`. They wait outside its table, as it is
-  // as a rule the same group that comes next.
+  // Occurrences of ids as whole words in a group, with room for `more`. They are added to the group's table later, because the
+  // next document usually belongs to the same group.
   std::uint32_t* occurrences_for(std::int32_t group, std::size_t more) {
     if (group != waiting_group_ || more > std::numeric_limits<std::uint32_t>::max() - num_waiting_) settle();
     occurrences_.resize(tables_.pieces.size());
@@ -152,7 +152,7 @@ class Measurer {
   Spans spans_;
   std::vector<std::uint32_t> occurrences_;
   std::int32_t waiting_group_ = 0;
-  std::size_t num_waiting_ = 0;  // tokens that there were since they were settled
+  std::size_t num_waiting_ = 0;  // tokens since the last call of settle()
 };
 
 }  // namespace tokbench::metrics

@@ -15,7 +15,7 @@ inline constexpr std::array<std::string_view, 50> kAllOperators = {
     "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "**=", "//=", "<<=", ">>=", ">>>=", "&&=", "||=", "?\?=",
 };
 
-// By their first byte, then the longest first, so that the first one that fits is the one.
+// Sorted by first byte, then longest first, so that the first match is the longest.
 inline constexpr auto kSortedOperators = [] {
   auto sorted = kAllOperators;
   std::ranges::sort(sorted, [](std::string_view a, std::string_view b) {
@@ -24,7 +24,7 @@ inline constexpr auto kSortedOperators = [] {
   return sorted;
 }();
 
-// Where the operators of a first byte (below 0x80) begin among the sorted ones; the next byte's begin where they end.
+// For each first byte (below 0x80) the start of its operators in the sorted list; they end where those of the next byte start.
 inline constexpr auto kFirstOperator = [] {
   std::array<std::uint8_t, 129> first{};
   for (const std::string_view each : kAllOperators) {
@@ -33,7 +33,7 @@ inline constexpr auto kFirstOperator = [] {
   return first;
 }();
 
-// Whether a byte is the second one of some operator.
+// Whether a byte is the second one of an operator.
 inline constexpr auto kIsSecondByte = [] {
   std::array<bool, 256> is_second{};
   for (const std::string_view each : kAllOperators) is_second[static_cast<std::size_t>(each[1])] = true;
@@ -42,7 +42,7 @@ inline constexpr auto kIsSecondByte = [] {
 
 inline bool begins_operator(Byte byte) { return byte < 0x80 && kFirstOperator[byte] != kFirstOperator[byte + 1u]; }
 
-// Bytes of the longest operator that begins at `p` (p < end, *p < 0x80), or 0.
+// The length of the longest operator at `p` (p < end, *p < 0x80), or 0.
 inline std::size_t operator_length(const Byte* p, const Byte* end) {
   if (end - p < 2 || !kIsSecondByte[p[1]]) return 0;
   const std::string_view text(reinterpret_cast<const char*>(p), static_cast<std::size_t>(end - p));

@@ -1,4 +1,4 @@
-// The bytes of each id, and what can be said of their words and operators wherever they stand.
+// The bytes of each id, and what they imply about words and operators in any context.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace tokbench::metrics {
 
-// In one look: how many bytes it has, what it says of words, and the first bytes themselves.
+// The length, flags and first bytes of a token, packed so that one lookup gives all of them.
 struct Piece {
   static constexpr std::size_t kFirst = 11;
 
@@ -20,21 +20,21 @@ struct Piece {
   std::uint8_t flags;
   std::uint32_t length;
 
-  // One word of letters, which ends with it. If none of them goes on after it, and nothing before it reaches
-  // into it, it is this word; nothing does where there is white space before the word.
+  // A single word of letters, possibly after white space, up to the end of the token. The token is exactly this word unless the
+  // word continues after the token or started before it; white space in the token rules out the latter.
   static constexpr std::uint8_t kWord = 1;
-  // The word has no white space of ASCII before it.
+  // The word has no ASCII white space before it.
   static constexpr std::uint8_t kBare = 2;
-  // The word is an identifier of one part.
+  // The word is an identifier with a single part.
   static constexpr std::uint8_t kIdentifier = 4;
-  // It begins with a character after which no word of letters goes on.
+  // Starts with a character that ends a preceding word of letters.
   static constexpr std::uint8_t kEndsWord = 8;
-  // No word and no operator begins in it, but for an operator that its last byte may begin.
+  // No word and no operator starts in it, except for an operator that starts with its last byte.
   static constexpr std::uint8_t kNothing = 16;
-  static constexpr std::uint8_t kBeginsOperator = 32;  // its last byte
-  static constexpr std::uint8_t kGoesOnWithOperator = 64;  // its first byte
+  static constexpr std::uint8_t kBeginsOperator = 32;      // its last byte may start an operator
+  static constexpr std::uint8_t kGoesOnWithOperator = 64;  // its first byte may continue an operator
 
-  // What flags say together with those of the piece after them, as 0 or 1: branches could not be foretold.
+  // Combinations of the flags of a token and the next one, as 0 or 1 instead of branches, which would be mispredicted.
   static unsigned is_word(unsigned flags, unsigned next) { return bit<kWord>(flags) & bit<kEndsWord>(next); }
   static unsigned is_surely_word(unsigned flags, unsigned next) { return is_word(flags, next) & ~bit<kBare>(flags); }
   static unsigned is_nothing(unsigned flags, unsigned next) {
@@ -45,10 +45,10 @@ struct Piece {
     return flags >> std::countr_zero(flag) & 1;
   }
 
-  // Whether its bytes, which are at most kFirst, are the next ones at `p`, where kKeyPadding can be read.
+  // Whether its bytes, at most kFirst, are those at `p`. kKeyPadding bytes must be readable there.
   bool begins(const Byte* p) const {
     std::uint64_t mine[2], found[2];
-    std::memcpy(mine, this, sizeof mine);  // what stands after the first bytes is masked
+    std::memcpy(mine, this, sizeof mine);  // includes other members, which are masked
     std::memcpy(found, p, sizeof found);
     const KeyMask& keep = kKeyMasks[length];
     return (((mine[0] ^ found[0]) & keep.low) | ((mine[1] ^ found[1]) & keep.high)) == 0;
@@ -58,7 +58,7 @@ static_assert(sizeof(Piece) == 16 && offsetof(Piece, first) == 0);
 
 class Pieces {
  public:
-  // The bytes of id i are those from offsets[i] to offsets[i + 1], which are checked.
+  // The bytes of id i are data[offsets[i]:offsets[i + 1]]; the offsets must be valid.
   Pieces(const CharacterTable& table, Bytes data, std::span<const std::int64_t> offsets)
       : data_(data.begin(), data.end()), offsets_(offsets.begin(), offsets.end()) {
     pieces_.reserve(offsets.size() - 1);
@@ -72,11 +72,11 @@ class Pieces {
     return Bytes(data_).subspan(start, static_cast<std::size_t>(offsets_[id + 1]) - start);
   }
 
-  // The word of a piece that has kWord.
+  // The word of a token with kWord.
   Bytes word(const CharacterTable& table, std::size_t id) const { return bytes(id).subspan(white_bytes(table, bytes(id))); }
 
  private:
-  // Bytes of ASCII white space at the beginning.
+  // The number of bytes of ASCII white space at the start.
   static std::size_t white_bytes(const CharacterTable& table, Bytes bytes) {
     const auto is_white = [&](Byte byte) { return (table.flags(byte) & kWhiteByte) != 0; };
     return static_cast<std::size_t>(std::ranges::find_if_not(bytes, is_white) - bytes.begin());
@@ -89,7 +89,7 @@ class Pieces {
   }
 
   static std::uint8_t flags_of(const CharacterTable& table, Bytes bytes) {
-    if (bytes.empty()) return Piece::kGoesOnWithOperator;  // what is after it may
+    if (bytes.empty()) return Piece::kGoesOnWithOperator;  // the next token may continue an operator
     unsigned flags = 0;
     if (ends_word(table, bytes)) flags |= Piece::kEndsWord;
     if (kIsSecondByte[bytes.front()]) flags |= Piece::kGoesOnWithOperator;
@@ -131,7 +131,7 @@ class Pieces {
     return true;
   }
 
-  // An incomplete character may be the beginning of anything.
+  // An incomplete character may be the start of anything.
   static bool ends_word(const CharacterTable& table, Bytes bytes) {
     const ClassifiedCharacter first = table.at(bytes.data(), bytes.data() + bytes.size());
     return first.code_point != kNoCodePoint && !starts_word(first.kind) && first.kind != CharacterClass::Mark && !joins_letters(first.code_point);

@@ -1,7 +1,7 @@
-// The runs of a document: words, the numbers and identifiers in them, and operators.
+// Counts the runs of a document: words, the numbers and identifiers in them, and operators.
 //
-// tokbench/metrics/reference.py defines the counts; what is one pass for each count there is one for all runs here.
-// It goes forward only, so that no text takes longer than its length.
+// tokbench/metrics/reference.py defines the counts, with one pass for each; here, a single pass computes all of them. It only
+// moves forward, so that time is linear in the text.
 #pragma once
 
 #include <utility>
@@ -17,7 +17,7 @@ namespace tokbench::metrics {
 template <class Tokens>  // TiledTokens or PlacedTokens
 class RunMeasurer {
  public:
-  // `readable` is how far after the document bytes can be read.
+  // `readable` is the end of the readable bytes after the document.
   RunMeasurer(const CharacterTable& table, Bytes text, const Byte* readable, const Boundaries& boundaries, const Tokens& tokens,
               WordTable& words, NumbersByLength& numbers, Counts& counts)
       : table_(table), begin_(text.data()), end_(text.data() + text.size()), readable_(readable), boundaries_(boundaries),
@@ -36,17 +36,17 @@ class RunMeasurer {
   std::int64_t& count(Count which) { return counts_[which]; }
   std::size_t offset_of(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
 
-  // Where a token is a whole word, or has neither word nor operator in it, all that there is to count is known
-  // from its id, and its bytes need not be looked at. Between such tokens it goes run by run.
+  // If a token is a whole word, or contains neither words nor operators, its id determines all counts, and its bytes are not
+  // examined. Between such tokens, the text is processed run by run.
   void measure_tokens() {
     const typename Tokens::WholeWords whole = at_words_.note_words();
     count(kWords) += whole.words;
     count(kIdentifiers) += whole.identifiers;
-    const Byte* p = begin_;  // up to where all is measured
+    const Byte* p = begin_;  // everything before it is counted
     for (const std::size_t i : at_words_.unknown()) {
       const Byte* const start = begin_ + at_words_.start(i);
       const Byte* const stop = begin_ + at_words_.stop(i);
-      // A token begins here, so that it does not matter where white space before it began.
+      // A token starts here, so the start of the white space before it does not matter.
       if (p < start) white_start_ = p = start;
       if (p == start && at_words_.is_word(i)) {
         ++count(kWords);
@@ -61,7 +61,7 @@ class RunMeasurer {
 
   // --- words --------------------------------------------------------------------------------------
 
-  // The run that begins at `p`, or a character between runs; where it ends.
+  // Counts the run that starts at `p`, or skips a character between runs; returns its end.
   const Byte* measure_run(const Byte* p) {
     const unsigned flags = table_.flags(*p);
     if (flags & kWhiteByte) return p + 1;
@@ -79,8 +79,8 @@ class RunMeasurer {
     return stop;
   }
 
-  // Where the word ends that begins at `p` with an ASCII character. `seen` collects what its characters
-  // are, but not whether the first one parts it from something.
+  // The end of the word that starts at `p` with an ASCII character. `seen` collects the flags of its characters, without
+  // kPartingByte of the first one.
   const Byte* ascii_word_stop(const Byte* p, unsigned& seen) const {
     seen = table_.flags(*p) & ~kPartingByte;
     p = table_.after_small_letters(p + 1, end_);
@@ -89,7 +89,7 @@ class RunMeasurer {
     return may_go_on ? word_stop(p, table_.class_of(p[-1]), seen) : p;
   }
 
-  // Where the word ends that has come as far as `p`; `base` is the class of its last character but marks.
+  // The end of a word whose characters up to `p` are known; `base` is the class of the last one that is not a mark.
   const Byte* word_stop(const Byte* p, CharacterClass base, unsigned& seen) const {
     while (p < end_) {
       const ClassifiedCharacter next = table_.at(p, end_);
@@ -105,7 +105,7 @@ class RunMeasurer {
     return p;
   }
 
-  // Where the character at `p` ends, or the word that it begins; `seen` says what it is.
+  // The end of the non-ASCII character at `p`, or of the word that it starts; `seen` receives its flags.
   const Byte* stop_beyond_ascii(const Byte* p, unsigned& seen) const {
     const ClassifiedCharacter character = table_.at(p, end_);
     const Byte* const stop = p + character.length;
@@ -129,14 +129,14 @@ class RunMeasurer {
     return p;
   }
 
-  // Whether a character holds a word together: an apostrophe between letters, a point between digits.
+  // Whether a character joins the parts of a word: an apostrophe between letters, a point between digits.
   bool joins(CharacterClass before, std::uint32_t joiner, const Byte* after) const {
     if (joins_letters(joiner)) return is_letter(before) && after < end_ && is_letter(table_.at(after, end_).kind);
     if (joiner != '.' && joiner != ',') return false;
     return before == CharacterClass::Digit && after < end_ && table_.at(after, end_).kind == CharacterClass::Digit;
   }
 
-  // A word and what is in it.
+  // Counts a word and its numbers and identifiers.
   void measure_word(const Byte* start, const Byte* stop, unsigned seen) {
     const std::int64_t tokens = at_words_.touching(offset_of(start), offset_of(stop));
     ++count(kWords);
@@ -153,7 +153,7 @@ class RunMeasurer {
 
   // --- numbers ------------------------------------------------------------------------------------
 
-  // Those inside a word.
+  // Counts the numbers in a word.
   void measure_numbers(const Byte* word, const Byte* stop) {
     const Byte* start = word;
     std::size_t digits = 0;
@@ -169,7 +169,7 @@ class RunMeasurer {
     if (digits != 0) measure_number(start, stop, digits, start == word ? white_start_ : start);
   }
 
-  // `room` is where the white space before the number starts.
+  // Counts a number; `room` is the start of the white space before it.
   void measure_number(const Byte* start, const Byte* stop, std::size_t digits, const Byte* room) {
     const std::int64_t tokens = at_numbers_.touching(offset_of(start), offset_of(stop));
     ++count(kNumbers);
@@ -208,7 +208,7 @@ class RunMeasurer {
     });
   }
 
-  // An operator at `p`, or another character; where it ends.
+  // Counts an operator at `p`, or skips another character; returns its end.
   const Byte* measure_operator(const Byte* p) {
     const std::size_t length = operator_length(p, end_);
     if (length == 0) return p + 1;
@@ -232,7 +232,7 @@ class RunMeasurer {
   Tokens at_numbers_;
   Tokens at_operators_;
   Counts& counts_;
-  const Byte* white_start_;  // of the white space before the run at hand
+  const Byte* white_start_;  // start of the white space before the current run
 };
 
 }  // namespace tokbench::metrics

@@ -7,25 +7,25 @@
 
 namespace tokbench::metrics {
 
-// Where tokens start or stop.
+// The positions at which tokens start or stop.
 class Boundaries {
  public:
-  // Makes room for texts of this many bytes together: a flag for each position, up to their end, all 0.
+  // Clears the flags, one per position, for texts of `size` bytes in all.
   std::uint8_t* clear(std::size_t size) {
     flags_.assign(size + kReadAhead, 0);
     document_ = flags_.data();
     return flags_.data();
   }
 
-  // From here on, positions count from there.
+  // Makes positions relative to `position`.
   void go_to(std::size_t position) { document_ = flags_.data() + position; }
 
   bool is_at(std::size_t position) const { return document_[position] != 0; }
 
-  // Whether one of them is at `first`, at `last`, or between.
+  // Whether there is a boundary in [first, last].
   bool any_in(std::size_t first, std::size_t last) const { return std::memchr(document_ + first, 1, last + 1 - first) != nullptr; }
 
-  // How many are strictly inside a run.
+  // The number of boundaries strictly inside a run.
   std::int64_t inside(std::size_t start, std::size_t stop) const {
     std::int64_t count = 0;
     std::size_t position = start + 1;
@@ -49,7 +49,7 @@ class Boundaries {
   const std::uint8_t* document_ = nullptr;
 };
 
-// The tokens that tile a batch of documents: where each stops in the batch's text, and what its piece is.
+// The tokens that tile a batch of documents: where each one stops in the text of the batch, and its flags.
 struct Tiles {
   std::vector<std::uint32_t> stops;
   std::vector<std::uint8_t> flags;
@@ -61,13 +61,13 @@ struct Tiles {
   }
 };
 
-// The tokens of a document that they tile: the boundaries say where they are.
+// The tokens of a document that they tile; Boundaries has their positions.
 class TiledTokens {
  public:
   static constexpr bool kTile = true;
 
-  // `start` is where the document begins in the batch, `first` its first token there; `occurrences` has a place
-  // for each id: how often it was a whole word.
+  // `start` is the start of the document in the batch, `first` its first token; occurrences[id] counts how often an id was a
+  // whole word.
   TiledTokens(const Boundaries& boundaries, Tiles& tiles, std::size_t start, std::size_t first,
               std::span<const std::uint32_t> ids, std::uint32_t* occurrences)
       : boundaries_(boundaries), stops_(tiles.stops.data() + first), flags_(tiles.flags.data() + first),
@@ -76,10 +76,11 @@ class TiledTokens {
   std::size_t start(std::size_t i) const { return i == 0 ? 0 : stop(i - 1); }
   std::size_t stop(std::size_t i) const { return stops_[i] - start_; }
 
-  // Whether one token that is neither unknown nor a fallback byte holds a character; asked in their order.
+  // Whether a single token that is neither unknown nor a fallback byte contains a character. Must be called in the order of
+  // characters.
   bool holds(std::size_t start, std::size_t stop) const { return boundaries_.inside(start, stop) == 0; }
 
-  // Whether token i is a whole word where all before it is measured.
+  // Whether token i is a whole word, if everything before it is counted.
   bool is_word(std::size_t i) const { return Piece::is_word(flags_[i], i + 1 < ids_.size() ? flags_[i + 1] : kEnd) != 0; }
   bool is_identifier(std::size_t i) const { return (flags_[i] & Piece::kIdentifier) != 0; }
   void note_word(std::size_t i) const { ++occurrences_[ids_[i]]; }
@@ -88,8 +89,7 @@ class TiledTokens {
     std::int64_t words = 0, identifiers = 0;
   };
 
-  // Notes the tokens that are a whole word whatever is before them; unknown() are then those whose bytes must
-  // be looked at.
+  // Records the tokens that are a whole word in any context; unknown() are then those whose bytes must be examined.
   WholeWords note_words() {
     WholeWords found;
     std::size_t num_unknown = 0;
@@ -108,18 +108,18 @@ class TiledTokens {
   }
   std::span<const std::uint32_t> unknown() const { return {unknown_, num_unknown_}; }
 
-  // How many tokens share a byte with a run, which is not empty.
+  // The number of tokens that overlap a non-empty run.
   std::int64_t touching(std::size_t start, std::size_t stop) { return 1 + boundaries_.inside(start, stop); }
 
-  // Positions strictly inside the run where a token starts or stops; `touching` tokens share a byte with it.
+  // The number of positions strictly inside a run where a token starts or stops; `touching` tokens overlap it.
   std::int64_t cuts(std::int64_t touching, std::size_t, std::size_t) const { return touching - 1; }
 
-  // Whether the only token that touches the run starts, or stops, at one of these positions outside it.
+  // Whether the only token that overlaps a run starts, or stops, in [first, last] outside of it.
   bool starts_in(std::size_t first, std::size_t last) const { return boundaries_.any_in(first, last); }
   bool stops_in(std::size_t first, std::size_t last) const { return boundaries_.any_in(first, last); }
 
  private:
-  static constexpr std::uint8_t kEnd = Piece::kEndsWord;  // the end of a document is like white space
+  static constexpr std::uint8_t kEnd = Piece::kEndsWord;  // the end of a document counts as white space
 
   const Boundaries& boundaries_;
   const std::uint32_t* stops_;
@@ -131,17 +131,17 @@ class TiledTokens {
   std::size_t start_;
 };
 
-// The spans of tokens that are not empty, and one after all.
+// The non-empty spans of tokens, and a sentinel after them.
 struct Spans {
   std::vector<std::size_t> starts;
   std::vector<std::size_t> stops;
-  // Those that are neither unknown nor fallback bytes.
+  // Without unknown tokens and fallback bytes.
   std::vector<std::size_t> entry_starts;
   std::vector<std::size_t> entry_stops;
 };
 
-// The same of tokens at any places. Goes along them beside runs of one kind, which come in order and do
-// not overlap.
+// The same for tokens at arbitrary positions. Moves along the tokens with the runs of one kind, which must come in order and
+// must not overlap.
 class PlacedTokens {
  public:
   static constexpr bool kTile = false;
@@ -162,17 +162,17 @@ class PlacedTokens {
 
   std::int64_t cuts(std::int64_t, std::size_t start, std::size_t stop) const { return boundaries_.inside(start, stop); }
 
-  // Asked for the run that touching() was asked for last.
+  // These refer to the run of the last call of touching().
   bool starts_in(std::size_t first, std::size_t last) const { return start_[-1] >= first && start_[-1] <= last; }
   bool stops_in(std::size_t first, std::size_t last) const { return *stop_ >= first && *stop_ <= last; }
 
  private:
   const Boundaries& boundaries_;
   const Spans& spans_;
-  const std::size_t* start_;  // of the first token after the run
-  const std::size_t* stop_;   // of the first token that reaches into it or is after it
+  const std::size_t* start_;  // start of the first token after the run
+  const std::size_t* stop_;   // stop of the first token that overlaps the run or follows it
   std::size_t next_entry_ = 0;
-  std::size_t reached_ = 0;  // by the entries that begin before the character asked for last
+  std::size_t reached_ = 0;  // furthest stop of the tokens that start before the last requested character
 };
 
 }  // namespace tokbench::metrics

@@ -1,4 +1,4 @@
-// The distinct words of a group, how often they occur and in how many tokens: an open-addressing table.
+// An open-addressing hash table of the distinct words of a group, with their occurrences and numbers of tokens.
 #pragma once
 
 #include <algorithm>
@@ -16,26 +16,26 @@ namespace tokbench::metrics {
 struct WordType {
   WordKey key;
   std::int64_t occurrences;
-  std::uint32_t fewest;  // tokens of an occurrence
+  std::uint32_t fewest;  // lowest number of tokens of an occurrence
   std::uint32_t most;
 };
 
-// The words themselves stand in the slots, so that one look finds them. As the table is too large for the
-// caches of the processor, words wait until what they need has been fetched.
+// Short words are stored in the slots themselves, so that one access finds them. The table exceeds the caches of the processor,
+// so words wait in a queue while their slots are prefetched.
 class WordTable {
   struct Waiting {
     WordKey key;
     std::uint64_t hash;
-    const Byte* start;  // of a long one
+    const Byte* start;  // start of a long word
     std::uint32_t tokens;
   };
 
   static constexpr std::size_t kInitialSlots = 64;
   static constexpr std::uint64_t kLongMark = 0xFFull << 56;
 
-  // A short word is its key, which is never zero: a slot whose key is zero is free. The key of a long one
-  // holds its hash, and after a top byte that no length has where its bytes are in `arena_` (8 bytes of
-  // length, then the word). While it waits, the length stands there.
+  // The key of a short word contains its bytes and is never zero; a slot with key zero is free. The key of a long word contains
+  // its hash and, below a top byte that is no valid length, the position of its bytes in `arena_` (8 bytes of length, then the
+  // word), or the length while the word waits.
   static bool is_long(const WordKey& key) { return (key.high & kLongMark) == kLongMark; }
   static bool is_free(const WordType& type) { return type.key.high == 0; }
 
@@ -46,8 +46,8 @@ class WordTable {
  public:
   explicit WordTable(std::uint64_t seed) : seed_(seed) {}
 
-  // An occurrence of a word in this many tokens; `readable` is how far after it bytes can be read.
-  // The word must stay where it is until settle(), after which it is in the table.
+  // Adds an occurrence of a word that overlaps `tokens` tokens; `readable` is the end of the readable bytes after it. The word
+  // must stay valid until settle(), which enters it into the table.
   void add(Bytes word, const Byte* readable, std::uint32_t tokens) {
     if (word.size() > kShortWord) {
       const std::uint64_t hash = hash_bytes(word, seed_);
@@ -61,7 +61,7 @@ class WordTable {
     }
   }
 
-  // Notes the words that wait.
+  // Enters the waiting words into the table.
   void settle() {
     for (std::size_t i = 0; i < num_waiting_; ++i) {
       const Waiting& word = waiting_[i];
@@ -71,7 +71,7 @@ class WordTable {
     num_waiting_ = 0;
   }
 
-  // Adds what is known of a word, or of all that are in another table, which has none that wait.
+  // Adds the counts of a word, or of all words of another table, which must have none waiting.
   void join(Bytes word, std::int64_t occurrences, std::uint32_t fewest, std::uint32_t most) {
     if (word.size() > kShortWord) {
       const std::uint64_t hash = hash_bytes(word, seed_);
@@ -93,7 +93,7 @@ class WordTable {
     return static_cast<std::size_t>(std::ranges::count_if(types(), is_whole));
   }
 
-  // The `n` words that fell into most tokens; of those, the most frequent; of those, the smallest.
+  // The `n` words with the most tokens; at equal numbers the more frequent, then the smaller ones.
   std::vector<WordType> worst(std::size_t n) const {
     std::vector<WordType> found(std::min(n, size_));
     std::ranges::partial_sort_copy(types(), found, [this](const WordType& a, const WordType& b) {
@@ -104,7 +104,7 @@ class WordTable {
     return found;
   }
 
-  // All words, by their bytes.
+  // All words, sorted by their bytes.
   std::vector<WordType> sorted() const {
     std::vector<WordType> found;
     found.reserve(size_);
@@ -135,7 +135,7 @@ class WordTable {
     if (num_waiting_ == waiting_.size()) settle();
   }
 
-  // `word` are the bytes of a long one, whose key holds its hash so far.
+  // Adds the counts of a word to the table. `word` are the bytes of a long word, whose key only contains its hash so far.
   void note(std::uint64_t hash, Bytes word, const WordType& seen) {
     if (is_long(seen.key)) return note_long(word, seen);
     WordType& type = slot_of(hash, [&](const WordKey& key) { return key == seen.key; });
@@ -157,7 +157,7 @@ class WordTable {
     enter(type, seen);
   }
 
-  // The slot of a word, or the free one that is to be its.
+  // The slot of a word, or the free slot where it belongs.
   template <class IsWord>
   WordType& slot_of(std::uint64_t hash, IsWord is_word) {
     std::size_t i = hash & last_slot_;
@@ -194,7 +194,7 @@ class WordTable {
   std::array<Waiting, 32> waiting_;
   std::size_t num_waiting_ = 0;
   std::size_t size_ = 0;
-  std::size_t last_slot_ = kInitialSlots - 1;  // one less than a power of two
+  std::size_t last_slot_ = kInitialSlots - 1;  // a power of two minus one
   ZeroedTable<WordType> slots_{kInitialSlots};
   std::vector<Byte> arena_;
   std::uint64_t seed_;

@@ -1,11 +1,12 @@
-// BPE over the characters of segments, as SentencePiece's trainer has it: the most frequent pair that may be a piece, of equally
-// frequent ones the shorter and then the smaller; a pair that spells a piece that is there already stays as it is.
+// Trains BPE over the characters of segments as SentencePiece does: merges the most frequent pair that may be a piece; of
+// equally frequent pairs the shorter, then the alphabetically smaller one. A pair whose spelling is already a piece is not
+// merged.
 //
-// Pairs that occur no more become pieces at last, too, even those that were there for a moment only, while the occurrences of
-// a pair were merged from left to right.
+// Once no pair is left in the text, pairs that no longer occur become pieces as well, including pairs that existed only for a
+// moment, while the occurrences of a pair were merged from left to right.
 //
-// Source: bpe_model_trainer.cc of sentencepiece 0.2.3. What it leaves to chance is which of two equally frequent pairs with the
-// same spelling is merged, "a" and "bc" or "ab" and "c": here it is the one whose left part was learned first.
+// Source: bpe_model_trainer.cc of sentencepiece 0.2.3. It leaves to chance which of two equally frequent pairs with the same
+// spelling is merged, such as "a" + "bc" and "ab" + "c"; here it is the one whose left part was learned first.
 #pragma once
 
 #include <compare>
@@ -18,7 +19,7 @@
 
 namespace tokbench::sentencepiece {
 
-// The characters of symbols, one after another.
+// The characters of all symbols.
 class Spellings {
  public:
   explicit Spellings(const std::vector<std::uint32_t>& alphabet) {
@@ -44,10 +45,10 @@ class Spellings {
     characters.insert(characters.end(), second.begin(), second.end());
   }
 
-  // Below 0 where the characters of the first two come before those of the others.
+  // Compares the concatenated characters of two pairs of symbols.
   std::strong_ordering compare(Id left, Id right, Id other_left, Id other_right) const {
     const Characters parts[] = {of(left), of(right)}, others[] = {of(other_left), of(other_right)};
-    std::size_t i = 0, j = 0;  // in which part, and where
+    std::size_t i = 0, j = 0;  // index of the part, and position in it
     std::size_t at = 0, other_at = 0;
     for (;;) {
       if (i < 2 && at == parts[i].size()) ++i, at = 0;
@@ -67,11 +68,11 @@ class Spellings {
 
 using Pair = std::pair<Id, Id>;
 
-// Which pairs may be pieces, and which of them comes first.
+// The Preference of FrequencyTrainer: which pairs may be pieces, and the order of equally frequent ones.
 struct PiecePreference {
   const Spellings* spellings;
   const PieceRules* rules;
-  std::vector<Pair>* met;  // takes every pair that may be a piece, if somebody asks
+  std::vector<Pair>* met;  // collects every pair that may be a piece; may be null
   mutable std::vector<std::uint32_t> characters{};
 
   bool is_first(Id left, Id right, Id other_left, Id other_right) const {
@@ -91,8 +92,8 @@ struct PiecePreference {
 };
 
 struct BpeOptions {
-  std::size_t num_pieces;  // characters are not among them
-  unsigned threads;        // never change what is learned
+  std::size_t num_pieces;  // not counting characters
+  unsigned threads;        // does not affect the result
 };
 
 class BpeTrainer {
@@ -100,7 +101,7 @@ class BpeTrainer {
   BpeTrainer(const Segments& segments, const PieceRules& rules, BpeOptions options, const StopSign& sign)
       : segments_(segments), rules_(rules), options_(options), sign_(sign), spellings_(segments.alphabet) {}
 
-  // The pieces in the order in which they are learned; report(how many there are) is called from time to time.
+  // Returns the pieces in the order in which they are learned; calls report(number of pieces) at intervals.
   template <class Report>
   std::vector<std::vector<std::uint32_t>> train(const Report& report) {
     if (segments_.alphabet.size() + options_.num_pieces <= (std::size_t{1} << 16)) {
@@ -115,7 +116,7 @@ class BpeTrainer {
  private:
   static constexpr std::size_t kReportedTogether = 128;
   static constexpr std::uint64_t kSeedOfPairs = 0xB9E;
-  static constexpr std::size_t kSoMany = std::size_t{1} << 40;  // merges are expected: then no pair is too rare
+  static constexpr std::size_t kSoMany = std::size_t{1} << 40;  // as the expected number of merges: no pair is too rare then
 
   template <class Symbol, class Report>
   void train_with(const Report& report) {
@@ -146,7 +147,7 @@ class BpeTrainer {
     };
     learn_all(options_.num_pieces, nullptr);
     if (pieces_.size() == options_.num_pieces) return;
-    // The text is used up. Once more, where rare pairs are known from the beginning, so that none is missed.
+    // No pair is left in the text. Start again with all rare pairs followed from the beginning, so that none is missed.
     spellings_ = Spellings(segments_.alphabet);
     pieces_.clear();
     taken_.clear();
@@ -178,7 +179,7 @@ class BpeTrainer {
     }
   }
 
-  // Whether no piece is spelled like these two together; from now on, one is.
+  // Registers the spelling of a pair as a piece; returns false if it already is one.
   bool take(Id left, Id right) {
     const std::vector<std::uint32_t> characters = spelled(left, right);
     return taken_.emplace(characters.begin(), characters.end()).second;

@@ -1,4 +1,4 @@
-// Numbers of characters in three bytes each: no alphabet has 2^24 of them.
+// An array of character codes with three bytes each: no alphabet has 2^24 characters.
 #pragma once
 
 #include <cstddef>

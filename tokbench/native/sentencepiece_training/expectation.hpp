@@ -1,4 +1,4 @@
-// The sums over all segmentations of a segment, and its best one.
+// Sums over all segmentations of a segment (forward-backward), and its best segmentation (Viterbi).
 #pragma once
 
 #include <array>
@@ -9,13 +9,13 @@
 
 namespace tokbench::sentencepiece {
 
-// Expected counts are added up as whole numbers of 2^-24: in whatever order, and on whatever threads, the sum is the same.
+// Expected counts are added up in fixed point, in units of 2^-24, so that the sum does not depend on the order or on threads.
 inline constexpr double kUnit = 16777216.0;
 
 inline std::int64_t in_units(double value) { return static_cast<std::int64_t>(value * kUnit + 0.5); }
 
-// A product of many probabilities falls below what a double holds. In long segments each position's sum has an exponent of
-// its own, a multiple of 2^200; powers of two change no digit of a sum.
+// A product of many probabilities underflows a double. In long segments, the sum at each position therefore has an additional
+// exponent, in steps of 2^200; scaling by powers of two does not affect the digits.
 struct Scaled {
   double value = 0;
   int exponent = 0;  // the sum is value × 2^(200 × exponent)
@@ -23,7 +23,7 @@ struct Scaled {
 
 inline constexpr double kTiny = 0x1p-200, kHuge = 0x1p200;
 
-// value × 2^(200 × exponent); 0 or infinite where no double holds it.
+// value × 2^(200 × exponent); 0 or infinite if a double cannot represent it.
 inline double scaled(double value, int exponent) {
   for (; exponent < 0 && value != 0; ++exponent) value *= kTiny;
   for (; exponent > 0 && value != 0 && !std::isinf(value); --exponent) value *= kHuge;
@@ -44,13 +44,13 @@ inline void normalize(Scaled& sum) {
   for (; sum.value < kTiny && sum.value != 0; --sum.exponent) sum.value *= kHuge;
 }
 
-// One thread's room for segments.
+// The buffers of one thread for computing these sums.
 class SegmentSums {
  public:
   explicit SegmentSums(const Lattice& lattice) : lattice_(lattice) {}
 
-  // Adds how often each piece is expected in `count` occurrences of the segment of the positions [start, start + length).
-  // The edges are worth probabilities.
+  // Adds the expected count of each piece in `count` occurrences of the segment at positions [start, start + length). The
+  // worths of edges must be probabilities.
   void add_expected(std::size_t start, std::size_t length, std::int64_t count, std::vector<std::int64_t>& expected) {
     forward_.assign(length + 1, 0.0);
     forward_[0] = 1;
@@ -70,7 +70,7 @@ class SegmentSums {
     }
   }
 
-  // The same where the probability of a segmentation may be too small for a double.
+  // The same for long segments, whose probabilities may underflow a double.
   void add_expected_of_long(std::size_t start, std::size_t length, std::int64_t count, std::vector<std::int64_t>& expected) {
     scaled_forward_.assign(length + 1, {});
     scaled_forward_[0] = {1, 0};
@@ -96,9 +96,9 @@ class SegmentSums {
     }
   }
 
-  // Calls sink(piece) for the pieces of the best segmentation of the positions [start, start + length), the last one
-  // first; of equally good ones, that whose last pieces are longer. Returns its score. `is_whole_left_out`: the piece
-  // that is all of it is none of them. The edges are worth scores.
+  // Calls sink(piece) for the pieces of the best segmentation of positions [start, start + length), last one first; of equally
+  // good ones, the one with longer last pieces. Returns its score. `is_whole_left_out` excludes the piece that covers the whole
+  // segment. The worths of edges must be scores.
   template <class Sink>
   double best(std::size_t start, std::size_t length, bool is_whole_left_out, Sink sink) {
     best_.assign(length + 1, {-std::numeric_limits<double>::infinity(), kNone, 0});
@@ -122,10 +122,10 @@ class SegmentSums {
 
   struct Best {
     double score;
-    std::uint32_t piece, length;  // the last one
+    std::uint32_t piece, length;  // the last piece
   };
 
-  // Calls sink(piece, edge) for the pieces that begin at a position, longer ones first.
+  // Calls sink(piece, edge) for each piece that starts at a position, longest first.
   template <class Sink>
   void for_each_edge(std::size_t position, Sink sink) const {
     for (std::uint32_t piece = lattice_.longest[position]; piece != kNone; piece = lattice_.edges[piece].shorter) {
@@ -133,7 +133,7 @@ class SegmentSums {
     }
   }
 
-  // Calls sink(i, edge) for all edges of a segment, and notes them: on the way back no piece is looked up again.
+  // Calls sink(i, edge) for all edges of a segment, and stores them so that the backward pass needs no lookups.
   template <class Sink>
   void note_steps(std::size_t start, std::size_t length, Sink sink) {
     steps_.clear();
@@ -148,7 +148,7 @@ class SegmentSums {
     firsts_[length] = steps_.size();
   }
 
-  // Calls sink(step) for those at place i, shorter ones first: the order of a sum.
+  // Calls sink(step) for the stored edges from position i, shortest first, which defines the order of summation.
   template <class Sink>
   void for_each_step_back(std::size_t i, Sink sink) const {
     const Step* const first = steps_.data() + firsts_[i];
@@ -157,8 +157,8 @@ class SegmentSums {
   }
 
   const Lattice& lattice_;
-  std::vector<Step> steps_;          // of a segment
-  std::vector<std::size_t> firsts_;  // of each place in it, and their end
+  std::vector<Step> steps_;          // the edges of a segment
+  std::vector<std::size_t> firsts_;  // by position: its first edge in steps_; and their end
   std::vector<double> forward_, backward_;
   std::vector<Scaled> scaled_forward_, scaled_backward_;
   std::vector<Best> best_;

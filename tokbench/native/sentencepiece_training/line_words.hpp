@@ -1,4 +1,4 @@
-// The words of lines as they stand in a text: what is normalized and cut further is each distinct one, once.
+// Splits raw text into lines and words. Each distinct word is normalized and split further only once.
 #pragma once
 
 #include <string_view>
@@ -8,20 +8,20 @@
 
 namespace tokbench::sentencepiece {
 
-// How the white space of a line is read.
+// How white space in a line is treated.
 struct Spacing {
-  bool dummy_prefix;  // a line begins as if a space stood before it
-  bool collapse;      // one space for many, none at either end
-  bool whole_lines;   // words are not parted at spaces
+  bool dummy_prefix;  // a space is added in front of each line
+  bool collapse;      // extra spaces are removed, and those at both ends
+  bool whole_lines;   // lines are not split at spaces
 };
 
-// What a counter counts: the spaces before a word, and what follows up to the next space. ▁ is a space like any other, but for
-// extra ones that are left out; ▅, which SentencePiece's trainers keep for themselves, ends a line.
+// The Splitter for counting (training/counter.hpp): a word consists of the spaces before it and all characters up to the next
+// space. ▁ counts as a space, except that extra ones are not removed. ▅, which SentencePiece's trainers reserve, ends a line.
 class LineWords {
  public:
   explicit LineWords(Spacing spacing) : spacing_(spacing) {}
 
-  // Lines have nothing to do with each other.
+  // Lines are independent of each other.
   std::size_t last_safe_cut(Bytes text, std::size_t from) const {
     for (std::size_t end = text.size(); end > from; --end) {
       if (text[end - 1] == '\n') return end;
@@ -41,7 +41,7 @@ class LineWords {
 
  private:
   static constexpr std::size_t kNone = std::string_view::npos;
-  static constexpr std::string_view kMarks = "\xE2\x96";  // how ▁ and ▅ begin, which end in 81 and 85
+  static constexpr std::string_view kMarks = "\xE2\x96";  // common prefix of ▁ and ▅, which end in 81 and 85
 
   std::size_t next_mark(Bytes text, std::size_t from) const {
     const std::string_view characters(reinterpret_cast<const char*>(text.data()), text.size());
@@ -52,7 +52,7 @@ class LineWords {
     return kNone;
   }
 
-  // The text with a line end for each ▅ and a space for each ▁, and room after it.
+  // Replaces each ▅ by a line end and each ▁ by a space; adds padding.
   std::vector<Byte> without_marks(Bytes text) const {
     std::vector<Byte> plain;
     plain.reserve(text.size() + kKeyPadding);
@@ -81,7 +81,7 @@ class LineWords {
     batch.flush();
   }
 
-  // Words that go to the sink together; the first ones of their lines stand in a room of their own, after their space.
+  // A group of words for the sink. The first word of a line is copied with the space in front of it.
   template <class Sink>
   class Batch {
    public:

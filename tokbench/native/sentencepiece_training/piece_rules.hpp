@@ -1,4 +1,4 @@
-// What a piece may be made of, as SentencePiece's trainer has it.
+// The rules of SentencePiece's trainer for valid pieces.
 //
 // Source: `IsValidSentencePiece` in SentencePiece's trainer_interface.cc.
 #pragma once
@@ -12,20 +12,21 @@
 namespace tokbench::sentencepiece {
 
 inline constexpr std::uint32_t kSpace = 0x2581;  // ▁
-inline constexpr std::uint32_t kBoundary = 0x1F;  // stands for a symbol in a text, and counts as a character of it
+inline constexpr std::uint32_t kBoundary = 0x1F;  // replaces a user-defined symbol in a text, and counts as a character
 inline constexpr std::uint32_t kCodePoints = 0x110000;
-inline constexpr std::size_t kLongestPiece = 512;  // characters: no option may ask for more
+inline constexpr std::size_t kLongestPiece = 512;  // upper limit of the option, in characters
 
 using Characters = std::span<const std::uint32_t>;
 
 struct PieceOptions {
-  std::size_t longest;  // characters
+  std::size_t longest;  // in characters
   bool split_by_script, split_by_number, split_by_whitespace, split_digits, whitespace_only;
 };
 
 class PieceRules {
  public:
-  // The script of each code point is that of the last start at or below it: 0 is inherited from the character before.
+  // The script of a code point is that of the last element of `starts` at or below it. Script 0 is inherited from the character
+  // before.
   PieceRules(PieceOptions options, std::span<const std::uint32_t> starts, std::span<const std::uint8_t> scripts)
       : options_(options), scripts_(kCodePoints) {
     if (starts.empty() || starts.size() != scripts.size() || starts[0] != 0) throw std::invalid_argument("the runs of scripts do not fit");
@@ -38,10 +39,10 @@ class PieceRules {
 
   const PieceOptions& options() const { return options_; }
 
-  // NUL is in no piece, nor are ▅ and U+001F, which SentencePiece's trainer keeps for itself.
+  // Whether no piece may contain a character: NUL, and ▅ and U+001F, which SentencePiece's trainer reserves.
   static bool is_in_no_piece(std::uint32_t c) { return c == 0 || c == 0x2585 || c == kBoundary; }
 
-  // Whether no piece holds the two side by side, whatever else is in it.
+  // Whether the two characters may be adjacent in no piece.
   bool are_parted(std::uint32_t left, std::uint32_t right) const {
     if (left == kSpace || right == kSpace) {
       return left != kSpace ? options_.split_by_whitespace
@@ -52,7 +53,7 @@ class PieceRules {
     return options_.split_by_script && one != other && one != kInherited && other != kInherited && one != kAnyScript && other != kAnyScript;
   }
 
-  // Whether this many characters may be a piece; none of them is in no piece.
+  // Whether these characters may be a piece. None of them may be one that is_in_no_piece().
   bool allow(Characters piece) const {
     if (piece.empty() || piece.size() > options_.longest) return false;
     const bool only_spaces = std::all_of(piece.begin(), piece.end(), [](std::uint32_t c) { return c == kSpace; });

@@ -1,4 +1,4 @@
-// The pieces that training begins with, and where they stand in the segments.
+// The initial pieces of Unigram training, and their positions in the segments.
 #pragma once
 
 #include "segment_places.hpp"
@@ -7,24 +7,24 @@
 
 namespace tokbench::sentencepiece {
 
-// What the sums over segmentations ask of a piece.
+// The data of a piece that sums over segmentations need.
 struct Edge {
-  double worth;           // its probability, or the logarithm of that: what is summed up
-  std::uint32_t shorter;  // the longest other piece that it begins with, or kNone
+  double worth;           // its probability, or its score, the logarithm of that
+  std::uint32_t shorter;  // the longest proper prefix that is a piece, or kNone
   std::uint16_t length;
 };
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-// All pieces that begin at a position are beginnings of the longest one.
+// The pieces at each position: all of them are prefixes of the longest one.
 struct Lattice {
-  std::vector<std::uint32_t> longest;  // the piece at each position of the codes
-  std::vector<Edge> edges;             // of each piece
+  std::vector<std::uint32_t> longest;  // by position in the codes: the longest piece that starts there
+  std::vector<Edge> edges;             // by piece
 };
 
 struct Seeds {
   Lattice lattice;
-  std::vector<std::uint32_t> positions;  // for each piece, one where it stands in the codes
+  std::vector<std::uint32_t> positions;  // by piece: one of its positions in the codes
   std::vector<std::uint64_t> scores;
 };
 
@@ -33,7 +33,7 @@ class SeedFinder {
   SeedFinder(const Segments& segments, const PieceRules& rules, unsigned threads, const StopSign& sign)
       : segments_(segments), rules_(rules), threads_(threads), sign_(sign), suffixes_(segments, rules.options().longest, threads, sign) {}
 
-  // All characters, and of the substrings that may be pieces `most`: those of the highest score, of the same score the
+  // Returns all characters, and the `most` substrings with the highest scores that may be pieces; of equal scores, the
   // alphabetically first.
   Seeds find(std::size_t most) {
     std::vector<Substring> chosen = substrings(most);
@@ -61,7 +61,7 @@ class SeedFinder {
     std::uint64_t occurrences;
   };
 
-  // One thread's.
+  // The state of one thread.
   struct Search {
     const SegmentPlaces& places;
     BestSubstrings& best;
@@ -86,7 +86,7 @@ class SeedFinder {
     return best.finish();
   }
 
-  // The substrings of the suffixes of some ranks, which begin with the same character as no others do.
+  // Finds the substrings of the suffixes of ranks [first, end), which must be all suffixes with a certain first character.
   // Source: Abouelhoda et al. 2004, "Replacing suffix trees with enhanced suffix arrays", algorithm 4.4.
   void find_in(std::size_t first, std::size_t end, Search& search) const {
     std::vector<Open>& open = search.open;
@@ -104,7 +104,7 @@ class SeedFinder {
     if (first != end) close(0, end, search);
   }
 
-  // Ends the substrings that are longer than what the next suffix has in common with the one before.
+  // Completes the substrings that are longer than the common prefix of the next suffix and the one before.
   void close(std::size_t common, std::size_t right, Search& search) const {
     std::vector<Open>& open = search.open;
     while (!open.empty() && open.back().length > common) {
@@ -131,7 +131,7 @@ class SeedFinder {
     if (search.found.size() == kFoundAtOnce) search.best.take(search.found);
   }
 
-  // Where the chosen ones stand: those around a rank are nested.
+  // Finds the positions of the chosen substrings; those that contain a given rank are nested.
   Lattice lattice(const std::vector<Substring>& chosen) const {
     std::vector<std::uint32_t> order(chosen.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
@@ -151,7 +151,7 @@ class SeedFinder {
     return made;
   }
 
-  // The same for the suffixes of some ranks, which begin with the same character as no others do.
+  // The same for the suffixes of ranks [first, end), which must be all suffixes with a certain first character.
   void place(const std::vector<Substring>& chosen, const std::vector<std::uint32_t>& order, std::size_t first, std::size_t end, Lattice& made) const {
     const auto is_before = [&](std::uint32_t piece, std::size_t rank) { return chosen[piece].left() < rank; };
     auto next = std::lower_bound(order.begin(), order.end(), first, is_before);

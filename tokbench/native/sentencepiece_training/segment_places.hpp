@@ -1,4 +1,4 @@
-// Which segment a position of the codes is in.
+// Maps a position in the codes to its segment.
 #pragma once
 
 #include <bit>
@@ -7,7 +7,7 @@
 
 namespace tokbench::sentencepiece {
 
-// A bit for each position, set where a segment ends, and the sums of those before: two bits a position.
+// One bit per position, set where a segment ends, and prefix sums of these bits: two bits per position in all.
 class SegmentPlaces {
  public:
   explicit SegmentPlaces(const Segments& segments) : words_(segments.codes.size() / kBits + 1) {

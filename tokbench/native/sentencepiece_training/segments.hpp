@@ -1,7 +1,7 @@
-// Words → segments: the longest parts that pieces do not cross, each once, as numbers of characters.
+// Splits words into distinct segments, between which no piece extends, as codes of characters.
 //
-// No piece crosses a change of script, say, so that the segments on both sides have nothing to do with each other: their
-// probabilities multiply. "word," and "word." share the segment "word", and training sees it once.
+// For example, no piece extends across a change of script, so that the segments on both sides are independent and their
+// probabilities multiply. "word," and "word." share the segment "word", which training processes once.
 #pragma once
 
 #include <algorithm>
@@ -15,29 +15,29 @@
 namespace tokbench::sentencepiece {
 
 struct Segments {
-  std::vector<std::uint32_t> alphabet;      // the character of each code: ascending, and 0 at code 0, which ends a segment
-  std::vector<std::uint64_t> occurrences;   // of each code
-  Codes codes;                              // of all segments, each after the other with a 0 at its end
-  std::vector<std::uint32_t> starts;        // of each segment in `codes`, and where all end
-  std::vector<std::int64_t> counts;         // of each segment
-  std::vector<std::uint64_t> too_many;      // where there would be more codes than fit, and none are: see SegmentCounter
+  std::vector<std::uint32_t> alphabet;      // by code: its character, ascending; code 0 ends a segment
+  std::vector<std::uint64_t> occurrences;   // by code
+  Codes codes;                              // all segments, each followed by a 0
+  std::vector<std::uint32_t> starts;        // by segment: its start in `codes`; and their end
+  std::vector<std::int64_t> counts;         // by segment
+  std::vector<std::uint64_t> too_many;      // only if the codes would not fit, and the rest is empty: see SegmentCounter
   std::size_t size() const { return counts.size(); }
 };
 
-// Which characters pieces are made of.
+// Which characters pieces may contain (character coverage).
 struct Coverage {
-  double share;                         // of all characters
-  std::vector<std::uint32_t> required;  // whatever their share
+  double share;                         // share of all characters that must be covered
+  std::vector<std::uint32_t> required;  // characters that are always covered
 };
 
 class SegmentCounter {
  public:
-  // `seed`: that of the counter whose words are added. `normalizer` leaves spaces as they are, and knows no symbols: normal words are cut at them.
-  // `collapse`: of the spaces that it makes, extra ones are left out.
+  // `seed` is that of the counter whose words are added. `normalizer` must keep spaces and have no symbols; normalized words
+  // are split at `symbols`. With `collapse`, extra spaces in its output are removed.
   SegmentCounter(const PieceRules& rules, const Normalizer& normalizer, bool collapse, const Symbols& symbols, std::uint64_t seed)
       : rules_(rules), normalizer_(normalizer), collapse_(collapse), symbols_(symbols), counts_(seed ^ kSeedOfSegments), occurrences_(kCodePoints), seed_(seed) {}
 
-  // A word of valid UTF-8 with its spaces.
+  // Adds a word of valid UTF-8 with its leading spaces.
   void add(Bytes word, std::int64_t count) {
     if (word.empty()) return;
     if (normalizer_.map().is_empty()) {
@@ -53,8 +53,9 @@ class SegmentCounter {
   static constexpr std::size_t kMostCodes = std::size_t{1} << 31;
   static constexpr std::size_t kCountsTold = 64;
 
-  // The segments, if they have fewer than `most_codes`. Else `too_many` are the codes of those that occur 0, 1, … times, and at the
-  // end of those that occur kCountsTold times or more: where rarer words are left out, no segment that is left is as rare.
+  // Returns the segments if they have fewer than `most_codes` codes. Otherwise returns only `too_many`: the number of codes of
+  // segments that occur 0, 1, … times, and, in the last element, kCountsTold times or more. If the caller drops words up to
+  // some frequency, no remaining segment is as rare as that.
   Segments finish(const Coverage& coverage, std::size_t most_codes = kMostCodes) {
     Segments made;
     std::vector<std::uint32_t> code_of(kCodePoints);
@@ -95,10 +96,10 @@ class SegmentCounter {
   }
 
  private:
-  // A table that is filled in the order of another one of the same seed is crowded at its beginning.
+  // Different seeds, because a table that is filled in the order of another one with the same seed has clusters.
   static constexpr std::uint64_t kSeedOfSegments = 1 << 8, kSeedOfParts = 1 << 9;
 
-  // One space for many, and none at the end of a word, nor at its beginning where it begins a line.
+  // Removes extra spaces, those at the end of a word, and those at its start if it starts a line.
   Bytes collapsed(Bytes word, bool begins_line) {
     collapsed_.clear();
     bool is_after_space = begins_line;
@@ -126,7 +127,7 @@ class SegmentCounter {
     add_normal(word.subspan(start), count);
   }
 
-  // What stands for a space in pieces is one in a text, too.
+  // Adds a normalized part, splitting it at ▁ in the raw text, which counts as a space.
   void add_normal(Bytes part, std::int64_t count) {
     constexpr Byte kMark[] = {0xE2, 0x96, 0x81};
     auto found = std::search(part.begin(), part.end(), std::begin(kMark), std::end(kMark));
@@ -145,7 +146,7 @@ class SegmentCounter {
     add_part(spaced, count);
   }
 
-  // Calls sink(character, start, stop) for the characters of valid UTF-8, spaces as ▁.
+  // Calls sink(character, start, stop) for each character of valid UTF-8, with ▁ for spaces.
   template <class Sink>
   static void for_each_character(Bytes text, Sink sink) {
     for (std::size_t i = 0; i < text.size();) {
@@ -194,12 +195,12 @@ class SegmentCounter {
     count_segment(counts_, part.subspan(start), count);
   }
 
-  // Never inlined: where a compiler knows the size of a short one, it warns of the way that long ones go.
+  // Never inlined: if a compiler knows that a segment is short, it warns about the code for long ones.
   TOKBENCH_NEVER_INLINE static void count_segment(PretokenCounts& counts, Bytes segment, std::int64_t count) {
     if (!segment.empty()) counts.add(segment, count);
   }
 
-  using CodeOf = std::vector<std::uint32_t>;  // by character; 0 for one that no piece is made of
+  using CodeOf = std::vector<std::uint32_t>;  // by character; 0 if pieces may not contain it
 
   static bool is_known(Bytes segment, const CodeOf& code_of) {
     bool is_known = true;
@@ -207,7 +208,8 @@ class SegmentCounter {
     return is_known;
   }
 
-  // Of segments with characters that no piece is made of, the parts between these; they themselves stay, and are skipped.
+  // Splits segments at characters that pieces may not contain, and adds the parts. The segments themselves stay, and are
+  // skipped.
   void add_known_parts(const CodeOf& code_of) {
     PretokenCounts parts(seed_ ^ kSeedOfParts);
     counts_.for_each([&](Bytes segment, std::int64_t count) {
@@ -222,8 +224,8 @@ class SegmentCounter {
     parts.for_each([&](Bytes part, std::int64_t count) { count_segment(counts_, part, count); });
   }
 
-  // The required characters, and the most frequent ones, of the same count the smaller ones first, until their share is
-  // reached: in single precision, as SentencePiece has it.
+  // The required characters and the most frequent ones, smaller ones first at equal counts, until their share is reached. The
+  // share is computed in single precision, as in SentencePiece.
   std::vector<std::uint32_t> alphabet(const Coverage& coverage) {
     std::vector<std::uint32_t> seen, taken;
     std::vector<bool> is_required(kCodePoints);

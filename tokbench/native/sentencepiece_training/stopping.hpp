@@ -1,4 +1,4 @@
-// Work that can be ended from another thread.
+// Cancels work from another thread.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ class StopSign {
  public:
   void stop() { is_stopped_.store(true, std::memory_order_relaxed); }
 
-  // Throws `Stopped`: what is being made is not made.
+  // Throws `Stopped` if the work was cancelled.
   void check() const {
     if (is_stopped_.load(std::memory_order_relaxed)) throw Stopped();
   }

@@ -1,4 +1,4 @@
-// What suffixes have in common, and the best of it.
+// Repeated substrings, and a selection of the best ones.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace tokbench::sentencepiece {
 
-// A substring that is not always followed by the same character: the suffixes of the ranks [left, right) begin with it.
+// A substring that is followed by different characters. The suffixes of ranks [left, right) start with it.
 class Substring {
  public:
-  // `score`: occurrences × characters, below 2^48.
+  // `score` is occurrences × characters, below 2^48.
   Substring(std::uint64_t score, std::size_t length, std::size_t left, std::size_t right)
       : score_and_length_(score << 16 | length), left_(static_cast<std::uint32_t>(left)), right_(static_cast<std::uint32_t>(right)) {}
 
@@ -21,29 +21,29 @@ class Substring {
   std::uint32_t left() const { return left_; }
   std::uint32_t right() const { return right_; }
 
-  // Of a higher score, or of the same one and alphabetically before.
+  // Whether it has a higher score or, with equal scores, comes first alphabetically.
   bool is_better_than(const Substring& other) const {
     if (score() != other.score()) return score() > other.score();
     return left_ != other.left_ ? left_ < other.left_ : length() < other.length();
   }
 
  private:
-  std::uint64_t score_and_length_;  // there are many of them: 16 bytes each
+  std::uint64_t score_and_length_;  // packed, because there are many substrings: 16 bytes each
   std::uint32_t left_, right_;
 };
 
-// Takes substrings from all threads, and keeps the best: of many times as many, hardly more than are wanted are in memory.
+// Collects substrings from all threads and keeps the best ones, with memory for little more than the wanted number.
 class BestSubstrings {
  public:
-  // The best `most` > 0 of at most `possible`.
+  // Keeps the best `most` > 0 of at most `possible` substrings.
   BestSubstrings(std::size_t most, std::size_t possible) : most_(most), room_(most + std::max(most / 4, kSpare)) {
     kept_.reserve(std::min(room_, possible));
   }
 
-  // Whether one of this score may still be among them.
+  // Whether a substring with this score may still be among the best.
   bool may_take(std::uint64_t score) const { return score >= least_.load(std::memory_order_relaxed); }
 
-  // Empties `found`.
+  // Adds substrings; empties `found`.
   void take(std::vector<Substring>& found) {
     const std::lock_guard lock(mutex_);
     for (const Substring& each : found) {

@@ -1,4 +1,4 @@
-// The suffixes of all segments in alphabetical order, and the substrings that they have in common.
+// A suffix array over all segments, with the lengths of common prefixes.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace tokbench::sentencepiece {
 
-// Suffixes are distinguished by this many characters only: one more than a piece may have.
+// Suffixes are compared by their first characters only, one more than a piece may have.
 class Suffixes {
  public:
   Suffixes(const Segments& segments, std::size_t longest, unsigned threads, const StopSign& sign)
@@ -32,15 +32,15 @@ class Suffixes {
 
   std::size_t size() const { return order_.size(); }
 
-  // Where in the codes the suffix begins that is this many-th in order.
+  // The position in the codes of the suffix with a given rank.
   std::uint32_t position(std::size_t rank) const { return order_[rank]; }
   void forget_order() { order_ = std::vector<std::uint32_t>(); }
 
-  // The characters that it has in common with the one before; 0 where their first ones differ.
+  // The length of the common prefix of a suffix and the one before it.
   std::uint16_t common(std::size_t rank) const { return common_[rank]; }
   void forget_common() { common_ = std::vector<std::uint16_t>(); }
 
-  // The ranks of suffixes that begin with a code: [first(code), first(code + 1)).
+  // The ranks of the suffixes that start with a code are [first(code), first(code + 1)).
   std::size_t first(std::size_t code) const { return firsts_[code]; }
 
  private:
@@ -51,7 +51,7 @@ class Suffixes {
 
   static constexpr std::size_t kFew = 12;
 
-  // In buckets by the first character, each in the order of positions.
+  // Distributes suffixes into buckets by their first character, each in the order of positions.
   void partition() {
     const Codes& codes = segments_.codes;
     firsts_.assign(segments_.alphabet.size() + 1, 0);
@@ -68,7 +68,7 @@ class Suffixes {
     });
   }
 
-  // Some characters from `depth` on, in one number; nothing follows an end.
+  // Packs some characters from `depth` on into one number, up to the end of the segment.
   std::uint64_t key_at(std::uint32_t position, std::size_t depth) const {
     std::size_t i = position + depth;
     std::uint64_t key = 0;
@@ -80,7 +80,7 @@ class Suffixes {
     return key;
   }
 
-  // [first, end), whose first `depth` characters are the same, and no ends.
+  // Sorts the suffixes [first, end), which agree in their first `depth` characters and do not end there.
   void sort(std::size_t first, std::size_t end, std::size_t depth, std::vector<Keyed>& room) {
     if (end - first < 2 || depth >= limit_) return;
     sign_.check();
@@ -128,7 +128,7 @@ class Suffixes {
   std::vector<std::uint32_t> order_;
   std::vector<std::uint16_t> common_;
   std::vector<std::size_t> firsts_;   // by code
-  std::vector<std::size_t> by_size_;  // codes, the most frequent first
+  std::vector<std::size_t> by_size_;  // codes, most frequent first
 };
 
 }  // namespace tokbench::sentencepiece

@@ -1,7 +1,7 @@
-// Unigram training: expectation and maximization in turns, and pruning in between, until few enough pieces are left.
+// Unigram training: alternates expectation-maximization and pruning until few enough pieces are left.
 //
-// Source: Kudo 2018, "Subword Regularization", section 3.2; what it leaves open is as in SentencePiece's
-// unigram_model_trainer.cc. The sums are in double precision, and in whole numbers where an order could show.
+// Source: Kudo 2018, "Subword Regularization", section 3.2; details that it leaves open are as in SentencePiece's
+// unigram_model_trainer.cc. Sums are in double precision, or in fixed point where their order could affect the result.
 #pragma once
 
 #include "expectation.hpp"
@@ -9,11 +9,11 @@
 namespace tokbench::sentencepiece {
 
 struct UnigramOptions {
-  std::size_t size;  // pieces that are wanted, characters included
+  std::size_t size;  // wanted number of pieces, characters included
   std::size_t most_seeds;
-  std::size_t pruned_to;  // by the rounds; the best `size` of them are taken
-  double kept_share;      // of the pieces at each pruning
-  unsigned rounds;        // of expectation and maximization before each pruning
+  std::size_t pruned_to;  // number of pieces at which pruning ends; the best `size` of them are then taken
+  double kept_share;      // share of the pieces that each pruning keeps
+  unsigned rounds;        // rounds of expectation-maximization before each pruning
   unsigned threads;
 };
 
@@ -22,7 +22,7 @@ struct TrainedPiece {
   double score;
 };
 
-// The derivative of the logarithm of the gamma function, for x > 0.
+// The digamma function, the derivative of the logarithm of the gamma function, for x > 0.
 // Source: Bernardo 1976, "Algorithm AS 103: Psi (digamma) function", with the expansion around x - 1/2.
 inline double digamma(double x) {
   double result = 0;
@@ -50,10 +50,10 @@ class UnigramTrainer {
     weigh();
   }
 
-  // Pieces that are not dropped.
+  // The number of pieces that are left.
   std::size_t size() const { return static_cast<std::size_t>(std::count(is_dropped_.begin(), is_dropped_.end(), false)); }
 
-  // One round; false where it was the last one.
+  // Performs one round; returns false if it was the last one.
   bool step() {
     maximize(expect());
     if (++round_ % options_.rounds != 0) return true;
@@ -62,8 +62,8 @@ class UnigramTrainer {
     return true;
   }
 
-  // Takes all characters and the best of the other pieces, of the same score the first in the order of the seeds, and
-  // weighs them once more among themselves: by how often they are expected, but for those that hardly are.
+  // Takes all characters and the best other pieces (of equal scores, the first ones in the order of the seeds), and estimates
+  // their scores again by their expected counts, except for pieces that are hardly expected.
   std::vector<TrainedPiece> finish() {
     take_best();
     for (unsigned round = 0; round < kLastRounds; ++round) {
@@ -92,13 +92,13 @@ class UnigramTrainer {
 
  private:
   static constexpr double kLeastExpected = 0.5;
-  static constexpr std::int64_t kLeastUnits = std::int64_t{1} << 23;  // the same in units
+  static constexpr std::int64_t kLeastUnits = std::int64_t{1} << 23;  // the same in fixed-point units
   static constexpr unsigned kLastRounds = 2;
   static constexpr double kUnknownPenalty = 10;
-  static constexpr double kMostExponent = 600;  // e to this is far from what a double holds
-  static constexpr std::size_t kTurn = 2048;    // segments, or pieces
+  static constexpr double kMostExponent = 600;  // e^600 is far from overflowing a double
+  static constexpr std::size_t kTurn = 2048;    // segments, or pieces, that a thread takes at a time
 
-  // What dropped characters are worth.
+  // Determines the score of dropped characters.
   void weigh() {
     lowest_ = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < scores_.size(); ++i) {
@@ -110,13 +110,13 @@ class UnigramTrainer {
     }
   }
 
-  // What the sums that come next ask for: worth_of(score) of each piece.
+  // Sets the worth of each edge to worth_of(score of the piece), for the sums that follow.
   template <class WorthOf>
   void let_edges_be_worth(WorthOf worth_of) {
     for (std::size_t i = 0; i < scores_.size(); ++i) lattice_.edges[i].worth = worth_of(scores_[i]);
   }
 
-  // Calls work(sums, segment, counts) for each segment, on all threads; the sum of all threads' counts.
+  // Calls work(sums, segment, counts) for each segment, on all threads; returns the sum of the counts of all threads.
   template <class Work>
   std::vector<std::int64_t> over_segments(Work work) {
     std::vector<std::vector<std::int64_t>> counts(std::max(options_.threads, 1u));
@@ -151,7 +151,7 @@ class UnigramTrainer {
     });
   }
 
-  // A sparse prior: what is rarely expected becomes rarer still.
+  // Estimates scores from expected counts with a sparse prior, which makes rare pieces even rarer.
   void maximize(const std::vector<std::int64_t>& expected) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < scores_.size(); ++i) {
@@ -166,7 +166,7 @@ class UnigramTrainer {
     weigh();
   }
 
-  // Leaves a share of the pieces: those without which the text would become least probable go first.
+  // Drops the pieces whose removal costs the least likelihood, and keeps a share of them.
   void prune() {
     let_edges_be_worth([](double score) { return score; });
     const std::vector<std::int64_t> uses = over_segments([&](SegmentSums& sums, std::size_t i, std::vector<std::int64_t>& counts) {
@@ -198,7 +198,7 @@ class UnigramTrainer {
     weigh();
   }
 
-  // Drops all but the best pieces; characters come back, as improbable as the least probable one.
+  // Drops all but the best pieces. Dropped characters return with the lowest score of all pieces.
   void take_best() {
     std::vector<std::uint32_t> others;
     std::size_t num_characters = segments_.alphabet.size() - 1;
@@ -224,7 +224,7 @@ class UnigramTrainer {
   static constexpr double kIndispensable = std::numeric_limits<double>::infinity();
   static constexpr double kWithout = -kIndispensable;
 
-  // How much less probable the text would be without each piece, if all its uses became the best other pieces.
+  // The loss of log-likelihood without each piece, if all of its uses were replaced by the best alternative segmentation.
   std::vector<double> losses_by(const std::vector<std::int64_t>& uses) const {
     double sum = 0;
     std::int64_t total = 0;
@@ -265,8 +265,8 @@ class UnigramTrainer {
 
   bool is_character(std::size_t piece) const { return lattice_.edges[piece].length == 1; }
 
-  // Numbers the pieces that are left anew; where a longest one is gone, the next shorter one stands. Characters stay, as
-  // unknown ones.
+  // Renumbers the remaining pieces. Where the longest piece of a position is gone, the next shorter one takes its place.
+  // Characters stay, as unknown ones.
   void forget_dropped() {
     const auto is_gone = [&](std::size_t piece) { return is_dropped_[piece] && !is_character(piece); };
     std::vector<std::uint32_t> number(scores_.size());
@@ -308,7 +308,7 @@ class UnigramTrainer {
   UnigramOptions options_;
   const StopSign& sign_;
   Lattice lattice_;
-  std::vector<std::uint32_t> positions_;  // of each piece, as is what follows
+  std::vector<std::uint32_t> positions_;  // by piece, like the members below
   std::vector<double> scores_;
   std::vector<std::uint8_t> is_dropped_;
   double lowest_ = 0, unknown_ = 0;

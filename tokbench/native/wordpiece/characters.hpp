@@ -68,8 +68,8 @@ inline Made without_accents(std::uint32_t code_point, std::uint8_t traits) {
   return code_point >= 0xAC00 && code_point < 0xD7A4 ? letters_of_syllable(code_point) : changed(kStripped, code_point);
 }
 
-// Normalizes one character: calls use(code point, traits) for each resulting character, and cut() before and after a character
-// that is a word by itself.
+// Normalizes one character: calls use(code point, traits) for each resulting character, and cut() where words end: at white
+// space, and before and after a character that is a word by itself.
 template <class Use, class Cut>
 inline void for_each_normal(const BertRules& rules, std::uint32_t code_point, std::uint8_t traits, Use use, Cut cut) {
   if (rules.clean_text && (traits & trait::kControl)) return;

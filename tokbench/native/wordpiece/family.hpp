@@ -26,7 +26,6 @@ class WordPieceFamily {
       return static_cast<std::size_t>(out - first);
     }
 
-
    private:
     // Whether a word is ASCII without control characters, so that normalization only lower-cases it; plain_ is then the result.
     bool is_plain(Bytes word) {
