@@ -3,12 +3,12 @@
 tokenizer_config.json           roles, added tokens, chat templates
 special_tokens_map.json         roles, where the configuration does not list its added tokens
 added_tokens.json               text → id, where it does not either
-generation_config.json          the ids with which a model generates: those of "eos" end a turn
-chat_template.jinja             the template used where none is named;  additional_chat_templates/*.jinja: others
+generation_config.json          the ids that a model uses for generation: those of "eos" end a turn
+chat_template.jinja             the default template;  additional_chat_templates/*.jinja: named ones
 chat_template.json              the same template for a processor
 
-They are taken as `transformers` takes them, and never hinder opening: what is damaged is left out and
-reported, as is where two of them contradict one another.
+They are read as `transformers` reads them and never prevent opening: a damaged file is skipped and reported, and so is
+a contradiction between two files.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TEMPLATE, TEMPLATES = "chat_template.jinja", "additional_chat_templates"
 PROCESSOR_TEMPLATE = "chat_template.json"
 
 NAMES = (CONFIG, SPECIALS, ADDED, GENERATION, TEMPLATE, PROCESSOR_TEMPLATE)
-"""The files of one folder, without those below `TEMPLATES`."""
+"""The files of one folder, except those below `TEMPLATES`."""
 
 _MAX_BYTES = 16 * 2**20
 _MAX_TEMPLATE_BYTES = 2**20
@@ -52,7 +52,7 @@ _MAX_TEMPLATES = 64
 
 
 def read_config(folder: Path) -> TokenizerConfig:
-    """The configuration of the tokenizer in a folder; its `problems` say what is wrong with the files.
+    """Read the configuration of the tokenizer in a folder; its `problems` say what is wrong with the files.
 
     Usage:
 
@@ -75,7 +75,7 @@ def read_config(folder: Path) -> TokenizerConfig:
 
 
 def with_config(source: Source) -> Source:
-    """A recognized source with the configuration beside its files; some formats contain it themselves."""
+    """Return a source with the configuration read from the files beside it; formats that contain their own keep it."""
     match source.format:
         case Format.TOKBIN | Format.GGUF:
             return source
@@ -88,7 +88,7 @@ def with_config(source: Source) -> Source:
 
 
 def config_paths(folder: Path) -> tuple[Path, ...]:
-    """The files that `read_config` reads, as far as they are there."""
+    """Return the existing files among those that `read_config` reads."""
     beside = [folder / name for name in NAMES if (folder / name).is_file()]
     return (*beside, *_template_paths(folder))
 
@@ -102,7 +102,7 @@ def _template_paths(folder: Path) -> list[Path]:
 
 
 class _Files:
-    """The files beside a vocabulary, each read once; one that cannot be read is among the problems."""
+    """The files beside a vocabulary, each read once; an unreadable file is added to the problems."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -110,14 +110,14 @@ class _Files:
         self._documents: dict[str, dict[str, Any]] = {}
 
     def json(self, name: str) -> Mapping[str, Any]:
-        """A JSON object; empty where there is none."""
+        """Return the JSON object in a file; empty if there is no such file."""
         if name not in self._documents:
             read = self._read(self.folder / name, limit=_MAX_BYTES, parse=parse_json)
             self._documents[name] = read or {}
         return self._documents[name]
 
     def template(self, path: Path) -> str | None:
-        """A template as transformers reads it: every kind of line end is a line feed."""
+        """Return a template as transformers reads it, with every line ending as a line feed."""
         text = self._read(path, limit=_MAX_TEMPLATE_BYTES, parse=lambda data, **_: data.decode())
         return None if text is None else text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -133,14 +133,14 @@ class _Files:
 
 
 def _compare_roles(config: TokenizerConfig, files: _Files) -> None:
-    """Tell where the map of special tokens says something else, which nobody reads any more."""
+    """Report contradictions of special_tokens_map.json, which transformers does not read beside such a file."""
     said = _special_tokens_map(files)
     for role in ROLES:
-        one, other = config.roles.get(role), said.roles.get(role)
-        if other is not None and one != other:
-            taken = "nothing" if one is None else repr(one)
+        text, other_text = config.roles.get(role), said.roles.get(role)
+        if other_text is not None and text != other_text:
+            used = "nothing" if text is None else repr(text)
             files.problems.append(
-                f"{SPECIALS} says that {role} is {other!r}, and {CONFIG} {taken}, which is used"
+                f"{SPECIALS} says that {role} is {other_text!r}, and {CONFIG} {used}, which is used"
             )
 
 
@@ -148,10 +148,10 @@ def _with_special_tokens_map(config: TokenizerConfig, files: _Files) -> Tokenize
     said = _special_tokens_map(files)
     files.problems.extend(said.problems)
     for role in ROLES:
-        one, other = config.roles.get(role), said.roles.get(role)
-        if one is not None and other is not None and one != other:
+        text, other_text = config.roles.get(role), said.roles.get(role)
+        if text is not None and other_text is not None and text != other_text:
             files.problems.append(
-                f"{CONFIG} says that {role} is {one!r}, and {SPECIALS} {other!r}, which is used"
+                f"{CONFIG} says that {role} is {text!r}, and {SPECIALS} {other_text!r}, which is used"
             )
     additional = said.additional_special_tokens
     return replace(
@@ -164,12 +164,12 @@ def _with_special_tokens_map(config: TokenizerConfig, files: _Files) -> Tokenize
 
 
 def _special_tokens_map(files: _Files) -> TokenizerConfig:
-    """The map of special tokens, which spells them as the configuration does."""
+    """Parse special_tokens_map.json, which names roles as the configuration does."""
     return parse_tokenizer_config(files.json(SPECIALS), name=SPECIALS)
 
 
 def _with_added_tokens(config: TokenizerConfig, files: _Files) -> TokenizerConfig:
-    """The tokens of `added_tokens.json`; those that have a role are special."""
+    """Add the tokens of `added_tokens.json`; tokens that have a role are special."""
     special = config.special_texts
     tokens: dict[int, AddedToken] = {}
     for text, id in files.json(ADDED).items():
@@ -183,7 +183,7 @@ def _with_added_tokens(config: TokenizerConfig, files: _Files) -> TokenizerConfi
 
 
 def _chat_templates(config: TokenizerConfig, files: _Files) -> Mapping[str, str]:
-    """Templates in files of their own come before those of the configuration."""
+    """Collect the chat templates; templates in files of their own take precedence over the configuration's."""
     found: dict[str, str] = {}
     paths = {DEFAULT_TEMPLATE: files.folder / TEMPLATE}
     paths |= {path.stem: path for path in _template_paths(files.folder)}
@@ -191,10 +191,10 @@ def _chat_templates(config: TokenizerConfig, files: _Files) -> Mapping[str, str]
         text = files.template(path)
         if text is not None:
             found[name] = text
-    said = dict(config.chat_templates)
-    if found and said and said != found:
+    configured = dict(config.chat_templates)
+    if found and configured and configured != found:
         files.problems.append(f"{CONFIG} has other chat templates than the .jinja files, which are used")
-    templates = found or said
+    templates = found or configured
     of_processor = files.json(PROCESSOR_TEMPLATE).get("chat_template")
     if is_text(of_processor) and of_processor != templates.setdefault(DEFAULT_TEMPLATE, of_processor):
         files.problems.append(

@@ -1,4 +1,4 @@
-"""Read untrusted files: within bounds, decompressed where needed, refused where they are placeholders."""
+"""Read untrusted files: bounded, decompressed if needed, refused if they are placeholders."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ MAX_FILE_BYTES = 128 * 2**20
 """The largest vocabularies in use are a quarter of this."""
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
-"""How compressed files are called."""
+"""Suffixes of compressed files."""
 
 _MAGIC_BYTES = 16
 _HEAD_BYTES = 4096
 
 _BZ2_BLOCK = b"1AY&SY"
-"""What stands after "BZh" and a digit: those alone could begin a word list."""
+"""First bytes after "BZh" and a digit; without this check, a word list could look like bzip2."""
 
 _LFS = b"version https://git-lfs.github.com/spec/"
 _PAGE = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html|<\?xml|<head)[\s>]")
 
 
 def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
-    """The bytes of a regular file; of a compressed one what is in it.
+    """Return the bytes of a regular file, decompressed if it is compressed.
 
     Raises:
-        ModelFormatError: it is larger than `limit`, packed or unpacked, or no regular file, or only stands for one
-            that was not downloaded.
-        StoreError: it cannot be read.
+        ModelFormatError: the file is larger than `limit`, packed or unpacked, is not a regular file, or is a
+            placeholder for a file that was not downloaded.
+        StoreError: the file cannot be read.
     """
     data = _read_file(path, limit=limit)
     compression = _compression_in(data[:_MAGIC_BYTES])
@@ -54,11 +54,11 @@ def _read_file(path: Path, *, limit: int) -> bytes:
 
 
 def read_head(path: Path, size: int = _HEAD_BYTES) -> bytes:
-    """The first bytes of a regular file; of a compressed one what it unpacks to.
+    """Return the first bytes of a regular file, decompressed if it is compressed.
 
     Raises:
-        ModelFormatError: it is not a regular file, only stands for one, or its compressed data is damaged.
-        StoreError: it cannot be read.
+        ModelFormatError: the file is not a regular file, is a placeholder, or its compressed data is damaged.
+        StoreError: the file cannot be read.
     """
     head = _read_head(path, size)
     compression = _compression_in(head)
@@ -81,7 +81,7 @@ def _read_head(path: Path, size: int) -> bytes:
 
 
 def plain_name(path: Path) -> Path:
-    """A path without its compression suffix.
+    """Return a path without its compression suffix.
 
     >>> from pathlib import PurePosixPath
     >>> plain_name(PurePosixPath("a/vocab.txt.gz"))
@@ -91,10 +91,10 @@ def plain_name(path: Path) -> Path:
 
 
 def parse_json(data: bytes, *, path: Path | str) -> dict[str, Any]:
-    r"""A JSON object; a key that comes twice, or deep nesting, is refused.
+    r"""Parse a JSON object; repeated keys and deep nesting are refused.
 
     Raises:
-        ModelFormatError: it is something else; the line and column are named.
+        ModelFormatError: the data is anything else; the message names the line and column.
 
     >>> parse_json(b'{"a": 1}', path="vocab.json")
     {'a': 1}
@@ -116,7 +116,7 @@ _JSON_NAMES = {
 
 
 def _compression_in(head: bytes) -> Compression | None:
-    r"""The compression of a file, recognized by its first bytes, or None.
+    r"""Return the compression of a file by its first bytes, or None.
 
     >>> _compression_in(b"\x1f\x8b\x08\x00"), _compression_in(b"BZhang\n")
     ('gz', None)
@@ -126,11 +126,11 @@ def _compression_in(head: bytes) -> Compression | None:
 
 
 def _unpacked(path: Path, compression: Compression, *, limit: int) -> bytes:
-    """What is in a compressed file.
+    """Return the decompressed contents of a file.
 
     Raises:
-        ModelFormatError: it is more than `limit` bytes, or damaged.
-        BackendUnavailableError: a `.zst` file where zstandard is not installed.
+        ModelFormatError: the contents exceed `limit` bytes, or are damaged.
+        BackendUnavailableError: it is a `.zst` file and zstandard is not installed.
     """
     data = bytearray()
     with closing(_blocks(path, compression)) as blocks:
@@ -142,7 +142,7 @@ def _unpacked(path: Path, compression: Compression, *, limit: int) -> bytes:
 
 
 def _unpacked_head(path: Path, compression: Compression, *, size: int) -> bytes:
-    """The first bytes of what is in a compressed file. Raises as `_unpacked`."""
+    """Return the first bytes of a file's decompressed contents. Raises as `_unpacked`."""
     with closing(_blocks(path, compression)) as blocks:
         return next(blocks, b"")[:size]
 
@@ -162,10 +162,10 @@ def _blocks(path: Path, compression: Compression) -> Generator[bytes, None, None
 
 
 def _refuse_placeholder(path: Path, head: bytes) -> None:
-    """Refuse a placeholder for another file, recognized by its first bytes.
+    """Refuse a file that is a placeholder for another one, by its first bytes.
 
     Raises:
-        ModelFormatError: it is a pointer of Git LFS, or a page that a server sent instead of the file.
+        ModelFormatError: it is a Git LFS pointer, or a page that a server sent instead of the file.
     """
     if head.startswith(_LFS):
         raise ModelFormatError(

@@ -1,4 +1,4 @@
-"""The cache that `huggingface_hub` keeps of a model: `models--ORG--NAME`, with a folder for each of its versions."""
+"""The cache layout of `huggingface_hub`: `models--ORG--NAME`, with a folder for each revision of the model."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ _COMMIT = re.compile(r"[0-9a-f]{6,64}")
 
 
 def cached_folder(folder: Path) -> Path:
-    """The version of a cached model that `refs/main` names, or the only one; a folder of any other kind itself.
+    """Return the revision that `refs/main` names, or the only one, of a cached model; any other folder is returned
+    unchanged.
 
     Raises:
-        ModelFormatError: there are several versions, and no name for one of them.
+        ModelFormatError: there are several revisions, and `refs/main` names none of them.
     """
     snapshots = folder / "snapshots"
     if not folder.name.startswith("models--") or not snapshots.is_dir():
         return folder
-    named = _named(folder / "refs" / "main")
-    if named is not None and (snapshots / named).is_dir():
-        return snapshots / named
-    found = sorted(path for path in snapshots.iterdir() if path.is_dir())
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(path.name for path in found) or "none"
+    commit = _commit_in(folder / "refs" / "main")
+    if commit is not None and (snapshots / commit).is_dir():
+        return snapshots / commit
+    revisions = sorted(path for path in snapshots.iterdir() if path.is_dir())
+    if len(revisions) == 1:
+        return revisions[0]
+    names = ", ".join(path.name for path in revisions) or "none"
     raise ModelFormatError(snapshots, "one version of a model", names, hint="name the folder of one of them")
 
 
-def _named(ref: Path) -> str | None:
+def _commit_in(ref: Path) -> str | None:
     if not ref.is_file():
         return None
     with ref.open("rb") as stream:
@@ -42,7 +43,7 @@ def _named(ref: Path) -> str | None:
 
 
 def cached_model_name(folder: Path) -> str | None:
-    """The name of the model whose version a folder is, without who made it; None for a folder of another kind.
+    """Return the model name, without its organization, of a cached revision's folder; None for any other folder.
 
     >>> from pathlib import Path
     >>> cached_model_name(Path("models--openai--clip/snapshots/0123abc"))

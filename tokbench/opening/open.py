@@ -1,8 +1,8 @@
-"""Opening what exists: tokenizers of other tools, by the content of their files.
+"""Open the tokenizers of other tools, recognized by the content of their files.
 
-A byte-level BPE runs on our kernel where its ids are certainly the library's, and everything else
-runs on the library it came from; `Opened` says which, and why. Nothing here runs code that comes
-with a model, and only a name that begins with `tiktoken:` or `hf:` touches the network.
+A byte-level BPE runs on our kernel where its ids are certain to equal the library's; everything else runs on the
+library that the file comes from. `Opened` says which engine runs and why. No code that comes with a model is executed,
+and only names that begin with `tiktoken:` or `hf:` use the network.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OPENERS = {
 
 
 def open_path(path: Path, request: OpenRequest) -> Opened:
-    """The tokenizer in a file or folder, recognized by content.
+    """Open the tokenizer in a file or folder, recognized by its content.
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, a vocabulary with
@@ -47,16 +47,16 @@ def open_path(path: Path, request: OpenRequest) -> Opened:
         request: what the user asks for.
 
     Raises:
-        StoreError: nothing is there, or it cannot be read.
-        ModelFormatError: it is not a tokenizer, or a damaged one.
-        ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
-            an engine was asked for that cannot run it exactly.
+        StoreError: there is no such file or folder, or it cannot be read.
+        ModelFormatError: it holds no tokenizer, or a damaged one.
+        ConfigError: an option does not apply, a split pattern is needed and not given, or the demanded engine cannot
+            run the tokenizer exactly.
     """
     return open_found(recognize(path), request)
 
 
 def open_found(source: Source, request: OpenRequest) -> Opened:
-    """Open what was recognized, in a folder the first file that is whole. Raises as `open_path` does."""
+    """Open a recognized source; in a folder, the first file that is not damaged. Raises as `open_path` does."""
     try:
         return _open_recognized(source, request)
     except ModelFormatError as error:

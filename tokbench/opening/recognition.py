@@ -1,4 +1,4 @@
-"""What a file or folder is, by its content: the name decides only between the files of a folder."""
+"""Recognize the format of a file or folder by content; file names only decide which file of a folder is opened."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Format(Enum):
-    """The kinds of file that hold a tokenizer."""
+    """Formats of files that hold a tokenizer."""
 
     SAVED = "saved by tokbench"
     TOKBIN = "tokbin"
@@ -38,15 +38,15 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What was recognized.
+    """A recognized file or folder.
 
     Attributes:
-        format: what it is.
-        path: what the user named.
-        files: the files it is read from, in the order that the format gives them.
-        config: what the files beside them say that it is to a model.
-        manifest: what a saved tokenizer says of itself, once that was read.
-        damaged: the files of a folder that were skipped before, with what is wrong with them.
+        format: the recognized format.
+        path: the path that the user gave.
+        files: the files that the tokenizer is read from, in the order that the format defines.
+        config: the tokenizer configuration read from the files beside them.
+        manifest: the manifest of a saved tokenizer, once it has been read.
+        damaged: files of the folder that were skipped → what is wrong with each.
     """
 
     format: Format
@@ -58,14 +58,14 @@ class Source:
 
     @property
     def passed_over(self) -> tuple[str, ...]:
-        """What is wrong with each damaged file, a sentence each."""
+        """One sentence for each damaged file that was skipped."""
         return tuple(f"damaged and skipped: {error.message}" for error in self.damaged.values())
 
     @property
     def name(self) -> str:
-        """How the tokenizer calls itself: the folder for files with a name that every model has."""
+        """The tokenizer's name: that of its folder if the file has a generic name such as `tokenizer.json`."""
         main = self.files[0] if self.files else self.path
-        if self.path.is_dir() or main.name.partition(".")[0] in _NAMES_EVERY_MODEL_HAS:
+        if self.path.is_dir() or main.name.partition(".")[0] in _GENERIC_NAMES:
             folder = self.path if self.path.is_dir() else main.parent
             return cached_model_name(folder) or folder.resolve().name or main.stem
         return self.path.name.partition(".")[0] or self.path.name
@@ -75,8 +75,8 @@ def recognize(path: Path) -> Source:
     """Recognize what a file or folder is.
 
     Raises:
-        StoreError: nothing is there, or it cannot be read.
-        ModelFormatError: it is not a tokenizer; a pickle is refused unopened.
+        StoreError: there is no such file or folder, or it cannot be read.
+        ModelFormatError: it is no tokenizer; pickles are refused without being opened.
     """
     if store.is_saved_tokenizer(path):
         return Source(Format.SAVED, path, ())
@@ -92,11 +92,11 @@ def recognize(path: Path) -> Source:
 
 
 def recognize_without(source: Source, error: ModelFormatError) -> Source:
-    """What else is in a folder, when what was recognized there turned out to be damaged.
+    """Recognize another file of a folder after the recognized one turned out to be damaged.
 
     Raises:
-        ModelFormatError: nothing whole is left, and each damaged file is named; the error itself where
-            it was no folder, or where nothing else was in it.
+        ModelFormatError: no intact file is left; the message names each damaged one. The given error is raised
+            unchanged for a single file, or if the folder holds no other candidate.
     """
     if source.format is Format.SAVED or not source.path.is_dir():
         raise error
@@ -106,17 +106,17 @@ def recognize_without(source: Source, error: ModelFormatError) -> Source:
 def _recognize_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] | None = None) -> Source:
     known = dict(damaged or {})
     for candidates in _candidates(folder):
-        left = [candidate for candidate in candidates if candidate not in known]
-        if len(left) > 1:
-            names = ", ".join(candidate.name for candidate in left)
+        remaining = [candidate for candidate in candidates if candidate not in known]
+        if len(remaining) > 1:
+            names = ", ".join(candidate.name for candidate in remaining)
             raise ModelFormatError(folder, "one tokenizer", f"several: {names}", hint="name one of the files")
-        for candidate in left:
+        for candidate in remaining:
             try:
-                found = _recognize_file(candidate)
+                recognized = _recognize_file(candidate)
             except ModelFormatError as error:
                 known[candidate] = error
             else:
-                return Source(found.format, folder, found.files, damaged=known)
+                return Source(recognized.format, folder, recognized.files, damaged=known)
     if not known:
         raise _no_candidates(folder)
     if len(known) == 1:
@@ -128,9 +128,9 @@ def _recognize_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
 
 
 def _no_candidates(folder: Path) -> ModelFormatError:
-    if (error := _of_letters(folder)) is not None:
+    if (error := _without_subwords(folder)) is not None:
         return error
-    broken = ", ".join(sorted(each.name for each in folder.iterdir() if _is_broken_link(each)))
+    broken = ", ".join(sorted(path.name for path in folder.iterdir() if _is_broken_link(path)))
     for path in (folder / name for name in _VOCAB_NAMES):
         if path.is_file():
             return _no_partner(path, _MERGES_NAMES)
@@ -142,27 +142,27 @@ def _no_candidates(folder: Path) -> ModelFormatError:
     return ModelFormatError(folder, "a folder with a tokenizer", what, hint=hint)
 
 
-def _of_letters(folder: Path) -> ModelFormatError | None:
-    """What is wrong with a folder whose class has no vocabulary of parts of words."""
+def _without_subwords(folder: Path) -> ModelFormatError | None:
+    """Return an error for a folder whose tokenizer class has no subword vocabulary, else None."""
     name = json_beside(folder / _CONFIG).get("tokenizer_class")
-    its = _LETTERS.get(name) if isinstance(name, str) else None
-    if its is None:
+    units = _CLASSES_WITHOUT_SUBWORDS.get(name) if isinstance(name, str) else None
+    if units is None:
         return None
     return ModelFormatError(
         folder,
         "a vocabulary of BPE, Unigram or WordPiece",
-        f"a {name}, whose tokens are {its}",
+        f"a {name}, whose tokens are {units}",
         hint=_KNOWN_FILES,
     )
 
 
 def _is_broken_link(path: Path) -> bool:
-    """Whether a link leads nowhere, as in a cache whose files were deleted."""
+    """Whether a path is a link to a missing file, as in a cache whose files were deleted."""
     return path.is_symlink() and not path.exists()
 
 
 def _candidates(folder: Path) -> Iterable[list[Path]]:
-    """The files to look at, the ones that say most first; several of a kind are not chosen between."""
+    """Yield groups of candidate files, the most informative format first; several files in one group are ambiguous."""
     for name in _FOLDER_NAMES:
         yield [path for path in _packed_or_not(folder / name) if path.is_file()][:1]
     for pattern in _FOLDER_PATTERNS:
@@ -171,11 +171,11 @@ def _candidates(folder: Path) -> Iterable[list[Path]]:
 
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     found = (path for pattern in patterns for path in folder.glob(pattern))
-    return sorted(path for path in found if path.is_file() and not _NO_TOKENIZER.search(path.name))
+    return sorted(path for path in found if path.is_file() and not _NOT_A_TOKENIZER.search(path.name))
 
 
 def _packed_or_not(path: Path) -> list[Path]:
-    """A path, and the same with the endings of compressed files."""
+    """Return a path, followed by the same path with each suffix of compressed files."""
     return [path, *(path.with_name(path.name + suffix) for suffix in SUFFIXES)]
 
 
@@ -184,17 +184,17 @@ def _recognize_file(path: Path) -> Source:
     _refuse_pickle(path, head)
     if not head:
         raise ModelFormatError(path, "a tokenizer", "an empty file")
-    for found, tell in _by_first_bytes():
-        if tell(head):
-            if found in (Format.TOKBIN, Format.GGUF) and is_packed(path):
+    for format, matches in _by_first_bytes():
+        if matches(head):
+            if format in (Format.TOKBIN, Format.GGUF) and is_packed(path):
                 raise ModelFormatError(
                     path,
-                    f"{found.value} as it is",
+                    f"{format.value} as it is",
                     "a compressed file",
                     hint="unpack it: such files are mapped",
                 )
-            return Source(found, path, (path,))
-    text = head.removeprefix(_MARK).lstrip()
+            return Source(format, path, (path,))
+    text = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
     if text.startswith(b"{"):
         return _recognize_json(path)
     if text.startswith(b"[") and plain_name(path).suffix == ".json":
@@ -203,7 +203,7 @@ def _recognize_file(path: Path) -> Source:
 
 
 def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
-    """Formats that their first bytes tell; the module of each is imported when its turn comes."""
+    """Yield the formats recognized by their first bytes, importing each format's module only when reached."""
     from tokbench.formats.tokbin import is_tokbin
 
     yield Format.TOKBIN, is_tokbin
@@ -219,7 +219,7 @@ def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
 
 
 def _recognize_lines(path: Path, head: bytes) -> Source:
-    """Files of lines; their names tell only what a damaged one was meant to be."""
+    """Recognize a line-based file; its name only says what a damaged file was meant to be."""
     suffix = plain_name(path).suffix
     if _RWKV_LINES.match(head):
         raise ModelFormatError(
@@ -230,7 +230,7 @@ def _recognize_lines(path: Path, head: bytes) -> Source:
         )
     if _RANK_LINE.match(head) or suffix == ".tiktoken":
         return Source(Format.RANKS, path, (path,))
-    if _COUNTED_LINES.match(head) and "merges" not in path.name:  # which may merge digits
+    if _COUNTED_LINES.match(head) and "merges" not in path.name:  # the merges of a BPE may join digits
         raise ModelFormatError(
             path,
             "merges, or a list of words",
@@ -265,7 +265,7 @@ def _recognize_json(path: Path) -> Source:
         raise ModelFormatError(
             path, "a tokenizer", "only its configuration", hint="name the folder that it is in"
         )
-    if not _VOCAB_JSON.match(head.removeprefix(_MARK)):
+    if not _VOCAB_JSON.match(head.removeprefix(_BYTE_ORDER_MARK)):
         raise ModelFormatError(
             path, 'a JSON object with "model": {…}, or of tokens and ids', "neither", hint=_KNOWN_FILES
         )
@@ -273,7 +273,7 @@ def _recognize_json(path: Path) -> Source:
 
 
 def _sibling(path: Path, names: tuple[str, ...]) -> Path:
-    """The other file of a pair, beside the one that was named: gpt2-merges.txt has gpt2-vocab.json."""
+    """Return the partner of a vocabulary or merges file beside it, such as gpt2-vocab.json for gpt2-merges.txt."""
     for name in dict.fromkeys([*_partners(plain_name(path).name), *names]):
         for beside in _packed_or_not(path.parent / name):
             if beside.is_file():
@@ -288,7 +288,7 @@ def _no_partner(path: Path, names: tuple[str, ...]) -> ModelFormatError:
 
 
 def _partners(name: str) -> Iterator[str]:
-    """The names that the other file of a pair may have, where the two share what stands around "vocab" and "merges"."""
+    """Yield the names that the partner file may have: the same name with "vocab" and "merges" exchanged."""
     for here, there, ending in (("merges", "vocab", ".json"), ("vocab", "merges", ".txt")):
         if here in name:
             stem = name.removesuffix(".txt").removesuffix(".json").replace(here, there)
@@ -312,7 +312,7 @@ def _refuse_pickle(path: Path, head: bytes) -> None:
 
 
 def _is_word_list(head: bytes) -> bool:
-    """Whether lines of UTF-8 begin, a word each, as in BERT's `vocab.txt`; empty ones beside its unknown token."""
+    """Whether every line is one UTF-8 word, as in BERT's `vocab.txt`; empty lines are allowed if `[UNK]` is listed."""
     lines = head.split(b"\n")[:-1] or [head]
     try:
         words = [line.decode().rstrip() for line in lines]
@@ -326,19 +326,19 @@ def _is_word_list(head: bytes) -> bool:
 _RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)? [0-9]+\r?(?:\n|\Z)")
 _MERGE_LINES = re.compile(
     rb"(?:[^ \n]+ [^ \n]+(?: [0-9]+\r?)?\n){3}"
-)  # with counts, where fastBPE wrote them
+)  # fastBPE appends the count of each merge
 _COUNTED_LINES = re.compile(rb"(?:[^ \n]+ [0-9]+\r?\n){8}")
 _RWKV_LINES = re.compile(rb"1 '\\x00' 1\r?\n2 '\\x01' 1\r?\n")
 CLIP_LIST = b'"bpe_simple_vocab_16e6.txt#version'
-"""How the one file begins in which CLIP was published."""
+"""First bytes of the only merges file that CLIP was published with."""
 _TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.]+\n)")
-_MARK = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _VOCAB_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*-?[0-9])', re.DOTALL)
 _TOKENIZER_JSON = re.compile(rb'"model"\s*:\s*\{')
 _TEKKEN = re.compile(rb'"vocab"\s*:\s*\[\s*\{[^{}]*"token_bytes"\s*:')
 
 MARIAN_SOURCE = "source.spm"
-"""The model of Marian that cuts what is translated; the one for translations is a `target.spm` beside it."""
+"""Marian's model for the source language; the model for the target language is `target.spm` beside it."""
 _VOCAB_NAMES = ("vocab.json", "encoder.json")
 _MERGES_NAMES = ("merges.txt", "vocab.bpe")
 _FOLDER_NAMES = (
@@ -364,7 +364,7 @@ _FOLDER_PATTERNS = (
     "bpe_simple_vocab_*.txt",
 )
 _CONFIG = "tokenizer_config.json"
-_LETTERS = {
+_CLASSES_WITHOUT_SUBWORDS = {
     "ByT5Tokenizer": "bytes",
     "CanineTokenizer": "characters",
     "PerceiverTokenizer": "bytes",
@@ -372,13 +372,11 @@ _LETTERS = {
     "Wav2Vec2CTCTokenizer": "letters",
     "Wav2Vec2PhonemeCTCTokenizer": "phonemes",
 }
-"""Classes of transformers without a vocabulary of parts of words."""
-_NO_TOKENIZER = re.compile(rf"{re.escape(_CONFIG)}|vocab.*\.json")
-"""What the patterns find that is none by itself."""
-_NAMES_EVERY_MODEL_HAS = {
-    name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")
-}
-"""Without what stands after the first dot: there is a tokenizer.model.v3 too."""
+"""Classes of transformers without a subword vocabulary → the units of their vocabulary."""
+_NOT_A_TOKENIZER = re.compile(rf"{re.escape(_CONFIG)}|vocab.*\.json")
+"""Files that match the folder patterns but hold no tokenizer of their own."""
+_GENERIC_NAMES = {name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")}
+"""Names up to the first dot, as there are also files such as tokenizer.model.v3."""
 _KNOWN_FILES = (
     "supported: a saved folder, .tiktoken, tokenizer.json, a SentencePiece .model, vocab.json with merges.txt, "
     "vocab.txt, .gguf, tekken.json, .tokbin, llama2.c's tokenizer.bin"

@@ -1,7 +1,7 @@
-"""Tokenizers by the names of their makers: `tiktoken:NAME` and `hf:ORG/MODEL`.
+"""Open tokenizers by name from the network: `tiktoken:NAME` and `hf:ORG/MODEL`.
 
-Only these forms touch the network, through the libraries `tiktoken` and `huggingface_hub`, which
-look into their caches first (TIKTOKEN_CACHE_DIR; HF_HOME, HF_HUB_OFFLINE).
+Only these forms use the network, through the libraries `tiktoken` and `huggingface_hub`, which look into their caches
+first (TIKTOKEN_CACHE_DIR; HF_HOME, HF_HUB_OFFLINE).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _HUB_FILES = (
     f"{TEMPLATES}/*.jinja",
     "config.json",
 )
-"""Data alone: neither weights nor code are fetched."""
+"""The files to download: data only, neither weights nor code."""
 
 
 def is_remote(name: str) -> bool:
-    """Whether a name asks for something that may have to be fetched.
+    """Whether a name refers to a tokenizer that may have to be downloaded.
 
     >>> is_remote("hf:org/model"), is_remote("tokenizers/mine")
     (True, False)
@@ -44,11 +44,11 @@ def is_remote(name: str) -> bool:
 
 
 def open_remote(name: str, request: OpenRequest) -> Opened:
-    """The tokenizer of such a name.
+    """Open the tokenizer of a remote name.
 
     Raises:
-        StoreError: there is none of that name, or it cannot be fetched; says which file to put where.
-        BackendUnavailableError: the library that fetches is not installed.
+        StoreError: there is no such tokenizer, or it cannot be downloaded; the hint says which file to put where.
+        BackendUnavailableError: the library that downloads it is not installed.
         ModelFormatError, ConfigError: as `open_path`.
     """
     if name.startswith(TIKTOKEN):

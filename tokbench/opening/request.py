@@ -1,4 +1,4 @@
-"""What the user asks for when a tokenizer is opened, and what is found out on the way."""
+"""What the user asks for when opening a tokenizer, and the result of opening it."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ ENGINES: tuple[str, ...] = get_args(Engine)
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """What the user adds to a file.
+    """Options that the user gives for a file.
 
     Attributes:
-        pattern: a name or a regular expression, where the file does not say how text is split.
-        special_tokens: text → id where the file does not say; None for the next free id.
+        pattern: name of a split pattern or a regular expression, for files that do not define how text is split.
+        special_tokens: text → id of special tokens that the file does not define; None takes the next free id.
         engine: one of `ENGINES`.
-        roles: what a special token is to a model → its text; before what the files say.
-        special_preset: a well-known set of special tokens, where the file does not say its own; its roles come
-            after `roles`.
+        roles: role → text of its special token; overrides what the files say.
+        special_preset: name of a well-known set of special tokens, for files that define none of their own; `roles`
+            overrides its roles.
 
     Raises:
-        ConfigError: there is no such engine, set or role.
+        ConfigError: the engine, preset or role does not exist.
     """
 
     pattern: str | None = None
@@ -53,16 +53,16 @@ class OpenRequest:
 
     @property
     def all_roles(self) -> Mapping[str, str]:
-        """The roles that the user gives, one by one or by a set."""
+        """Role → text: the roles given one by one, over those of the preset."""
         of_set = {} if self.special_preset is None else special_preset(self.special_preset).roles
         return {**of_set, **self.roles}
 
     def asked_tokens(self, *, num_tokens: int, known: Mapping[str, int]) -> Mapping[str, int | None]:
-        """Text → id of the special tokens that the user adds; None for the next free id.
+        """Return text → id of the special tokens that the user adds; None takes the next free id.
 
         Args:
-            num_tokens: how many tokens the vocabulary has: a set may have ids of its own beside it.
-            known: text → id of special tokens that are known already; those of a set keep these ids.
+            num_tokens: the size of the vocabulary; the ids of a preset may depend on it.
+            known: text → id of the special tokens already known; tokens of the preset keep these ids.
         """
         if self.special_preset is None:
             return self.special_tokens
@@ -87,7 +87,7 @@ class OpenRequest:
             )
 
     def refuses(self, engine: str, reason: str) -> None:
-        """Raise `ConfigError` where the user demands an engine that cannot be had."""
+        """Raise `ConfigError` if the user demands this engine, which cannot run the tokenizer."""
         if self.engine == engine:
             other = "library" if engine == "native" else "native"
             raise ConfigError(
@@ -98,13 +98,13 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """What a file is made of, for those who ask.
+    """The components of an opened file, in words.
 
     Attributes:
         model: the algorithm, in words.
-        parts: the file's parts ("normalizer", "pre_tokenizer", …), in words; None for none.
-        merges: how many merges are listed; None where there are none to list.
-        pattern: name and text of the split pattern, where it is known.
+        parts: component ("normalizer", "pre_tokenizer", …) → its description; None if the file has no such component.
+        merges: the number of merges; None if the file lists none.
+        pattern: name and text of the split pattern, if known.
     """
 
     model: str
@@ -115,16 +115,16 @@ class Composition:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A tokenizer and what was found in its files.
+    """An opened tokenizer with what was learned from its files.
 
     Attributes:
-        tokenizer: ready for use.
-        source: the format and the files.
+        tokenizer: the tokenizer.
+        source: the recognized format and files.
         engine: "native" or "library".
-        reason: why that engine.
-        compose: finds out what the file is made of, once somebody asks.
+        reason: why that engine runs it.
+        compose: computes `composition` on demand.
         added_tokens: text → id of the added tokens that are not special.
-        find_warnings: finds out what a user should know of: for `tokbench inspect`, as it takes its time.
+        find_warnings: computes `warnings` on demand, as that takes time; used by `tokbench inspect`.
     """
 
     tokenizer: Tokenizer
@@ -137,10 +137,10 @@ class Opened:
 
     @property
     def composition(self) -> Composition:
-        """What the file is made of."""
+        """The components of the file."""
         return self.compose()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know of."""
+        """What users should know about the file, one sentence each."""
         return self.find_warnings()

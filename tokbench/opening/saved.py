@@ -1,4 +1,4 @@
-"""What tokbench wrote itself: a saved folder, the built-in tokenizer `default`, and the binary format."""
+"""Open what tokbench wrote: saved folders, the built-in tokenizer `default`, and the binary format tokbin."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ DEFAULT_OPTIONS = {"vocab_size": 8192, "pattern": "gpt4", "special_tokens": ["<|
 
 
 def open_saved(source: Source, request: OpenRequest) -> Opened:
-    """A folder that a backend saved. Raises `ModelFormatError`, `ConfigError`."""
+    """Open a folder that a backend saved. Raises `ModelFormatError`, `ConfigError`."""
     return opened_as_saved(load_saved(source.path, manifest=source.manifest), source, request)
 
 
 def load_saved(directory: Path, *, manifest: Manifest | None = None) -> Tokenizer:
-    """The tokenizer in a folder that a backend saved.
+    """Load the tokenizer from a folder that a backend saved.
 
     Args:
         directory: the folder.
-        manifest: what it says of itself, where that was read already.
+        manifest: its manifest, if already read.
 
     Raises:
-        StoreError: there is no saved tokenizer.
-        ModelFormatError: it is damaged.
+        StoreError: the folder holds no saved tokenizer.
+        ModelFormatError: the folder is damaged.
     """
     manifest = manifest or store.read_manifest(directory)
     return get_backend(manifest.backend).load(directory, manifest)
 
 
 def opened_as_saved(tokenizer: Tokenizer, source: Source, request: OpenRequest) -> Opened:
-    """What a backend loaded. Raises `ConfigError`."""
+    """Wrap a tokenizer that its backend has loaded. Raises `ConfigError`."""
     request.takes_nothing("a saved tokenizer")
     reason = f"the backend {tokenizer.info.backend!r} runs what it trained"
     return Opened(
         tokenizer=tokenizer,
         source=source,
-        engine=_engine(tokenizer, request, reason=reason),
+        engine=_checked_engine(tokenizer, request, reason=reason),
         reason=reason,
         compose=cache(partial(_composition, tokenizer)),
     )
 
 
 def default_directory() -> Path:
-    """Where the default tokenizer of this version and these texts is kept."""
+    """Return the cache folder of the default tokenizer of this version and these bundled texts."""
     import hashlib
 
     import platformdirs
@@ -74,7 +74,7 @@ def default_directory() -> Path:
 
 
 def default_tokenizer(*, progress: Progress = no_progress) -> Tokenizer:
-    """The default tokenizer, trained at its first use; where the cache cannot be written, at each use."""
+    """Return the default tokenizer, trained at first use; if the cache cannot be written, at every use."""
     directory = default_directory()
     backend = get_backend(DEFAULT_BACKEND)
     if directory.is_dir():
@@ -83,7 +83,7 @@ def default_tokenizer(*, progress: Progress = no_progress) -> Tokenizer:
         except (ModelFormatError, StoreError):
             import shutil
 
-            shutil.rmtree(directory, ignore_errors=True)  # damaged: it is ours, and made anew
+            shutil.rmtree(directory, ignore_errors=True)  # damaged: it is our own cache, so train it again
     from tokbench.config import build_config
     from tokbench.corpus import bundled_corpus
 
@@ -92,7 +92,7 @@ def default_tokenizer(*, progress: Progress = no_progress) -> Tokenizer:
     try:
         tokenizer.save(directory, overwrite=True)
         return backend.load(directory, store.read_manifest(directory))
-    except TokbenchError:  # no place to keep it, or another process is replacing it at this moment
+    except TokbenchError:  # the cache cannot be written, or another process is replacing it right now
         return tokenizer
 
 
@@ -101,7 +101,7 @@ def open_binary(source: Source, request: OpenRequest) -> Opened:
 
     Raises:
         ModelFormatError: it is not a tokbin file, or a damaged one.
-        ConfigError: the request asks for what it does not have.
+        ConfigError: an option sets what the file already defines, or another engine is demanded.
     """
     from tokbench.formats.tokbin import Model
     from tokbench.opening.tokbin import open_tokbin
@@ -114,7 +114,7 @@ def open_binary(source: Source, request: OpenRequest) -> Opened:
     return Opened(
         tokenizer=tokenizer,
         source=source,
-        engine=_engine(tokenizer, request, reason=reason),
+        engine=_checked_engine(tokenizer, request, reason=reason),
         reason=reason,
         compose=lambda: Composition(
             model="byte-level BPE" if is_bpe else tokenizer.info.backend,
@@ -139,8 +139,8 @@ def _composition(tokenizer: Tokenizer) -> Composition:
     )
 
 
-def _engine(tokenizer: Tokenizer, request: OpenRequest, *, reason: str) -> str:
-    """The engine that it has. Raises `ConfigError` where another one is asked for."""
+def _checked_engine(tokenizer: Tokenizer, request: OpenRequest, *, reason: str) -> str:
+    """Return the tokenizer's engine. Raises `ConfigError` if the user demands another one."""
     engine = "native" if tokenizer.info.kernel in ("native", "python") else "library"
     if request.engine not in ("auto", engine):
         request.refuses(request.engine, reason)

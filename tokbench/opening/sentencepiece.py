@@ -1,4 +1,4 @@
-"""SentencePiece models, on our kernel or on the `sentencepiece` library."""
+"""Open SentencePiece models, on our kernel or on the `sentencepiece` library."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from tokbench.opening.request import OpenRequest
 
 _TRAINER, _NORMALIZER = 2, 3
-"""The fields of `ModelProto` that stand after its pieces."""
+"""Field numbers in `ModelProto` of the messages that follow the pieces."""
 
 
 def open_file(source: Source, request: OpenRequest) -> Opened:
-    """A `.model` file. Raises as `open_pieces`."""
+    """Open a `.model` file. Raises as `open_pieces`."""
     return open_pieces(read_file(source.files[0]), source=source, request=request)
 
 
 def open_llama2c(source: Source, request: OpenRequest) -> Opened:
-    """A `tokenizer.bin` of llama2.c, as the model that it was written from. Raises as `open_pieces`."""
+    """Open llama2.c's `tokenizer.bin` as the SentencePiece model that it was exported from. Raises as `open_pieces`."""
     path = source.files[0]
     proto = model_of_llama2c(read_file(path), path=path)
     return open_pieces(proto, source=source, request=request, warnings=(f"as llama2.c encodes {DOMAIN}",))
@@ -55,18 +55,17 @@ def open_llama2c(source: Source, request: OpenRequest) -> Opened:
 def open_pieces(
     proto: bytes, *, source: Source, request: OpenRequest, warnings: tuple[str, ...] = ()
 ) -> Opened:
-    """The tokenizer of a serialized `ModelProto`.
+    """Open the tokenizer of a serialized `ModelProto`.
 
     Args:
-        proto: the model.
-        source: where it is from.
+        proto: the serialized model.
+        source: the file that the model comes from.
         request: what the user asks for.
-        warnings: what is already known to be odd.
+        warnings: warnings already found.
 
     Raises:
-        ModelFormatError: it is damaged.
-        ConfigError: an option was given that the model answers itself; or
-            our kernel was demanded.
+        ModelFormatError: the model is damaged.
+        ConfigError: an option sets what the model already defines, or the demanded engine cannot run it.
     """
     request.takes_nothing("a SentencePiece model")
     given = proto
@@ -82,7 +81,7 @@ def open_pieces(
             proto, source = in_order(proto, source, order)
         elif has_prefix and drops_prefix(source):
             option = varint_field(NORMALIZER_FIELDS["add_dummy_prefix"].number, 0)
-            proto += length_field(_NORMALIZER, option)  # joined with the message that is there
+            proto += length_field(_NORMALIZER, option)  # protobuf merges this with the message already there
         if proto is not given:
             tokenizer = open_model(proto, name=source.name, path=source.files[0], engine=request.engine)
             pieces = tokenizer.model.pieces
@@ -126,7 +125,7 @@ def open_pieces(
 
 
 def _renumbered(model: KernelModel, table: PieceTable, *, source: Source, engine: str, reason: str) -> Opened:
-    """A model whose class takes the ids of its pieces from elsewhere."""
+    """Open a model whose tokenizer class numbers its pieces by another file."""
     from tokbench.libraries.sentencepiece.renumbered import RenumberedModel
 
     missing = sum(
@@ -149,7 +148,7 @@ def _renumbered(model: KernelModel, table: PieceTable, *, source: Source, engine
 
 
 def _composition(tokenizer: KernelModel) -> Composition:
-    """What a model is made of."""
+    """Return the components of a model, in words."""
     normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
     steps = [normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity")]
     steps += [
@@ -168,7 +167,7 @@ def _composition(tokenizer: KernelModel) -> Composition:
 
 
 def _engine(tokenizer: KernelModel, request: OpenRequest) -> tuple[str, str]:
-    """What runs a model, and why. Raises `ConfigError` where our kernel was demanded that cannot."""
+    """Return the engine of a model and the reason. Raises `ConfigError` if our kernel is demanded and cannot run it."""
     if tokenizer.left_because:
         request.refuses("native", tokenizer.left_because)
         return "library", tokenizer.left_because
@@ -182,7 +181,7 @@ def _engine(tokenizer: KernelModel, request: OpenRequest) -> tuple[str, str]:
 
 
 def _contradicted(source: Source, *, add_dummy_prefix: bool) -> Iterator[str]:
-    """What stands beside a model; other formats say all themselves."""
+    """Yield how the files beside a model contradict it; other formats define everything themselves."""
     path = source.files[0]
     if source.format is Format.SENTENCEPIECE:
         yield from changed_text(source)
@@ -190,7 +189,7 @@ def _contradicted(source: Source, *, add_dummy_prefix: bool) -> Iterator[str]:
 
 
 def _check_whole(proto: bytes, path: Path) -> None:
-    """Refuse a model that was cut between two pieces: it is a good message, but not a whole one."""
+    """Refuse a model cut off between two pieces: a valid protobuf message, but an incomplete model."""
     if not {_TRAINER, _NORMALIZER} <= {number for number, _ in fields(proto)}:
         raise ModelFormatError(
             path,

@@ -1,4 +1,4 @@
-"""Mistral's `tekken.json`: a rank file that says how text is split, with special tokens in front."""
+"""Open Mistral's `tekken.json`: ranks with their split pattern, and special tokens in front."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 
 
 def open_tekken(source: Source, request: OpenRequest) -> Opened:
-    """The tokenizer of a `tekken.json`.
+    """Open the tokenizer of a `tekken.json`.
 
     Raises:
-        ModelFormatError: a field is missing or of another kind, or a token is there twice.
-        ConfigError: an option that the file answers itself, or an engine was demanded that cannot run it.
+        ModelFormatError: a field is missing or of the wrong type, or a token is listed twice.
+        ConfigError: an option sets what the file already defines, or the demanded engine cannot run it.
     """
     from tokbench.backends.bpe.rank_file import table_of_ranks
 
     path = source.files[0]
     request.takes_nothing("tekken.json")
-    found = parse_tekken(parse_json(read_file(path), path=path), path=path)
+    tekken = parse_tekken(parse_json(read_file(path), path=path), path=path)
     return open_rank_table(
-        table_of_ranks(found.ranks),
-        source=replace(source, config=_with_roles(source.config, found)),
+        table_of_ranks(tekken.ranks),
+        source=replace(source, config=_with_roles(source.config, tekken)),
         request=request,
         name=source.name,
-        pattern=found.pattern,
-        special_tokens=found.special_tokens,
+        pattern=tekken.pattern,
+        special_tokens=tekken.special_tokens,
     )
 
 
-def _with_roles(config: TokenizerConfig, found: Tekken) -> TokenizerConfig:
-    """What special tokens are to a model, where nothing beside the file says it."""
-    roles = {role: text for role, text in ROLES.items() if text in found.special_tokens}
+def _with_roles(config: TokenizerConfig, tekken: Tekken) -> TokenizerConfig:
+    """Add the roles of tekken's special tokens where the files beside it set none."""
+    roles = {role: text for role, text in ROLES.items() if text in tekken.special_tokens}
     return replace(config, roles={**roles, **config.roles})

@@ -1,4 +1,4 @@
-"""Rank files: tokens and ranks are there, the pattern and the special tokens are not."""
+"""Open rank files, which list tokens with ranks but define neither a split pattern nor special tokens."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _MERGING = "merging is tiktoken's"
 
 
 def open_ranks(source: Source, request: OpenRequest) -> Opened:
-    """The tokenizer of a rank file.
+    """Open the tokenizer of a rank file.
 
     Raises:
-        ModelFormatError: a damaged line, a byte without a token, a rank too large to hold.
-        ConfigError: the pattern is not known and not given, or a special token's id is taken.
+        ModelFormatError: a line is damaged, a byte has no token, or a rank is too large to hold.
+        ConfigError: the pattern is neither known nor given, or the id of a special token is taken.
     """
     path = source.files[0]
     data = read_file(path)
@@ -56,10 +56,12 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
     pattern = request.pattern or (known.pattern if known else None)
     if pattern is None:
         raise _no_pattern(path, tokens.num_tokens, named_class(path.parent, source.config)[0])
-    says, warnings = _said(tokens, source.config, by_class=by_class, by_hash=by_hash)
+    known_tokens, warnings = _collected_special_tokens(
+        tokens, source.config, by_class=by_class, by_hash=by_hash
+    )
     if known:
-        source = replace(source, config=_with_known(source.config, known, says))
-    if by_hash and not by_class and by_hash.note and says == by_hash.special_tokens:
+        source = replace(source, config=_config_with_known(source.config, known, known_tokens))
+    if by_hash and not by_class and by_hash.note and known_tokens == by_hash.special_tokens:
         warnings = (*warnings, by_hash.note)
     opened = open_rank_table(
         tokens,
@@ -68,17 +70,17 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
         name=by_hash.name if by_hash else source.name,
         pattern=pattern,
         special_tokens=_special_tokens(
-            request.asked_tokens(num_tokens=tokens.num_tokens, known=says), says, tokens
+            request.asked_tokens(num_tokens=tokens.num_tokens, known=known_tokens), known_tokens, tokens
         ),
     )
     return replace(opened, find_warnings=lambda: (*opened.warnings, *warnings))
 
 
 def read_table(data: bytes, *, path: Path) -> TokenTable:
-    """The tokens of a rank file by their ranks.
+    """Return the tokens of a rank file, indexed by rank.
 
     Raises:
-        ModelFormatError: a damaged line, a byte without a token, a rank too large to hold.
+        ModelFormatError: a line is damaged, a byte has no token, or a rank is too large to hold.
     """
     from tokbench.backends.bpe.kernel import current_kernel
     from tokbench.backends.bpe.rank_file import table_of_ranks
@@ -96,19 +98,19 @@ def read_table(data: bytes, *, path: Path) -> TokenTable:
     return table_of_ranks(ranks)
 
 
-def _said(
+def _collected_special_tokens(
     tokens: TokenTable,
     config: TokenizerConfig,
     *,
     by_class: KnownRanks | None,
     by_hash: KnownRanks | None,
 ) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The special tokens of a rank file, as its class has them, as it is known, and as the files beside it say.
+    """Collect the special tokens of a rank file from its class, from its known hash, and from the files beside it.
 
     Returns:
-        Text → id; and what cannot be, a sentence each.
+        Text → id; and one sentence for each entry that cannot be used.
     """
-    layers = [each.special_tokens for each in (by_class, by_hash) if each is not None]
+    layers = [known.special_tokens for known in (by_class, by_hash) if known is not None]
     usual = {text: id for layer in layers for text, id in layer.items()}
     beside, warnings = beside_ranks(config, tokens, usual=usual, every_kind=by_class is not None)
     if beside and (by_class is None or by_class.all_or_none):
@@ -117,13 +119,15 @@ def _said(
     return {text: id for id, text in sorted(by_id.items())}, warnings
 
 
-def _with_known(config: TokenizerConfig, known: KnownRanks, says: Mapping[str, int]) -> TokenizerConfig:
-    """What is known of a rank file, where nothing beside it says something else."""
-    has_ids = known.eos_ids and set(known.eos_ids) <= set(says.values())
+def _config_with_known(
+    config: TokenizerConfig, known: KnownRanks, special_tokens: Mapping[str, int]
+) -> TokenizerConfig:
+    """Add the known roles and generation ids of a rank file where the files beside it set none."""
+    has_ids = known.eos_ids and set(known.eos_ids) <= set(special_tokens.values())
     ids = {"eos": known.eos_ids} if has_ids else {}
     return replace(
         config,
-        roles=config.roles or {role: text for role, text in known.roles.items() if text in says},
+        roles=config.roles or {role: text for role, text in known.roles.items() if text in special_tokens},
         generation_ids=config.generation_ids or ids,
     )
 
@@ -137,17 +141,16 @@ def open_rank_table(
     pattern: str,
     special_tokens: Mapping[str, int],
 ) -> Opened:
-    """The tokenizer of tokens by their ranks, on our kernel where the pattern is one of ours.
+    """Open the tokenizer of a rank table, on our kernel if it can run the split pattern.
 
     Raises:
-        ConfigError: the pattern does not compile; or
-            an engine was demanded that cannot run it.
+        ConfigError: the pattern does not compile, or the demanded engine cannot run it.
     """
     from tokbench.backends.bpe.split_patterns import resolve_pattern
 
     pattern_name, text = known_pattern(pattern)
     if pattern_name == "custom":
-        text = resolve_pattern(pattern).regex  # checks it
+        text = resolve_pattern(pattern).regex  # raises if the pattern is invalid
     normalization = "nfc" if pattern == "qwen2" else None
     description = ByteLevelBpe(
         tokens=tokens.extended(max(len(tokens), *(id + 1 for id in special_tokens.values()), 0)),
@@ -189,7 +192,7 @@ def open_rank_table(
 
 
 def open_encoding(encoding: tiktoken.Encoding, *, source: Source, request: OpenRequest) -> Opened:
-    """A `tiktoken.Encoding` that the library made itself."""
+    """Open a `tiktoken.Encoding` built by the library."""
     from tokbench.backends.bpe.rank_file import table_of_ranks
 
     return open_rank_table(
@@ -205,7 +208,7 @@ def open_encoding(encoding: tiktoken.Encoding, *, source: Source, request: OpenR
 def _native_of(
     description: ByteLevelBpe, *, name: str, library: Callable[[], TiktokenTokenizer]
 ) -> tuple[Callable[[], Tokenizer] | None, str]:
-    """What makes the tokenizer on our kernel, and why it may; None where it may not, and why."""
+    """Return a function that builds the tokenizer on our kernel, or None if that cannot run it; and the reason."""
     if description.pattern_name == "custom":
         return _by_program(description, name=name, library=library)
     known = f"{description.pattern_name!r} is a pattern that our scanners know"
@@ -215,7 +218,7 @@ def _native_of(
 def _by_program(
     description: ByteLevelBpe, *, name: str, library: Callable[[], TiktokenTokenizer]
 ) -> tuple[Callable[[], Tokenizer] | None, str]:
-    """The same with a pattern that has no scanner."""
+    """Do the same as `_native_of` for a pattern without a scanner."""
     from tokbench.backends.bpe.kernel import current_kernel
     from tokbench.opening.native_ranks import NativeRanks, rank_splitting
     from tokbench.opening.tokenizer_json_tokens import NotNativeError
@@ -227,10 +230,10 @@ def _by_program(
         splitting = rank_splitting(pattern)
     except NotNativeError as error:
         return None, str(error)
-    made = partial(
+    build = partial(
         NativeRanks.of, description, name=name, kernel=kernel, splitting=splitting, library=library
     )
-    return made, f"its pattern splits a text as by tiktoken, and {_MERGING}"
+    return build, f"its pattern splits a text as by tiktoken, and {_MERGING}"
 
 
 def _native(description: ByteLevelBpe, *, name: str, library: Callable[[], TiktokenTokenizer]) -> Tokenizer:
@@ -240,7 +243,7 @@ def _native(description: ByteLevelBpe, *, name: str, library: Callable[[], Tikto
     from tokbench.opening.unicode_agreement import UnicodeAgreement, tiktoken_members
 
     kernel = current_kernel()
-    if description.normalization is not None:  # no library does both, so our definition is the law
+    if description.normalization is not None:  # no library does NFC and ranks, so our definition decides
         return BpeTokenizer.from_description(description, name=name, kernel=kernel)
     agreement = UnicodeAgreement(tiktoken_members, kernel=kernel.name, nfc=False)
     return NativeBpeWithFallback.build(
@@ -251,19 +254,19 @@ def _native(description: ByteLevelBpe, *, name: str, library: Callable[[], Tikto
 def _special_tokens(
     asked: Mapping[str, int | None], known: Mapping[str, int], tokens: TokenTable
 ) -> dict[str, int]:
-    """The known special tokens and those asked for, the latter's missing ids filled in."""
+    """Return the known special tokens and the requested ones, with free ids for those requested without an id."""
     check_special_tokens(list(asked))
-    most = ids_held(tokens.num_tokens)
-    made = {text: id for text, id in known.items() if text not in asked}
-    made |= {text: id for text, id in asked.items() if id is not None}
-    free = count(max([len(tokens) - 1, *made.values()]) + 1)
+    limit = ids_held(tokens.num_tokens)
+    ids = {text: id for text, id in known.items() if text not in asked}
+    ids |= {text: id for text, id in asked.items() if id is not None}
+    free = count(max([len(tokens) - 1, *ids.values()]) + 1)
     for text, id in asked.items():
         if id is None:
-            made[text] = next(free)
-    for text, id in made.items():
-        others = [other for other, its in made.items() if its == id and other != text]
-        if tokens.holds(id) or others or not 0 <= id < most:
-            impossible = f"impossible: ids are from 0 to {most - 1:,} here"
+            ids[text] = next(free)
+    for text, id in ids.items():
+        others = [other for other, other_id in ids.items() if other_id == id and other != text]
+        if tokens.holds(id) or others or not 0 <= id < limit:
+            impossible = f"impossible: ids are from 0 to {limit - 1:,} here"
             owner = (
                 f"of {others[0]!r}" if others else "of an ordinary token" if tokens.holds(id) else impossible
             )
@@ -271,7 +274,7 @@ def _special_tokens(
                 f"the special token {text!r} has the id {id}, which is {owner}",
                 hint="give it a free one, --special-token 'TEXT=ID', or none at all",
             )
-    return made
+    return ids
 
 
 def _no_pattern(path: Path, num_ranks: int, class_name: str | None) -> ConfigError:
@@ -288,7 +291,7 @@ def _no_pattern(path: Path, num_ranks: int, class_name: str | None) -> ConfigErr
 
 
 def _warnings(ranks: Sequence[tuple[bytes, int]]) -> tuple[str, ...]:
-    """What is odd about ranks, though tiktoken takes it."""
+    """Return warnings about ranks that tiktoken accepts."""
     rank_of = dict(ranks)
     unreachable = [
         token

@@ -1,4 +1,4 @@
-"""`tokenizer.json`: on our kernel if it is a BPE that the kernel computes exactly, else on its library."""
+"""Open `tokenizer.json` files: on our kernel if it computes the model exactly, else on the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What runs a document, and why that."""
+    """The tokenizer that runs a document, its engine, and the reason for that engine."""
 
     tokenizer: Tokenizer
     engine: str
@@ -42,25 +42,24 @@ class _Run:
 
 
 def open_file(source: Source, request: OpenRequest) -> Opened:
-    """A `tokenizer.json`. Raises as `open_tokenizer_json`."""
+    """Open a `tokenizer.json` file. Raises as `open_tokenizer_json`."""
     return open_tokenizer_json(read_file(source.files[0]), source=source, request=request)
 
 
 def open_tokenizer_json(
     data: bytes, *, source: Source, request: OpenRequest, warnings: tuple[str, ...] = ()
 ) -> Opened:
-    """The tokenizer of a `tokenizer.json`.
+    """Open the tokenizer of a `tokenizer.json` document.
 
     Args:
-        data: the document.
-        source: where it is from.
+        data: the bytes of the document.
+        source: the file that the document comes from.
         request: what the user asks for.
-        warnings: what is already known to be odd.
+        warnings: warnings already found.
 
     Raises:
-        ModelFormatError: it contradicts itself, or its library does not take it.
-        ConfigError: an option was given that the document answers itself; or
-            an engine was demanded that cannot run it.
+        ModelFormatError: the document contradicts itself, or the library rejects it.
+        ConfigError: an option sets what the document already defines, or the demanded engine cannot run it.
     """
     request.takes_nothing(f"a {source.format.value}")
     path = source.files[0]
@@ -77,7 +76,7 @@ def open_tokenizer_json(
         reason=run.reason,
         compose=lambda: Composition(
             model=_model(document, kind),
-            parts={part: _in_words(document.get(part)) for part in _PARTS},
+            parts={part: _described(document.get(part)) for part in _PARTS},
             merges=len(document["model"]["merges"]) if kind == "BPE" else None,
             pattern=run.pattern,
         ),
@@ -94,15 +93,15 @@ def open_tokenizer_json(
 
 
 def run_tokenizer_json(data: bytes, *, name: str, path: Path) -> Tokenizer:
-    """The tokenizer of a `tokenizer.json` that stands in another file.
+    """Return the tokenizer of a `tokenizer.json` document that another file contains.
 
     Args:
-        data: the document.
-        name: how the user calls it.
-        path: what error messages call the file.
+        data: the bytes of the document.
+        name: the user's name for the tokenizer.
+        path: the file as error messages name it.
 
     Raises:
-        ModelFormatError: it contradicts itself, or its library does not take it.
+        ModelFormatError: the document contradicts itself, or the library rejects it.
     """
     data, document = without_empty(data, parse_json(data, path=path))
     kind = _check(document, path=path)
@@ -112,7 +111,7 @@ def run_tokenizer_json(data: bytes, *, name: str, path: Path) -> Tokenizer:
 def _run(
     data: bytes, document: Mapping[str, Any], *, kind: str, name: str, path: Path, request: OpenRequest
 ) -> _Run:
-    """What runs a document that was checked."""
+    """Choose the engine for a checked document."""
     if kind == "WordPiece":
         return _wordpiece(data, document, name=name, path=path, request=request)
     if kind == "Unigram":
@@ -123,7 +122,7 @@ def _run(
 def _wordpiece(
     data: bytes, document: Mapping[str, Any], *, name: str, path: Path, request: OpenRequest
 ) -> _Run:
-    """A WordPiece, which finds out itself what our kernel does of it."""
+    """Open a WordPiece model; its tokenizer decides itself whether our kernel runs it."""
     from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
 
     engine = "library" if request.engine == "library" else "auto"
@@ -142,7 +141,7 @@ def _wordpiece(
 def _unigram(
     data: bytes, document: Mapping[str, Any], *, name: str, path: Path, request: OpenRequest
 ) -> _Run:
-    """A Unigram, which finds out itself what our kernel does of it."""
+    """Open a Unigram model; its tokenizer decides itself whether our kernel runs it."""
     from tokbench.opening.unigram_document import UnigramDocument
 
     engine = "library" if request.engine == "library" else "auto"
@@ -161,7 +160,7 @@ def _unigram(
 def _bpe_or_library(
     data: bytes, document: Mapping[str, Any], *, name: str, path: Path, request: OpenRequest
 ) -> _Run:
-    """Any other model: on our kernel where it is a byte-level BPE that it runs."""
+    """Open a BPE or WordLevel model, on our kernel if the kernel runs it exactly."""
     backend = _BACKENDS[str(document["model"].get("type") or _guessed_kind(document["model"]))]
     library = HuggingFaceTokenizer(data, name=name, backend=backend, source=path, parsed=document)
     description, reason = _description(document, path=path, library=library)
@@ -187,7 +186,7 @@ def _bpe_or_library(
 def _description(
     document: Mapping[str, Any], *, path: Path, library: HuggingFaceTokenizer
 ) -> tuple[ByteLevelBpe | None, str]:
-    """The document as our kernel runs it, or None, and why."""
+    """Return the description of a byte-level BPE for our kernel, or None, and the reason."""
     try:
         description = byte_level_bpe(document, path=path)
     except NotNativeError as error:
@@ -201,7 +200,7 @@ def _description(
 def _characters(
     document: Mapping[str, Any], *, library: HuggingFaceTokenizer
 ) -> tuple[CharacterBpe | None, str]:
-    """The document as a BPE over characters, or None, and why if it is one."""
+    """Return the description of a BPE over characters, or None, and the reason if it is such a BPE."""
     if not is_of_characters(document):
         return None, ""
     try:
@@ -218,7 +217,7 @@ def _plan(
     library: HuggingFaceTokenizer,
     scores: Callable[[], Sequence[float]] = tuple,
 ) -> tuple[KernelDocument | None, str]:
-    """The document with all that it does beside merging, or None, and why."""
+    """Return the document as the kernel runs it with all its components, or None, and the reason."""
     from tokbench.backends.bpe.kernel import current_kernel
 
     try:
@@ -239,11 +238,11 @@ def _native(description: ByteLevelBpe, name: str, library: HuggingFaceTokenizer)
     agreement = UnicodeAgreement(
         tokenizers_members, kernel=kernel.name, nfc=description.normalization == "nfc"
     )
-    made = NativeBpeWithFallback.build(
+    tokenizer = NativeBpeWithFallback.build(
         description, name=name, kernel=kernel, agreement=agreement, library=partial(_itself, library)
     )
-    made.file_roles = library.own_roles()
-    return made
+    tokenizer.file_roles = library.own_roles()
+    return tokenizer
 
 
 def _itself(library: HuggingFaceTokenizer) -> HuggingFaceTokenizer:
@@ -251,7 +250,7 @@ def _itself(library: HuggingFaceTokenizer) -> HuggingFaceTokenizer:
 
 
 def _check(document: Mapping[str, Any], *, path: Path) -> str:
-    """The kind of model; its vocabulary and merges are held against each other."""
+    """Check the model's vocabulary and merges against each other, and return the model type."""
     model = document.get("model")
     if not isinstance(model, dict):
         raise ModelFormatError(path, "an object `model`", "none")
@@ -264,12 +263,12 @@ def _check(document: Mapping[str, Any], *, path: Path) -> str:
     else:
         check_vocabulary(vocab, path=path)
     if kind == "BPE":
-        model["merges"] = check_bpe(model, path=path)  # which are asked for again
+        model["merges"] = check_bpe(model, path=path)  # parsed once, read again later
     return str(kind)
 
 
 def _guessed_kind(model: Mapping[str, Any]) -> str:
-    """Files of old versions leave the type out."""
+    """Return the model type that a file of an old version, which leaves it out, must have."""
     if "merges" in model:
         return "BPE"
     if isinstance(model.get("vocab"), list):
@@ -278,19 +277,19 @@ def _guessed_kind(model: Mapping[str, Any]) -> str:
 
 
 def check_vocabulary(vocab: object, *, path: Path | str) -> None:
-    """Refuse a vocabulary that is not pieces with an id of their own. Raises `ModelFormatError`."""
+    """Refuse a vocabulary that does not map each piece to an id of its own. Raises `ModelFormatError`."""
     if not isinstance(vocab, dict) or not vocab:
         raise ModelFormatError(path, "a vocabulary of pieces with ids", "none")
     piece_of: dict[int, str] = {}
-    most = ids_held(len(vocab))
+    limit = ids_held(len(vocab))
     for piece, id in vocab.items():
-        if type(id) is not int or not 0 <= id < most:
-            raise ModelFormatError(path, f"an id from 0 to {most - 1}", f"{id!r:.40} for {piece!a:.60}")
+        if type(id) is not int or not 0 <= id < limit:
+            raise ModelFormatError(path, f"an id from 0 to {limit - 1}", f"{id!r:.40} for {piece!a:.60}")
         if id in piece_of:
             raise ModelFormatError(
                 path, "each id once", f"the id {id} for {piece_of[id]!a} and for {piece!a}"
             )
-        if not _has_utf8(piece):
+        if not _is_encodable(piece):
             raise ModelFormatError(path, "pieces of text", f"{piece!a}, a lone surrogate")
         piece_of[id] = piece
 
@@ -313,7 +312,7 @@ def _check_scored_pieces(vocab: object, *, path: Path) -> None:
             )
 
 
-def _has_utf8(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -356,14 +355,14 @@ def _unreachable(document: Mapping[str, Any]) -> list[str]:
     if model.get("ignore_merges"):
         return []
     prefix = model.get("continuing_subword_prefix") or ""
-    made = {left + right.removeprefix(prefix) for left, right in merge_pairs(model, path="")}
+    merged = {left + right.removeprefix(prefix) for left, right in merge_pairs(model, path="")}
     added = {token["content"] for token in document.get("added_tokens") or []}
     suffix = model.get("end_of_word_suffix") or ""
     fallback = bool(model.get("byte_fallback"))
     return [
         piece
         for piece in model["vocab"]
-        if piece not in made
+        if piece not in merged
         and piece not in added
         and piece != model.get("unk_token")
         and len(piece.removeprefix(prefix).removesuffix(suffix)) > 1
@@ -385,14 +384,14 @@ def _model(document: Mapping[str, Any], kind: str) -> str:
     return ", ".join(["BPE", *notes])
 
 
-def _in_words(part: Mapping[str, Any] | None) -> str | None:
-    """A part of the document by the names of its steps."""
+def _described(part: Mapping[str, Any] | None) -> str | None:
+    """Describe a component of the document by the names of its steps and their set flags."""
     if part is None:
         return None
     for key in ("normalizers", "pretokenizers", "processors", "decoders"):
         steps: Sequence[Mapping[str, Any]] | None = part.get(key)
         if isinstance(steps, list):
-            return " → ".join(str(_in_words(step)) for step in steps)
+            return " → ".join(str(_described(step)) for step in steps)
     name = str(part.get("type"))
     flags = [key for key, value in part.items() if value is True]
     return f"{name} ({', '.join(flags)})" if flags else name

@@ -1,4 +1,4 @@
-"""Bare vocabularies as the `tokenizer.json` that says the same: byte-level pieces with merges, BERT's word lists."""
+"""Rewrite bare vocabularies as equivalent `tokenizer.json` documents: byte-level BPE and BERT's word lists."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ _CLASSES = {
         ("cls A sep", "cls A sep sep B:1 sep:1"),
     ),
 }
-"""Classes with other special tokens than BERT's: the roles where nothing beside the list says others, and templates."""
+"""Classes whose special tokens differ from BERT's: default roles, which files beside the list override, and templates.
+"""
 
 
 def byte_level_tokenizer_json(
@@ -55,22 +56,22 @@ def byte_level_tokenizer_json(
     normalize_nfc: bool = False,
     whole_tokens_first: bool = False,
 ) -> dict[str, Any]:
-    """The `tokenizer.json` of a byte-level BPE.
+    """Return the `tokenizer.json` document of a byte-level BPE.
 
     Args:
         vocab: piece → id.
         merges: pairs of pieces in the order of their ranks.
-        specials: text → id, tokens of `vocab` or the ids that follow.
-        patterns: names or regular expressions; each splits the pieces that those before it leave.
-        others: pieces of `vocab` that are found in every text.
-        normalize_nfc: whether text is brought to NFC first.
-        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without merging.
+        specials: text → id of special tokens; each is a token of `vocab`, or the ids continue after it.
+        patterns: names or regular expressions; each splits the parts that the patterns before it leave.
+        others: pieces of `vocab` that become added tokens without being special.
+        normalize_nfc: whether text is normalized to NFC first.
+        whole_tokens_first: whether a pre-token found in the vocabulary becomes that token without merging.
     """
     by_id = sorted({**specials, **{text: vocab[text] for text in others}}.items(), key=lambda item: item[1])
     return byte_level_document(
         vocab=vocab,
         merges=merges,
-        added_tokens=[_added(text, id, special=text in specials) for text, id in by_id],
+        added_tokens=[_added_token(text, id, special=text in specials) for text, id in by_id],
         splits=[split for pattern in patterns for split in _split_step(pattern)],
         normalization="nfc" if normalize_nfc else None,
         whole_tokens_first=whole_tokens_first,
@@ -85,14 +86,14 @@ def character_tokenizer_json(
     others: Sequence[str],
     unknown: str | None,
 ) -> dict[str, Any]:
-    """The `tokenizer.json` of a BPE over characters as Gemma's, which cuts a text nowhere.
+    """Return the `tokenizer.json` document of a BPE over characters like Gemma's, which splits text nowhere.
 
     Args:
-        vocab: piece → id, those of the 256 bytes among them.
-        merges: pairs of pieces.
+        vocab: piece → id, including the pieces of the 256 bytes.
+        merges: pairs of pieces in the order of their ranks.
         specials: the special tokens.
         others: added tokens that are not special.
-        unknown: the piece for what neither pieces nor bytes cover.
+        unknown: the unknown token, for characters that neither pieces nor byte tokens cover.
     """
     added = {**dict.fromkeys(others, False), **dict.fromkeys(specials, True)}
     return {
@@ -100,7 +101,8 @@ def character_tokenizer_json(
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            _added(text, vocab[text], special=added[text]) for text in sorted(added, key=vocab.__getitem__)
+            _added_token(text, vocab[text], special=added[text])
+            for text in sorted(added, key=vocab.__getitem__)
         ],
         "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
         "pre_tokenizer": None,
@@ -129,7 +131,7 @@ def character_tokenizer_json(
 
 
 def _split_step(pattern: str) -> list[Mapping[str, Any]]:
-    """The step of a pattern; none for one that leaves a text whole."""
+    """Return the pre-tokenizer step of a pattern; none for a pattern that leaves text whole."""
     from tokbench.backends.bpe.split_patterns import SplitPattern
 
     name, text = known_pattern(pattern)
@@ -146,15 +148,15 @@ def bert_tokenizer_json(
     roles: Mapping[str, str] = BERT_ROLES,
     templates: tuple[str, str] = _AROUND,
 ) -> dict[str, Any]:
-    """The `tokenizer.json` of BERT's tokenizer over a word list.
+    """Return the `tokenizer.json` document of BERT's tokenizer over a word list.
 
     Args:
         vocab: piece → id.
         lowercase: whether text is lower-cased.
-        strip_accents: whether letters lose their accents; None where they do if text is lower-cased.
-        handle_chinese_chars: whether each Chinese character is a word.
-        roles: what a special token is to a model → its text.
-        templates: around one text and around two, as `written_templates` reads them.
+        strip_accents: whether accents are removed; None to remove them if text is lower-cased.
+        handle_chinese_chars: whether each Chinese character is a word of its own.
+        roles: role → text of its special token.
+        templates: the templates for one text and for two, in the notation of `written_templates`.
     """
     specials = sorted({text for text in roles.values() if text in vocab}, key=vocab.__getitem__)
     ends = {roles[role] for template in templates for role in roles_in(template)}
@@ -162,7 +164,7 @@ def bert_tokenizer_json(
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [_added(text, vocab[text], special=True) for text in specials],
+        "added_tokens": [_added_token(text, vocab[text], special=True) for text in specials],
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,
@@ -189,20 +191,20 @@ def _post_processor(
     ends = {role: [roles[role], vocab[roles[role]]] for role in ("cls", "sep")}
     if templates == _AROUND:
         return {"type": "BertProcessing"} | ends
-    made = template_of(*templates, texts=roles, ids=vocab)
-    return dump_post_processing(PostProcessing(template=made))["post_processor"]  # type: ignore[no-any-return]
+    template = template_of(*templates, texts=roles, ids=vocab)
+    return dump_post_processing(PostProcessing(template=template))["post_processor"]  # type: ignore[no-any-return]
 
 
 def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
-    """The tokenizer of a `vocab.txt`.
+    """Open the tokenizer of a `vocab.txt`.
 
     Raises:
         ModelFormatError: no line is the unknown token.
-        ConfigError: an option that does not belong to it.
+        ConfigError: an option sets what the file already defines.
     """
     request.takes_nothing("a vocab.txt")
     path = source.files[0]
-    vocab, said_of_lines = _word_list(decode_text(read_file(path), path=path))
+    vocab, line_warnings = _word_list(decode_text(read_file(path), path=path))
     name = read_declared(path.parent, source.config).class_name
     refuse_rules(name, path=path)
     usual, templates = _CLASSES.get(name or "", (BERT_ROLES, _AROUND))
@@ -213,13 +215,13 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
             f"a word list of WordPiece with {roles['unk']}",
             f"{counted(len(vocab), 'line')} without it",
         )
-    said = _said_beside(path.parent)
-    lowercase, warning = _lowercase(vocab, said=said.get("do_lower_case"))
+    flags_of_config = _configured_normalization(path.parent)
+    lowercase, warning = _lowercase(vocab, configured=flags_of_config.get("do_lower_case"))
     document = bert_tokenizer_json(
         vocab,
         lowercase=lowercase,
-        strip_accents=said.get("strip_accents"),
-        handle_chinese_chars=said.get("tokenize_chinese_chars", True),
+        strip_accents=flags_of_config.get("strip_accents"),
+        handle_chinese_chars=flags_of_config.get("tokenize_chinese_chars", True),
         roles=roles,
         templates=templates,
     )
@@ -228,15 +230,15 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         {**token, **flags.get(token["content"], {})} for token in document["added_tokens"]
     ]
     return open_tokenizer_json(
-        dumped(document), source=source, request=request, warnings=(*said_of_lines, *warning)
+        dumped(document), source=source, request=request, warnings=(*line_warnings, *warning)
     )
 
 
 def _word_list(text: str) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The pieces of a word list by their lines, and warnings where some come again or are empty.
+    """Return piece → id of a word list, and warnings about repeated and empty lines.
 
-    Lines are read as `tokenizers` reads them, and `transformers` by it: without the white space at their ends, and of
-    equal ones the last counts, so that the ids of the others are none's. An empty piece is in no text.
+    Lines are read as `tokenizers`, and through it `transformers`, reads them: trailing white space is removed, and of
+    equal lines the last one counts, so that no text has the ids of the others. An empty piece occurs in no text.
     """
     vocab: dict[str, int] = {}
     repeated: list[str] = []
@@ -251,42 +253,44 @@ def _word_list(text: str) -> tuple[dict[str, int], tuple[str, ...]]:
     warnings = []
     if repeated:
         said = f"{counted(len(repeated), 'line')} of vocab.txt {is_or_are(len(repeated))} repeated"
-        warnings.append(f"{said}, and the last one counts: {_listed(repeated)}")
+        warnings.append(f"{said}, and the last one counts: {_first_three(repeated)}")
     if empty:
         said = f"{counted(len(empty), 'line')} of vocab.txt {is_or_are(len(empty))} empty"
         warnings.append(
-            f"{said}, and no text has {'its id' if len(empty) == 1 else 'their ids'}: {_listed(empty)}"
+            f"{said}, and no text has {'its id' if len(empty) == 1 else 'their ids'}: {_first_three(empty)}"
         )
     return vocab, tuple(warnings)
 
 
-def _listed(found: Sequence[object]) -> str:
-    return f"{', '.join(map(str, found[:3]))}{', …' if len(found) > 3 else ''}"
+def _first_three(items: Sequence[object]) -> str:
+    return f"{', '.join(map(str, items[:3]))}{', …' if len(items) > 3 else ''}"
 
 
-def _said_beside(folder: Path) -> dict[str, bool]:
-    """What the configuration beside a word list says of how text is normalized: the switches that are set."""
+def _configured_normalization(folder: Path) -> dict[str, bool]:
+    """Return the normalization flags that the configuration beside a word list sets."""
     config = folder / "tokenizer_config.json"
     document = parse_json(read_file(config), path=config) if config.is_file() else {}
     return {name: document[name] for name in _NORMALIZATION if isinstance(document.get(name), bool)}
 
 
-def _lowercase(vocab: Mapping[str, int], *, said: bool | None) -> tuple[bool, tuple[str, ...]]:
-    """Whether text is lower-cased: as the configuration beside the list says, else by its capitals."""
-    if said is not None:
-        return said, ()
+def _lowercase(vocab: Mapping[str, int], *, configured: bool | None) -> tuple[bool, tuple[str, ...]]:
+    """Whether text is lower-cased, by the configuration or else a guess by the tokens' capitals; and a warning if
+    guessed.
+    """
+    if configured is not None:
+        return configured, ()
     lowercase = not any(word.lower() != word for word in vocab if not SPECIAL_LOOK.fullmatch(word))
     found = "no token has" if lowercase else "tokens have"
     return lowercase, (f"vocab.txt does not say whether text is lower-cased: {found} capitals",)
 
 
-def _added(text: str, id: int, *, special: bool) -> dict[str, Any]:
+def _added_token(text: str, id: int, *, special: bool) -> dict[str, Any]:
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": id, "content": text, **flags, "special": special}
 
 
 def dumped(document: Mapping[str, Any]) -> bytes:
-    """A document as the bytes of its file."""
+    """Serialize a document to the bytes of its file."""
     import orjson
 
     return orjson.dumps(document)
