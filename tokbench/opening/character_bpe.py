@@ -1,8 +1,8 @@
-"""A BPE over characters of a `tokenizer.json` as our kernel runs it: as Llama 2, Mistral, Gemma and Phi-3 have it.
+"""BPE over characters of a `tokenizer.json` as our kernel runs it, such as that of Llama 2, Mistral, Gemma and Phi-3.
 
-The text between added tokens is one word: spaces are written as ▁, there may be one in front, and what is not a token
-is unknown or becomes bytes. What else a document asks for that could change an id leaves it to its library.
-The checks mirror models/bpe/model.rs and pre_tokenizers/metaspace.rs of Hugging Face's `tokenizers`.
+The text between added tokens is one word: spaces are written as ▁, one may be put in front, and a character without a
+    token is unknown or becomes bytes. If a document asks for anything else that could change an id, it is left to its
+    library. The checks mirror models/bpe/model.rs and pre_tokenizers/metaspace.rs of Hugging Face's `tokenizers`.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ COMPILED = "tokbench.native._character_bpe"
 _MOST_TOKENS, _MOST_MERGES = 1 << 20, (1 << 21) - 1
 
 _NEVER_MADE = b"\0\0"
-"""Stands where an id has no token that a text becomes: no single character, and nothing is merged to it."""
+"""Placeholder for an id whose token no text becomes: it is not a single character, and no merge produces it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spaces:
-    """What a document does to spaces, as our kernel does it.
+    """How a document treats spaces, as our kernel does it.
 
     Attributes:
-        normalization: what is done to a text in Python, but for what added tokens are found before.
+        normalization: the normalization done in Python, which follows the search for added tokens in the raw text.
         are_marked: whether the kernel writes them as ▁.
-        in_front: what gets one in front: "nothing", "each part" between added tokens, the "parts without" one, or the
-            "text without" one.
-        begin_words: whether the text is cut in front of each.
-        cuts: the pre-tokenizers that cut further; each looks at two neighbouring characters alone.
+        in_front: where a space is put in front: "nothing"; "each part" between added tokens; "parts without" (each part
+            that does not begin with one); "text without" (a text that does not begin with one).
+        begin_words: whether the text is cut in front of each space.
+        cuts: the pre-tokenizers that cut further; each decides by two adjacent characters alone.
     """
 
     normalization: TextNormalization
@@ -53,17 +53,17 @@ class Spaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CharacterBpe:
-    """A BPE as our kernel runs it.
+    """A BPE over characters, as our kernel runs it.
 
     Attributes:
-        tokens: by their ids; `_NEVER_MADE` where no text becomes one by merging.
-        merges: two tokens and what they become, by their ids, the first one first.
-        unknown: the id of what is not a token.
-        joins_unknown: whether unknown characters side by side are one token.
-        byte_ids: the ids of the 256 bytes, where unknown characters become bytes.
-        spaces: what is done to spaces.
+        tokens: tokens by id; `_NEVER_MADE` if no text becomes the token by merging.
+        merges: (left id, right id, merged id) in the order of their ranks.
+        unknown: the id of unknown characters.
+        joins_unknown: whether adjacent unknown characters become one token.
+        byte_ids: the ids of the 256 bytes if the model has byte fallback.
+        spaces: how spaces are treated.
         added: the added tokens.
-        finds_specials: whether it may be run where special tokens are found.
+        finds_specials: whether the kernel may run texts in which special tokens are searched.
     """
 
     tokens: tuple[bytes, ...]
@@ -76,10 +76,10 @@ class CharacterBpe:
     finds_specials: bool
 
     def encoder(self) -> CompiledEncoder:
-        """What encodes with it.
+        """Build the compiled encoder.
 
         Raises:
-            ValueError: it has more merges than a table holds.
+            ValueError: there are more merges than its table holds.
         """
         from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
 
@@ -96,7 +96,7 @@ class CharacterBpe:
         )
 
     def __str__(self) -> str:
-        """What it does, in words."""
+        """Describe the algorithm in words."""
         parts = list(self.spaces.normalization.kinds)
         if self.spaces.are_marked:
             parts.append(f"spaces written as {SPACE}")
@@ -108,20 +108,20 @@ class CharacterBpe:
 
 
 def is_of_characters(document: Mapping[str, Any]) -> bool:
-    """Whether a document is a BPE that nothing maps to bytes."""
+    """Whether a document is a BPE over characters: no step maps text to bytes."""
     parts = [*steps(document.get("normalizer")), *steps(document.get("pre_tokenizer"))]
     return "merges" in document["model"] and not any(step.get("type") == "ByteLevel" for step in parts)
 
 
 def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> CharacterBpe:
-    """A document as our kernel runs it.
+    """Parse a document for our kernel.
 
     Args:
-        document: a `tokenizer.json` of BPE that its library takes.
-        ids: the id that the library gives each of its tokens.
+        document: a `tokenizer.json` of a BPE that its library accepts.
+        ids: the library's id for each of its tokens.
 
     Raises:
-        NotNativeError: it does something that our kernel does not.
+        NotNativeError: the document does something that our kernel does not.
     """
     if not is_installed(COMPILED) or chosen_module(compiled=COMPILED, fallback=__name__)[0] != "native":
         raise NotNativeError("the kernel's Python fallback runs plain byte-level BPE alone")
@@ -170,16 +170,16 @@ def _tokens(vocab: Mapping[str, int], *, specials: Collection[str]) -> tuple[byt
 
 
 def byte_ids_of(vocab: Mapping[str, int]) -> tuple[int, ...]:
-    """The tokens of the bytes; of one that is a character of the vocabulary, as Gemma's tab, that one.
+    """Return the id of each byte; an ASCII byte without a token of its own, as Gemma's tab, has that of its character.
 
     Raises:
-        NotNativeError: there is none for some byte.
+        NotNativeError: a byte has neither.
     """
     ids = []
     for byte in range(256):
         id = vocab.get(f"<0x{byte:02X}>")
         if id is None and byte < 0x80:
-            id = vocab.get(chr(byte))  # never unknown, so that no byte of its own is asked for
+            id = vocab.get(chr(byte))  # the character is never unknown, so its byte token is never needed
         if id is None:
             raise NotNativeError(f"it has byte fallback without a token for the byte {byte:02X}")
         ids.append(id)
@@ -189,10 +189,10 @@ def byte_ids_of(vocab: Mapping[str, int]) -> tuple[int, ...]:
 def listed_merges(
     model: Mapping[str, Any], vocab: Mapping[str, int], *, specials: Collection[str]
 ) -> tuple[tuple[tuple[int, int, int], ...], bool]:
-    """The merges by ids without those that take or make a special token, and whether there are such.
+    """Return the merges by ids, without those that take or make a special token, and whether there were such merges.
 
     Raises:
-        NotNativeError: one is listed twice, or makes a token that is not spelled as its parts.
+        NotNativeError: a merge is listed twice, or its token is not spelled as its parts.
     """
     pairs = merge_pairs(model, path="")
     if len(set(pairs)) != len(pairs):
@@ -214,7 +214,7 @@ def listed_merges(
 def _inside_words(
     merges: tuple[tuple[int, int, int], ...], vocab: Mapping[str, int], spaces: Spaces
 ) -> tuple[tuple[int, int, int], ...]:
-    """Those of some merges whose token is not cut: the others never happen, and then there is no need to cut texts."""
+    """Return the merges whose token is never cut; without the others, which never happen, texts need no cutting."""
     import orjson
     import tokenizers
 
@@ -226,11 +226,11 @@ def _inside_words(
             "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
         }
         splitter = tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).pre_tokenizer
-    made = {id for _, _, id in merges}
+    merged_ids = {id for _, _, id in merges}
     cut = {
         id
         for token, id in vocab.items()
-        if id in made
+        if id in merged_ids
         and (
             (spaces.begin_words and SPACE in token[1:])
             or (splitter is not None and len(splitter.pre_tokenize_str(token)) > 1)
@@ -249,15 +249,15 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
     are_marked = is_own and "mark" in own
     in_front = "each part" if is_own and "prepend" in own else "nothing"
     has_spaces = own[-1:] != ["mark"]
-    gone = _texts_that_are_gone(normalizers)
+    absent = _absent_texts(normalizers)
     begin_words = has_metaspace = False
     cuts: list[Mapping[str, Any]] = []
     for step in steps(document.get("pre_tokenizer")):
         match step:
             case {"type": "Split", "pattern": {"String": " "}} if not has_spaces:
-                continue  # there is none left
-            case {"type": "Split", "pattern": {"String": str(text)}} if text in gone:
-                continue  # nor of it, as of ChatGLM's <!dummy-prefix!>
+                continue  # no spaces are left
+            case {"type": "Split", "pattern": {"String": str(text)}} if text in absent:
+                continue  # nor this text, such as ChatGLM's <!dummy-prefix!>
             case _ if _cuts_between_two(step):
                 cuts.append(step)
             case {"type": "Metaspace", "replacement": "▁"} if not (has_metaspace or cuts):
@@ -278,28 +278,28 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
     )
 
 
-def _texts_that_are_gone(normalizers: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The texts that no normalized text has: they were replaced, and nothing that was written since is a part of them.
+def _absent_texts(normalizers: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return texts that no normalized text contains: they were replaced, and nothing written later is part of them.
 
     >>> mark = {"type": "Replace", "pattern": {"String": "<p>"}, "content": "▁"}
     >>> space = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
-    >>> sorted(_texts_that_are_gone([mark, space]))
+    >>> sorted(_absent_texts([mark, space]))
     [' ', '<p>']
     """
-    gone: set[str] = set()
+    absent: set[str] = set()
     for step in normalizers:
         match step:
             case {"type": "Replace", "pattern": {"String": str(text)}, "content": str(content)}:
-                gone = {each for each in {*gone, text} if each and set(content).isdisjoint(each)}
-                if not content:  # what was apart may now be one of them
-                    gone = set()
+                absent = {other for other in {*absent, text} if other and set(content).isdisjoint(other)}
+                if not content:  # removing text may join its neighbours into one of them
+                    absent = set()
             case _:
-                gone = set()
-    return gone
+                absent = set()
+    return absent
 
 
 def _cuts_between_two(step: Mapping[str, Any]) -> bool:
-    """Whether a pre-tokenizer removes nothing, and two neighbouring characters tell whether it cuts between them."""
+    """Whether a pre-tokenizer removes nothing and decides by two adjacent characters whether to cut between them."""
     match step:
         case {"type": "Digits"}:
             return True
@@ -321,7 +321,7 @@ def _listed(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _needs_normal_text(token: Mapping[str, Any], own: Sequence[str]) -> bool:
-    """Whether an added token can be found in the normalized text alone, if the kernel normalizes by some own steps."""
+    """Whether an added token can only be found in normalized text, if the kernel normalizes by its own steps."""
     if not token.get("normalized") or not own:
         return False
     holds_spaces = " " in token["content"] or SPACE in token["content"]
@@ -329,7 +329,7 @@ def _needs_normal_text(token: Mapping[str, Any], own: Sequence[str]) -> bool:
 
 
 def _own_step(step: Mapping[str, Any]) -> str:
-    """What a normalizer is to the kernel itself: "mark", "prepend" or "other"."""
+    """Return the kernel's own equivalent of a normalizer: "mark", "prepend" or "other"."""
     match step:
         case {"type": "Prepend", "prepend": "▁" | " "}:
             return "prepend"
@@ -341,17 +341,17 @@ def _own_step(step: Mapping[str, Any]) -> str:
 def _added_tokens(
     document: Mapping[str, Any], ids: Mapping[str, int], spaces: Spaces, *, makes_specials: bool
 ) -> tuple[tuple[FoundToken, ...], bool]:
-    """The added tokens, and whether special ones are among them: if they are found as the library finds them."""
+    """Return the added tokens, and whether they include special tokens, as the kernel finds them like the library."""
     listed = _listed(document)
     everywhere = [token for token in listed if not token.get("special")]
     own = [] if spaces.normalization else [_own_step(step) for step in steps(document.get("normalizer"))]
     special = [token for token in listed if token.get("special")]
-    # Where they are looked for, their merges are there as well: nothing else may become one.
-    hidden = any(
+    # The library keeps the merges that make special tokens, so no part that the search leaves may spell one.
+    may_remain = any(
         token.get("normalized") or token.get("single_word") or not {" ", SPACE}.isdisjoint(token["content"])
         for token in special
     )
-    if (makes_specials and (hidden or spaces.normalization)) or any(
+    if (makes_specials and (may_remain or spaces.normalization)) or any(
         _needs_normal_text(token, own) for token in special
     ):
         return found_tokens(everywhere, ids, normalization=spaces.normalization), False

@@ -1,6 +1,6 @@
-"""A BPE over characters of a `tokenizer.json` on our kernel, with its library for the texts they may differ on.
+"""BPE over characters of a `tokenizer.json` on our kernel, with its library for texts on which the two may differ.
 
-What a document asks for is in character_bpe.py, where its tokens are in a text in character_places.py.
+character_bpe.py parses what a document asks for; character_places.py computes the spans of tokens.
 """
 
 from __future__ import annotations
@@ -28,31 +28,32 @@ if TYPE_CHECKING:
     from tokbench.opening.character_places import CharacterPlaces
 
 _ENOUGH_TEXT = 1 << 14
-"""Characters: for fewer, to make an encoder takes longer than the library does."""
+"""Characters of text before an encoder is built; for less text, building one takes longer than the library needs."""
 
 
 class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
-    """A tokenizer with its library's ids for every text, encoded by our kernel once there has been some text.
+    """A tokenizer with its library's ids for every text, encoded by our kernel after the first `_ENOUGH_TEXT`
+    characters.
 
     Args:
         library: the tokenizer on its library.
-        description: the same as the kernel runs it.
+        description: the same document as the kernel runs it.
     """
 
     def __init__(self, library: HuggingFaceTokenizer, *, description: CharacterBpe) -> None:
-        vars(self).update(vars(library))  # reading the file again would take as long as before
+        vars(self).update(vars(library))  # parsing the file again would take as long as the first time
         self._description = description
         self._missing = _ENOUGH_TEXT
         self.info = replace(self.info, kernel="native")
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if special is SpecialPolicy.TEXT:
-            return KernelUse(self._covers, _Late(self, specials=False), self._covers_all)
+            return KernelUse(self._covers, _LazyEncoder(self, specials=False), self._covers_all)
         if not self._description.finds_specials:
             return None
         if special is SpecialPolicy.ENCODE:
-            return KernelUse(self._covers, _Late(self, specials=True), self._covers_all)
-        return KernelUse(self._covers_without_specials, _Late(self, specials=False))
+            return KernelUse(self._covers, _LazyEncoder(self, specials=True), self._covers_all)
+        return KernelUse(self._covers_without_specials, _LazyEncoder(self, specials=False))
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
@@ -67,11 +68,11 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return character_places(self._description)
 
     def _covers_places(self, text: str) -> bool:
-        assert self._places is not None  # as `_kernel_spans` says
+        assert self._places is not None  # `_kernel_spans` checked it
         return self._covers(text) and self._places.cover(text)
 
     def _encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        assert self._places is not None and self._ordinary_use is not None  # as `_kernel_spans` says
+        assert self._places is not None and self._ordinary_use is not None  # `_kernel_spans` checked it
         encoder = self._ordinary_use.encoder
         encoded = Encoded(*encoder.encode_batch(list(texts), threads or os.cpu_count() or 1))
         places = self._places.of(texts, encoded)
@@ -80,17 +81,17 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return self._owned(texts, encoded, *places)
 
     def _segment(self, text: str) -> Iterator[Token]:
-        found = self._encode_spans([text], threads=1)
-        spans = map(Span, found.starts.tolist(), found.stops.tolist())
-        return map(self._ordinary_token, found.encoded.ids.tolist(), spans)
+        encoded = self._encode_spans([text], threads=1)
+        spans = map(Span, encoded.starts.tolist(), encoded.stops.tolist())
+        return map(self._ordinary_token, encoded.encoded.ids.tolist(), spans)
 
     @cached_property
     def kernel_encoder(self) -> CompiledEncoder:
-        """What encodes the texts that are covered, once they are normalized."""
+        """The compiled encoder of normalized texts."""
         return self._description.encoder()
 
     def document_encoder(self, *, specials: bool) -> DocumentEncoder:
-        """What encodes the texts that are covered."""
+        """Return the encoder of covered texts, which normalizes them."""
         described = self._description
         return DocumentEncoder(
             self.kernel_encoder, described.spaces.normalization, added=described.added, specials=specials
@@ -105,7 +106,7 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return text.isascii() or self._agrees_on(text)
 
     def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
-        """Whether all of some texts are covered, where nothing has to be found out of each."""
+        """Whether all texts are covered, if that does not depend on each single text."""
         if self._missing > 0 and sum(map(len, texts)) >= self._missing:
             self._missing = 0
         if self._missing > 0 or self._whole_words:
@@ -116,12 +117,12 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
     def _covers_without_specials(self, text: str) -> bool:
-        """The same of a text without special tokens. Raises `SpecialTokenError` for others."""
+        """Whether a text without special tokens is covered. Raises `SpecialTokenError` for others."""
         self._engine_for([text], special=SpecialPolicy.RAISE)
         return self._covers(text)
 
     def _agrees_on(self, text: str) -> bool:
-        """Whether the kernel knows of the characters of a text what it has to, which it does of ASCII."""
+        """Whether kernel and library agree on all characters of a text; on ASCII they always do."""
         normalization = self._description.spaces.normalization
         covered = not normalization or self._agreement.covers(text)
         return covered and (not normalization.is_normal_form or self._agreement.covers(normalization(text)))
@@ -142,16 +143,16 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
 
-class _Late:
-    """The encoder of a tokenizer, made when a first text is covered."""
+class _LazyEncoder:
+    """The encoder of a tokenizer, built when it is first used."""
 
     def __init__(self, tokenizer: CharacterDocument, *, specials: bool) -> None:
         self._tokenizer = tokenizer
         self._specials = specials
 
     @cached_property
-    def _made(self) -> DocumentEncoder:
+    def _encoder(self) -> DocumentEncoder:
         return self._tokenizer.document_encoder(specials=self._specials)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._made, name)
+        return getattr(self._encoder, name)

@@ -1,7 +1,7 @@
-"""Added tokens of a `tokenizer.json` as our kernel looks for them (native/encoding/added_tokens.hpp).
+"""Added tokens of a `tokenizer.json` as our kernel searches for them (native/encoding/added_tokens.hpp).
 
-They are found as `AddedVocabulary` in tokenizer/added_vocabulary.rs of `tokenizers` finds them; the definition here is
-the library itself, which runs beside the kernel and takes what is in doubt.
+They are found as `AddedVocabulary` in tokenizer/added_vocabulary.rs of `tokenizers` finds them; the reference is the
+library itself, which also takes the texts that are in doubt.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _LSTRIP, _RSTRIP, _SINGLE_WORD = 1, 2, 4
 
 
 class FoundToken(NamedTuple):
-    """An added token, as it is looked for.
+    """An added token and how to find it.
 
     Attributes:
-        content: as the document has it.
-        text: what is looked for; of one that is matched in the normalized text, its normal form.
-        id: the id.
-        lstrip: it takes the white space before it.
-        rstrip: it takes the white space after it.
-        single_word: it is found only where no letter, digit or underscore touches it.
-        in_normalized: it is matched in the normalized text, after the others.
-        is_special: whether it is found only where special tokens are.
+        content: the token as the document lists it.
+        text: the text to search for; for a token matched in normalized text, its normalized form.
+        id: its id.
+        lstrip: whether it takes the white space before it.
+        rstrip: whether it takes the white space after it.
+        single_word: whether it is found only where no letter, digit or underscore is adjacent.
+        in_normalized: whether it is matched in the normalized text, after the other tokens.
+        is_special: whether it is found only where special tokens are searched.
     """
 
     content: str
@@ -42,7 +42,7 @@ class FoundToken(NamedTuple):
 
     @property
     def row(self) -> tuple[bytes, int, int]:
-        """Text, id and flags as the kernel takes them."""
+        """Text, id and flags, in the kernel's format."""
         flags = _LSTRIP * self.lstrip | _RSTRIP * self.rstrip | _SINGLE_WORD * self.single_word
         return self.text.encode(), self.id, flags
 
@@ -50,11 +50,11 @@ class FoundToken(NamedTuple):
 def rows_of(
     added: Sequence[FoundToken], *, specials: bool
 ) -> tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]]:
-    """The tokens that are found in the text as it is, and those found in the normalized text.
+    """Return the tokens to find in the raw text, and those to find in the normalized text.
 
     Args:
-        added: all of a document.
-        specials: whether special tokens are among them.
+        added: all added tokens of a document.
+        specials: whether special tokens are included.
     """
     found = [token for token in added if specials or not token.is_special]
     return (
@@ -66,17 +66,17 @@ def rows_of(
 def found_tokens(
     listed: Sequence[Mapping[str, Any]], ids: Mapping[str, int], *, normalization: Callable[[str], str]
 ) -> tuple[FoundToken, ...]:
-    """The added tokens of a document.
+    """Return the added tokens of a document, with the texts to search for.
 
     Args:
-        listed: as the document has them.
-        ids: the id that the library gives each of its tokens.
-        normalization: what the document does to a text.
+        listed: the tokens as the document lists them.
+        ids: the library's id for each of its tokens.
+        normalization: applies the document's normalizers to a text.
 
     Raises:
-        NotNativeError: which of them is found depends on more than their texts.
+        NotNativeError: a token has no id or no text, or which token is found depends on more than their texts.
     """
-    made: list[FoundToken] = []
+    tokens: list[FoundToken] = []
     for token in listed:
         content = token["content"]
         if not content or content not in ids:
@@ -86,7 +86,7 @@ def found_tokens(
         if not text:
             raise NotNativeError(f"nothing is left of its added token {content!r} when it is normalized")
         flags = {flag: bool(token.get(flag)) for flag in ("lstrip", "rstrip", "single_word")}
-        made.append(
+        tokens.append(
             FoundToken(
                 content,
                 text,
@@ -96,18 +96,18 @@ def found_tokens(
                 **flags,
             )
         )
-    _check_apart(made, listed)
-    return tuple(made)
+    _check_apart(tokens, listed)
+    return tuple(tokens)
 
 
 class WholeWords:
-    """The added tokens that are found only where no letter touches them.
+    """The added tokens that are found only where no letter is adjacent (single_word).
 
-    Of letters beyond ASCII the kernel knows only what split patterns need: texts with both are for the library.
+    The kernel knows letters beyond ASCII only as far as split patterns need, so texts with both go to the library.
 
     Args:
         added: all added tokens of a document.
-        normalization: what the document does to a text.
+        normalization: applies the document's normalizers to a text.
     """
 
     def __init__(self, added: Iterable[FoundToken], *, normalization: Callable[[str], str]) -> None:
@@ -120,23 +120,23 @@ class WholeWords:
         return bool(self._spellings)
 
     def may_be_beside_letters(self, text: str) -> bool:
-        """Whether one may be in a text, or in what that becomes, with letters beyond ASCII beside it."""
+        """Whether such a token may occur in a text, or in its normalized form, beside letters beyond ASCII."""
         if not self._spellings:
             return False
         normal = self._normalization(text)
         if text.isascii() and normal.replace(SPACE, "").isascii():
             return False
-        return any(each in text or each in normal for each in self._spellings)
+        return any(spelling in text or spelling in normal for spelling in self._spellings)
 
 
-def _check_apart(made: Sequence[FoundToken], listed: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse tokens of which it depends on more than their texts which of them is found."""
+def _check_apart(tokens: Sequence[FoundToken], listed: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse tokens whose matching depends on more than their texts: duplicates, and tokens that strip others' ends."""
     contents = [token["content"] for token in listed]
-    texts = [token.text for token in made]
+    texts = [token.text for token in tokens]
     if len(set(contents)) != len(contents) or len(set(texts)) != len(texts):
         raise NotNativeError("one of its added tokens is listed twice")
     for in_normalized in (False, True):
-        together = [token for token in made if token.in_normalized is in_normalized]
+        together = [token for token in tokens if token.in_normalized is in_normalized]
         strips = any(token.lstrip or token.rstrip for token in together)
         if strips and any(token.text != token.text.strip() for token in together):
             raise NotNativeError("one added token strips white space that another begins or ends with")

@@ -1,4 +1,4 @@
-"""What a `tokenizer.json` asks for beside merging, as our kernel does it: added tokens, normalization, splitting."""
+"""A `tokenizer.json` as our kernel runs it: added tokens, normalization, splitting and the model."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KernelDocument:
-    """A document as the kernel runs it.
+    """The components of a document, as the kernel runs them.
 
     Attributes:
-        vocabulary: what it makes of pre-tokens where no special tokens are found.
-        with_specials: the same where they are.
-        normalization: what is done to a text first, but for what added tokens are found before.
-        splitting: how it is split.
+        vocabulary: the model for pre-tokens of texts in which special tokens are not searched.
+        with_specials: the model for texts in which special tokens are searched.
+        normalization: the normalization of a text, which follows the search for added tokens in the raw text.
+        splitting: the steps of splitting.
         added: the added tokens.
-        first_mark: what is put in front of a text that begins neither with it nor with a space or an added token.
+        first_mark: the mark put in front of a text, unless it begins with that mark, a space or an added token.
     """
 
     vocabulary: KernelVocabulary | WordVocabulary
@@ -41,27 +41,29 @@ class KernelDocument:
 
     @property
     def tiles(self) -> bool:
-        """Whether the tokens of a text that is normalized, without special tokens, are its bytes in their order."""
+        """Whether the tokens of a normalized text without special tokens, concatenated, are exactly its bytes."""
         strips = any(token.lstrip or token.rstrip for token in self.added if not token.is_special)
-        depends = self.normalization and not self.normalization.keeps_parts
-        others = any(token.text != token.content or self._is_of_others(token) for token in self.added)
+        splits_differently = self.normalization and not self.normalization.keeps_parts
+        differs = any(
+            token.text != token.content or self._merges_from_other_bytes(token) for token in self.added
+        )
         keeps_bytes = isinstance(self.vocabulary, KernelVocabulary) and not self.vocabulary.marks_ends
-        return keeps_bytes and self.splitting.tiles and not (depends or strips or others)
+        return keeps_bytes and self.splitting.tiles and not (splits_differently or strips or differs)
 
-    def _is_of_others(self, token: FoundToken) -> bool:
-        """Whether other bytes become an added token by merging: its piece stands for bytes that its text is not."""
+    def _merges_from_other_bytes(self, token: FoundToken) -> bool:
+        """Whether merging gives the token's id to bytes other than its text, as its vocabulary piece differs."""
         tokens = self.vocabulary.tokens if isinstance(self.vocabulary, KernelVocabulary) else ()
         merged = tokens[token.id] if token.id < len(tokens) and not token.is_special else b""
         return merged not in (b"", token.content.encode())
 
     @property
     def runs_in_python(self) -> bool:
-        """Whether it runs without the native kernel: words of BPE or of longest matches, and no marks for spaces."""
+        """Whether it runs without the native kernel: words of BPE or longest matches, and no marks for spaces."""
         of_words = isinstance(self.vocabulary, WordBpe | WordPieces)
         return of_words and not (self.splitting.adds_spaces or self.first_mark)
 
     def __str__(self) -> str:
-        """What it does, in words."""
+        """Describe the components in words."""
         parts = [*self.normalization.kinds, str(self.splitting)]
         everywhere = sum(not token.is_special for token in self.added)
         if everywhere:
@@ -76,33 +78,33 @@ def kernel_document(
     path: Path | str,
     scores: Callable[[], Sequence[float]] = tuple,
 ) -> KernelDocument:
-    """A document for the kernel.
+    """Return a document as the kernel runs it.
 
     Args:
-        document: a parsed `tokenizer.json`, whose merges belong to its vocabulary.
-        ids: the id that the library gives each of its tokens.
-        path: what error messages call it.
-        scores: gives the scores of a Unigram's pieces as its library has read them.
+        document: a parsed `tokenizer.json`, whose merges have been checked against its vocabulary.
+        ids: the library's id for each of its tokens.
+        path: the document as error messages name it.
+        scores: returns the scores of a Unigram's pieces as the library parses them.
 
     Raises:
-        NotNativeError: it does something that our kernel does not, or does differently.
+        NotNativeError: the document uses something that our kernel lacks or does differently.
     """
     if document["model"].get("dropout"):
         raise NotNativeError("it skips merges at random (dropout)")
     pre_tokenizers = steps(document.get("pre_tokenizer"))
-    of_bytes = any(step.get("type") == "ByteLevel" for step in pre_tokenizers)
+    maps_to_bytes = any(step.get("type") == "ByteLevel" for step in pre_tokenizers)
     specials = frozenset(special_contents(document)) - needed_by_texts(document)
     vocabulary: KernelVocabulary | WordVocabulary
     with_specials: KernelVocabulary | WordVocabulary
-    if of_bytes:
-        vocabulary = with_specials = _of_bytes(document, specials=specials, path=path)
+    if maps_to_bytes:
+        vocabulary = with_specials = _byte_vocabulary(document, specials=specials, path=path)
     else:
         vocabulary = with_specials = word_vocabulary(document, specials=specials, scores=scores)
         if specials:
             with_specials = word_vocabulary(document, specials=frozenset(), scores=scores)
     normalization = TextNormalization(steps(document.get("normalizer")))
-    first_mark, splitters = _marking_first(pre_tokenizers)
-    splitting = split_steps(splitters, maps_to_bytes=of_bytes)
+    first_mark, splitters = _split_off_first_mark(pre_tokenizers)
+    splitting = split_steps(splitters, maps_to_bytes=maps_to_bytes)
     added = found_tokens(document.get("added_tokens") or [], ids, normalization=normalization)
     if first_mark and any(token.in_normalized for token in added):
         raise NotNativeError(
@@ -111,17 +113,19 @@ def kernel_document(
     return KernelDocument(vocabulary, with_specials, normalization, splitting, added, first_mark)
 
 
-def _marking_first(
+def _split_off_first_mark(
     pre_tokenizers: Sequence[Mapping[str, Any]],
 ) -> tuple[str, Sequence[Mapping[str, Any]]]:
-    """What is put in front of the first part of a text, and the pre-tokenizers as they do all else."""
+    """Return the mark put in front of the first part of a text, and the pre-tokenizers without that step."""
     match pre_tokenizers:
         case [{"type": "Metaspace", "prepend_scheme": "first", "replacement": str(mark)} as first, *others]:
             return mark, [{**first, "prepend_scheme": "never"}, *others]
     return "", pre_tokenizers
 
 
-def _of_bytes(document: Mapping[str, Any], *, specials: frozenset[str], path: Path | str) -> KernelVocabulary:
+def _byte_vocabulary(
+    document: Mapping[str, Any], *, specials: frozenset[str], path: Path | str
+) -> KernelVocabulary:
     normalizers = [str(step.get("type")) for step in steps(document.get("normalizer"))]
     hidden = {
         token["content"]

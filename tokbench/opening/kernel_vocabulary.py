@@ -1,9 +1,9 @@
-"""The vocabulary of a BPE model in a `tokenizer.json` as our kernel merges with it.
+"""The vocabulary and merges of a BPE model in a `tokenizer.json`, as our kernel uses them.
 
-It mirrors `BPE::merge_word` in models/bpe/model.rs of `tokenizers`, for words of characters that stand for bytes. A
-suffix at the end of words makes another letter of a word's last byte: here that byte is followed by a mark, which
-merges with it before anything else does. A byte without a token is one that the library drops, or makes unknown: a
-text with one is left to it.
+It mirrors `BPE::merge_word` in models/bpe/model.rs of `tokenizers`, for words whose characters stand for bytes. With an
+end-of-word suffix, the last byte of a word is a symbol of its own: here a mark follows that byte and merges with it
+before anything else does. The library drops a byte without a token or makes it unknown; a text with such a byte is left
+to the library.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 END_MARK = b"\xff"
-"""What ends a pre-token where the last letter of a word is a letter of its own; kEndMark of the kernel."""
+"""Marks the end of a pre-token if the model has an end-of-word suffix; kEndMark of the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelVocabulary:
-    """What the kernel merges with.
+    """Vocabulary, merges and flags of a BPE for the kernel.
 
     Attributes:
-        tokens: the bytes of each id, empty where no text becomes it by merging.
-        merges: (left id, right id, made id) in the order of their ranks.
-        whole_tokens_first: whether a pre-token that is a token becomes it without merging.
+        tokens: the bytes of each id; empty if no text becomes the token by merging.
+        merges: (left id, right id, merged id) in the order of their ranks.
+        whole_tokens_first: whether a pre-token found in the vocabulary becomes that token without merging.
         marks_ends: whether pre-tokens end with `END_MARK`.
-        missing_bytes: those that no text may have that the kernel is given.
+        missing_bytes: bytes without a token; the kernel must not get a text with one of them.
     """
 
     tokens: tuple[bytes, ...]
@@ -42,7 +42,7 @@ class KernelVocabulary:
     missing_bytes: frozenset[int]
 
     def __str__(self) -> str:
-        """What it does with pre-tokens."""
+        """Describe in words how pre-tokens are encoded."""
         return "merges"
 
 
@@ -53,16 +53,16 @@ def kernel_vocabulary(
     path: Path | str,
     hidden: Collection[str] = (),
 ) -> KernelVocabulary:
-    """The vocabulary of a model.
+    """Return the vocabulary of a model for the kernel.
 
     Args:
-        model: that of a document, whose merges belong to its vocabulary.
-        specials: pieces that no text becomes by merging.
-        path: what error messages call the document.
-        hidden: those of them that no part of a text holds in which they are looked for.
+        model: the model of a document whose merges have been checked against its vocabulary.
+        specials: pieces that text must not become by merging.
+        path: the document as error messages name it.
+        hidden: special tokens whose text cannot remain in a text once it has been searched for special tokens.
 
     Raises:
-        NotNativeError: its merging is not that of bytes.
+        NotNativeError: its merging cannot be done on bytes.
     """
     if (model.get("type") or "BPE") != "BPE" or "merges" not in model:
         raise NotNativeError(
@@ -96,7 +96,7 @@ def kernel_vocabulary(
             vocab[piece]: data for piece, data in pieces.items() if len(data) == 2 and data[1:] == END_MARK
         }
         missing |= set(range(256)) - {data[0] for data in ends.values()}
-    # The kernel has an id for every byte; those after the last one are never given.
+    # The kernel needs an id for every byte; no text produces the ids after the vocabulary's last one.
     fillers = [bytes([byte]) for byte in range(256) if bytes([byte]) not in present]
     if suffix:
         ids = {data: id for id, data in enumerate([*tokens, *fillers]) if len(data) == 1}
@@ -112,7 +112,7 @@ def kernel_vocabulary(
 
 
 def _bytes_of(piece: str, *, suffix: str) -> bytes | None:
-    """The bytes of a piece, with the mark at its end; None for one that no text becomes."""
+    """Return the bytes of a piece, with the mark if it ends a word; None if no text becomes it."""
     ends_word = bool(suffix) and piece.endswith(suffix)
     if ends_word and piece == suffix:
         return None
@@ -132,10 +132,10 @@ def _merges(
     suffix: str,
     path: Path | str,
 ) -> list[tuple[int, int, int]]:
-    """The merges by ids, without those that no text leads to; of one that is listed twice the last rank counts."""
+    """Return the merges by ids, without those no text can reach; of a merge listed twice, the last rank counts."""
     vocab = model["vocab"]
     ranked = {pair: rank for rank, pair in enumerate(merge_pairs(model, path=path))}
-    made: list[tuple[int, int, int]] = []
+    merges: list[tuple[int, int, int]] = []
     for left, right in sorted(ranked, key=ranked.__getitem__):
         whole = left + right
         if taken := {left, right, whole}.intersection(specials):
@@ -146,5 +146,5 @@ def _merges(
             continue
         if suffix and (left.endswith(suffix) or pieces.get(whole) != pieces[left] + pieces[right]):
             raise NotNativeError(f"its merge of {left!r} and {right!r} does not keep the end of a word apart")
-        made.append((vocab[left], vocab[right], vocab[whole]))
-    return made
+        merges.append((vocab[left], vocab[right], vocab[whole]))
+    return merges

@@ -1,9 +1,9 @@
 """Decide whether a `tokenizer.json` is a byte-level BPE for which the native kernel gives the library's ids.
 
-Our kernel cuts a text at special tokens, splits it by a pattern that it knows, and merges. Whatever
-else the file asks for that could change an id is a reason to leave it to its library.
+Our kernel cuts a text at special tokens, splits it by a pattern that it knows, and merges. If the file asks for
+anything else that could change an id, it is left to its library.
 
-What each check mirrors in Hugging Face's `tokenizers`, by the files below `tokenizers/src`:
+The part of Hugging Face's `tokenizers` that each check mirrors, by files below `tokenizers/src`:
 
 _check_model        `BPE::merge_word` in models/bpe/model.rs: dropout, and the affixes around characters
 _merges             `BpeBuilder::build` there: merges become a map, so of a merge listed twice the last rank counts
@@ -50,8 +50,8 @@ class ParsedBpe:
     """A document as a byte-level BPE, whichever engine runs it.
 
     Attributes:
-        bpe: it; its special tokens are all added ones.
-        added: which of them are special, and what the document says of how they are found.
+        bpe: the byte-level BPE; its special tokens are all added tokens.
+        added: which added tokens are special, and how the document says that they are found.
     """
 
     bpe: ByteLevelBpe
@@ -59,33 +59,33 @@ class ParsedBpe:
 
 
 def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLevelBpe:
-    """A document as a byte-level BPE.
+    """Return a document as a byte-level BPE that our kernel runs.
 
     Args:
         document: a parsed `tokenizer.json`.
-        path: what error messages call it.
+        path: the document as error messages name it.
 
     Raises:
-        NotNativeError: it does something that our kernel does not, or does differently for some texts.
-        ModelFormatError: its vocabulary and merges contradict one another.
+        NotNativeError: the document uses something that our kernel lacks, or does differently for some texts.
+        ModelFormatError: its vocabulary and merges contradict each other.
     """
-    found = parse_byte_level_bpe(document, path=path)
-    found.added.check_found()
-    if found.bpe.pattern_name == "custom":
+    parsed = parse_byte_level_bpe(document, path=path)
+    parsed.added.check_found()
+    if parsed.bpe.pattern_name == "custom":
         raise NotNativeError("its split pattern is not one of those that the native kernel implements")
-    return found.bpe
+    return parsed.bpe
 
 
 def parse_byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ParsedBpe:
-    """A document as a byte-level BPE, custom patterns and added tokens that the kernel does not find included.
+    """Return a document as a byte-level BPE, even with a custom pattern or added tokens that the kernel cannot find.
 
     Args:
         document: a parsed `tokenizer.json`.
-        path: what error messages call it.
+        path: the document as error messages name it.
 
     Raises:
-        NotNativeError: its ids are not those of splitting by one pattern and merging.
-        ModelFormatError: its vocabulary and merges contradict one another.
+        NotNativeError: its ids are not the result of splitting by one pattern and merging.
+        ModelFormatError: its vocabulary and merges contradict each other.
     """
     model = document["model"]
     _check_model(model)
@@ -109,10 +109,10 @@ def parse_byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> Pa
 
 
 def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, str]]:
-    """The merges as pairs; a BPE whose merges do not belong to its vocabulary is refused, as by its library.
+    """Return the merges as pairs; like the library, refuse a BPE whose merges do not belong to its vocabulary.
 
     Raises:
-        ModelFormatError: the merge is named by its number, counted from 0.
+        ModelFormatError: a merge does not belong; the message gives its number, counted from 0.
     """
     for key in ("continuing_subword_prefix", "end_of_word_suffix", "unk_token"):
         if not isinstance(model.get(key), str | None):
@@ -129,18 +129,18 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, 
                 raise ModelFormatError(
                     f"{path}, merge {number}", "pieces of the vocabulary", f"{part!a}, which is not in it"
                 )
-        made = left + right.removeprefix(prefix)
-        if made not in vocab:
+        whole = left + right.removeprefix(prefix)
+        if whole not in vocab:
             raise ModelFormatError(
                 f"{path}, merge {number}",
                 "a merge that makes a piece of the vocabulary",
-                f"{left!a} and {right!a}, which make {made!a}",
+                f"{left!a} and {right!a}, which make {whole!a}",
             )
     return pairs
 
 
 def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, str]]:
-    """The merges as pairs, from either spelling of them, or from pairs. Raises `ModelFormatError`."""
+    """Return the merges as pairs; each may be a string, a list, or a pair already. Raises `ModelFormatError`."""
     merges = model.get("merges")
     if not isinstance(merges, list):
         raise ModelFormatError(path, "a list of merges", "none")
@@ -159,9 +159,9 @@ def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str
 
 
 def _pairs_of_one_spelling(merges: list[Any]) -> list[tuple[str, str]] | None:
-    """The pairs where all merges are texts, or all lists; None where one is not two pieces. Files have a million."""
+    """Return the pairs if all merges are strings, or all lists, of two pieces, else None; fast for a million merges."""
     kinds = set(map(type, merges))
-    if kinds == {tuple}:  # as `check_bpe` gives them; no JSON has any
+    if kinds == {tuple}:  # as `check_bpe` returns them; JSON has no tuples
         return merges
     if kinds == {str}:
         pairs: list[Any] = [tuple(merge.split(" ")) for merge in merges]
@@ -191,7 +191,7 @@ def _check_model(model: Mapping[str, Any]) -> None:
 
 
 def _pattern(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str, str | None]:
-    """The name and text of the pattern that a pre-tokenizer splits by."""
+    """Return the name and text of the split pattern that a pre-tokenizer uses."""
     steps = _steps(pre_tokenizer, "pretokenizers")
     if not any(step.get("type") == "ByteLevel" for step in steps):
         raise NotNativeError("its pre-tokenizer does not map text to bytes")
@@ -229,7 +229,7 @@ def _normalization(normalizer: Mapping[str, Any] | None) -> str | None:
 
 
 def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
-    """What is done to the ids, where its library does what the document says."""
+    """Return the post-processing if the library does exactly what the document says."""
     try:
         found = parse_post_processing(document)
     except UnknownPostProcessingError as error:
@@ -248,7 +248,7 @@ def _check_ends(document: Mapping[str, Any]) -> None:
 
 
 def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[bytes | None, ...]:
-    """The bytes of each id; special tokens are gaps, since no text becomes one by merging."""
+    """Return the bytes of each id; special tokens are gaps, since no text becomes one by merging."""
     tokens: list[bytes | None] = [None] * (max([*vocab.values(), *specials.values()]) + 1)
     for piece, id in vocab.items():
         if piece in specials:
@@ -273,8 +273,8 @@ def _merges(
         raise NotNativeError("its list repeats a merge")
     doubtful = {text for text in specials if text in vocab and not is_hidden(text, normalizers=normalizers)}
     if doubtful:
-        made = {text for pair in pairs for text in (*pair, "".join(pair))}
-        for text in doubtful if model.get("ignore_merges") else doubtful & made:
+        used = {text for pair in pairs for text in (*pair, "".join(pair))}
+        for text in doubtful if model.get("ignore_merges") else doubtful & used:
             raise NotNativeError(f"a text that is normalized may become its added token {text!r}")
     return tuple(
         [

@@ -1,4 +1,4 @@
-"""A `tokenizer.json` on our kernel, with the library for what is in doubt."""
+"""`tokenizer.json` documents on our kernel, with their library for texts on which the two may differ."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
 class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     """A tokenizer with its library's ids for every text, encoded by our kernel where the two agree.
 
-    Whatever else it is asked is answered as by the library.
+    Everything but encoding is left to the library.
 
     Args:
         library: the tokenizer on its library.
-        plan: the same as the kernel runs it.
+        plan: the same document as the kernel runs it.
     """
 
     def __init__(self, library: HuggingFaceTokenizer, *, plan: KernelDocument) -> None:
-        vars(self).update(vars(library))  # reading the file again would take as long as before
+        vars(self).update(vars(library))  # parsing the file again would take as long as the first time
         self._plan = plan
         self.info = replace(self.info, kernel=current_kernel().name)
         self._agreement = UnicodeAgreement(
@@ -69,7 +69,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
     def make_ready(self) -> None:
-        """Make what runs ordinary texts, which the first of them would wait for; see `MakesReady`."""
+        """Build the encoder of ordinary texts in advance; see `MakesReady`."""
         _ = self._encoder
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse:
@@ -81,7 +81,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         if (
             isinstance(on_kernel, WordEncoder)
             or self._whole_words
-            or self._may_make_others
+            or self._may_write_disputed
             or not encoder.takes_texts_as_they_are
         ):
             return KernelUse(self._covers, encoder, self._covers_all)
@@ -135,7 +135,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def _places(self) -> WordPlaces | None:
-        """What tells where tokens are; None where the library does, as of spaces that the text has not."""
+        """The spans of tokens; None if only the library knows them, as when it adds spaces that are not in the text."""
         plan = self._plan
         if isinstance(plan.vocabulary, KernelVocabulary | ScoredPieces) or plan.splitting.adds_spaces:
             return None
@@ -154,43 +154,43 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             yield self._ordinary_token(id, Span(start, stop))
             start = stop
 
-    # --- which texts it runs ------------------------------------------------------------------
+    # --- which texts the kernel runs ------------------------------------------------------------
 
     def _covers(self, text: str) -> bool:
         """Whether the kernel is known to give the library's ids for a text."""
-        covered = self._agreement.covers(text) and self._is_marked_alike(text)
+        covered = self._agreement.covers(text) and self._gets_same_mark(text)
         normalization = self._plan.normalization
-        if covered and self._may_make_others and not normalization.leaves(text):
-            covered = self._agreement.covers(normalization(text))  # it may hold others
+        if covered and self._may_write_disputed and not normalization.leaves(text):
+            covered = self._agreement.covers(normalization(text))  # the normalized text may hold others
         return covered and not self._whole_words.may_be_beside_letters(text)
 
     def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
-        """Whether all of some texts are covered, where nothing but their characters matters."""
+        """Whether all texts are covered, judging by their characters alone."""
         if self._whole_words or not self._agreement.covers_all(texts, threads):
             return False
-        if not all(map(self._is_marked_alike, texts)):
+        if not all(map(self._gets_same_mark, texts)):
             return False
-        return not self._may_make_others or all(map(self._plan.normalization.leaves, texts))
+        return not self._may_write_disputed or all(map(self._plan.normalization.leaves, texts))
 
-    def _is_marked_alike(self, text: str) -> bool:
-        """Whether the library puts the same in front of a text: nothing if what is left begins later in the text."""
+    def _gets_same_mark(self, text: str) -> bool:
+        """Whether the library puts the same mark in front of a text; it may not if normalization moves its start."""
         return not self._plan.first_mark or self._plan.normalization.keeps_first(text)
 
     @cached_property
-    def _may_make_others(self) -> bool:
-        """Whether what normalization makes of characters has to be asked about, too."""
+    def _may_write_disputed(self) -> bool:
+        """Whether normalization may write characters whose agreement has to be checked, too."""
         normalization = self._plan.normalization
         if normalization.is_normal_form and not (normalization.is_nfc or normalization.is_by_character):
             return True
         return not self._agreement.covers("".join(normalization.written))
 
     def _covers_without_specials(self, text: str) -> bool:
-        """The same of a text without special tokens. Raises `SpecialTokenError` for others."""
+        """Whether a text without special tokens is covered. Raises `SpecialTokenError` for others."""
         self._engine_for([text], special=SpecialPolicy.RAISE)
         return self._covers(text)
 
     def _tiles(self, text: str) -> bool:
-        """Whether the kernel runs a text and its tokens are its bytes, one after another."""
+        """Whether the kernel runs a text, and its tokens concatenated are its bytes."""
         return self._covers(text) and self._plan.normalization(text) == text
 
     @cached_property
@@ -198,21 +198,21 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return WholeWords(self._plan.added, normalization=self._plan.normalization)
 
     def _disputed(self, characters: set[str]) -> set[str]:
-        """Those of some characters on which the kernel and the library may disagree, for whatever reason."""
+        """Return the characters on which the kernel and the library may disagree for any reason."""
         return (
-            self._lost(characters)
+            self._with_missing_bytes(characters)
             | self._plan.normalization.disputed(characters)
             | disputed_by_sets(self._plan.splitting, characters)
         )
 
-    def _lost(self, characters: set[str]) -> set[str]:
-        """Those that the vocabulary has not all bytes of."""
+    def _with_missing_bytes(self, characters: set[str]) -> set[str]:
+        """Return the characters that need a byte missing from the vocabulary, as they are or normalized."""
         vocabulary = self._plan.vocabulary
         if not isinstance(vocabulary, KernelVocabulary) or not vocabulary.missing_bytes:
             return set()
         missing = vocabulary.missing_bytes
-        made = {each: each + self._plan.normalization(each) for each in characters}
-        return {each for each in characters if not missing.isdisjoint(made[each].encode())}
+        texts = {character: character + self._plan.normalization(character) for character in characters}
+        return {character for character in characters if not missing.isdisjoint(texts[character].encode())}
 
 
 def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> _Compiled:

@@ -1,7 +1,7 @@
-"""Ranks with a split pattern that has no scanner, on our kernel by a program, with `tiktoken` for the rest.
+"""Ranks whose split pattern has no scanner: on our kernel by a compiled program, with `tiktoken` for the rest.
 
-tiktoken splits by Rust's expressions, programs by Oniguruma's. What `splitting/syntax.py` understands means the same to
-both but for the end of a line, and for the characters of a class, about which tiktoken is asked.
+tiktoken uses Rust's regular expressions, programs follow Oniguruma's. Patterns that `splitting/syntax.py` understands
+mean the same to both, except for line ends, and for the characters of a class, about which tiktoken is asked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class NativeRanks(NativeBpeWithFallback):
-    """A tokenizer of ranks whose pattern runs as a program."""
+    """A rank tokenizer whose split pattern runs as a program."""
 
     _splitting: SplitSteps
 
@@ -47,26 +47,26 @@ class NativeRanks(NativeBpeWithFallback):
         splitting: SplitSteps,
         library: Callable[[], OnLibrary],
     ) -> NativeRanks:
-        """A tokenizer of a description, split as `rank_splitting` says; the rest as `build` takes it."""
+        """Build a tokenizer from a description and the result of `rank_splitting`; other arguments as for `build`."""
         agreement = UnicodeAgreement(
             tiktoken_members,
             kernel=kernel.name,
             nfc=False,
             further=partial(disputed_by_sets, splitting, found=tiktoken_members),
         )
-        made = cls.build(description, name=name, kernel=kernel, agreement=agreement, library=library)
-        assert isinstance(made, NativeRanks)
-        made._splitting = splitting
-        return made
+        tokenizer = cls.build(description, name=name, kernel=kernel, agreement=agreement, library=library)
+        assert isinstance(tokenizer, NativeRanks)
+        tokenizer._splitting = splitting
+        return tokenizer
 
     def make_ready(self) -> None:
-        """Make what runs the program, and not what the scanners of other patterns would run; see `MakesReady`."""
-        _ = self._by_program
+        """Build the encoder for the program in advance, rather than the one for scanners; see `MakesReady`."""
+        _ = self._program_encoder
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return None
-        encoder, agreement = self._by_program, self._agreement
+        encoder, agreement = self._program_encoder, self._agreement
         return KernelUse(
             agreement.covers,
             encoder,
@@ -76,14 +76,14 @@ class NativeRanks(NativeBpeWithFallback):
 
     @property
     def _kernel_spans(self) -> KernelSpans:
-        return KernelSpans(self._agreement.covers, self._tiled, super()._kernel_spans.segment)
+        return KernelSpans(self._agreement.covers, self._encode_tiled, super()._kernel_spans.segment)
 
-    def _tiled(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        encoded = self._by_program.encode_batch(list(texts), threads or os.cpu_count() or 1)
+    def _encode_tiled(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        encoded = self._program_encoder.encode_batch(list(texts), threads or os.cpu_count() or 1)
         return TiledSpans(Encoded(*encoded), self._piece_table)
 
     @cached_property
-    def _by_program(self) -> PreparedEncoder:
+    def _program_encoder(self) -> PreparedEncoder:
         from tokbench.native._bpe import PreparedEncoder
 
         masks = self._splitting.sets.masks()
@@ -103,21 +103,21 @@ class NativeRanks(NativeBpeWithFallback):
 
 
 def rank_splitting(pattern: str) -> SplitSteps:
-    """How a text is split by a pattern, as tiktoken does it.
+    """Return the splitting steps of a pattern, as tiktoken splits by it.
 
     Raises:
-        NotNativeError: a text may be split otherwise.
+        NotNativeError: the program may split some text differently.
     """
-    made = SplitSteps()
+    splitting = SplitSteps()
     try:
-        program = program_of(pattern, made.sets)
+        program = program_of(pattern, splitting.sets)
         if ends_lines(pattern):
             raise NotNativeError("its split pattern matches ends of lines")
         if not matches_everywhere(pattern):
             raise NotNativeError("its split pattern may leave out parts of a text")
     except UnknownPatternError as error:
         raise NotNativeError(f"the native kernel does not run its split pattern: {error}") from None
-    made.steps.append(ProgramStep(program, of_bytes=False, behavior="Isolated"))
-    if wrong := disputed_by_sets(made, {chr(code) for code in range(128)}, found=tiktoken_members):
+    splitting.steps.append(ProgramStep(program, of_bytes=False, behavior="Isolated"))
+    if wrong := disputed_by_sets(splitting, {chr(code) for code in range(128)}, found=tiktoken_members):
         raise NotNativeError(f"its split pattern means something else to tiktoken for {min(wrong)!a}")
-    return made
+    return splitting

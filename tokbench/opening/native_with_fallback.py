@@ -1,4 +1,4 @@
-"""A byte-level BPE from elsewhere on our kernel, with the library it came from for the rest."""
+"""Byte-level BPE of other tools on our kernel, with the original library as fallback."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
     """A tokenizer with its library's ids for every text, run on our kernel where the two agree.
 
-    A text with a character that the library and the kernel put into different classes goes to the
-    library, which is opened when the first such text comes.
+    A text with a character that library and kernel classify differently goes to the library, which is loaded with the
+    first such text.
     """
 
     _agreement: UnicodeAgreement
@@ -42,26 +42,26 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
         agreement: UnicodeAgreement,
         library: Callable[[], OnLibrary],
     ) -> NativeBpeWithFallback:
-        """A tokenizer of a description.
+        """Build a tokenizer from a description.
 
         Args:
-            description: what it is made of.
-            name: how the user calls it.
-            kernel: ours.
-            agreement: tells which texts it may run.
+            description: the byte-level BPE.
+            name: the user's name for the tokenizer.
+            kernel: our kernel.
+            agreement: decides which texts the kernel may run.
             library: opens the same tokenizer on its library.
         """
-        made = cls.from_description(description, name=name, kernel=kernel)
-        made._agreement = agreement
-        made._open_library = staticmethod(library)
-        return made
+        tokenizer = cls.from_description(description, name=name, kernel=kernel)
+        tokenizer._agreement = agreement
+        tokenizer._open_library = staticmethod(library)
+        return tokenizer
 
     def make_ready(self) -> None:
-        """Find out which pairs merge, as it happens by itself when much text comes; see `MakesReady`."""
+        """Compute all mergeable pairs in advance, as otherwise happens once much text has come; see `MakesReady`."""
         self._encoder.complete()
 
     def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        """Return the steps from a text to its ids, with special tokens as ordinary text. Raises `TextError`."""
         utf8(text)
         if self._agreement.covers(text) or not isinstance(self._library, SupportsExplanation):
             return super().derivation(text)
@@ -77,7 +77,7 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
             normalized = NormalizedTexts(encoder, self.pattern.normalized)
             return KernelUse(agreement.covers, normalized, agreement.covers_all)
         encode_marked = getattr(encoder, "encode_marked_batch", None)
-        if encode_marked is None:  # which the kernel in Python has not
+        if encode_marked is None:  # the kernel in Python has no such method
             return KernelUse(agreement.covers, encoder, agreement.covers_all)
         encode_covered = partial(agreement.encoded, encode_marked)
         return KernelUse(agreement.covers, encoder, agreement.covers_all, encode_covered)
@@ -88,7 +88,7 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
         return KernelSpans(self._covers_places, encode_spans, partial(BpeTokenizer.segment_ordinary, self))
 
     def _covers_places(self, text: str) -> bool:
-        """Whether tokens are where the library says; it gives a character that NFC composed its first part alone."""
+        """Whether the kernel's spans are the library's, which maps a character composed by NFC to its first part."""
         return self._agreement.covers(text) and self.pattern.normalized(text) == text
 
     @property

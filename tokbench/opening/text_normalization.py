@@ -1,9 +1,9 @@
 """The normalizers of a `tokenizer.json` in Python, so that the kernel gets the text that the library would split.
 
-They are in `tokenizers/src/normalizers` of Hugging Face's library: unicode.rs, replace.rs, prepend.rs, strip.rs (and
-StripAccents), bert.rs and utils.rs (Lowercase). Expressions that Python may understand differently are left to the
-library's own step, tables of replacements to replacement_table.py. Lower case is taken character by character there,
-so that a final sigma is an ordinary one.
+They mirror `tokenizers/src/normalizers` of Hugging Face's library: unicode.rs, replace.rs, prepend.rs, strip.rs (and
+StripAccents), bert.rs and utils.rs (Lowercase). Regular expressions that Python may interpret differently are left to
+the library's own step, tables of replacements to replacement_table.py. The library lower-cases each character by
+itself, so that a final sigma is not special.
 """
 
 from __future__ import annotations
@@ -39,37 +39,37 @@ _RUNS = {
     " +": " +",
     "[ ]+": " +",
 }
-"""The expressions that are replaced, and the same for Python, whose white space is another."""
+"""Supported expressions of Replace → the same for Python, whose definition of white space differs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that is done to a text.
+    """One step of a normalization.
 
     Attributes:
-        made: what it makes of one.
-        origins: which character of the text each character of that is from; None where only the library knows.
+        made: returns the result for a text.
+        origins: finds the original character of each character of the result; None if only the library knows.
     """
 
     made: Callable[[str], str]
     origins: FindsOrigins | None
 
     def __call__(self, text: str) -> str:
-        """What it makes of a text."""
+        """Return the result for a text."""
         return self.made(text)
 
 
 class TextNormalization:
-    """What is done to a text before it is split.
+    """The normalization of a text before it is split.
 
     Args:
-        normalizers: as the document has them, sequences laid out flat.
+        normalizers: the document's normalizers, with sequences flattened.
 
     Attributes:
         kinds: the names of the steps.
 
     Raises:
-        NotNativeError: one of them is not done here.
+        NotNativeError: one of them is not supported here.
     """
 
     def __init__(self, normalizers: Sequence[Mapping[str, Any]]) -> None:
@@ -77,51 +77,52 @@ class TextNormalization:
         self._document: dict[str, Any] = {"type": "Sequence", "normalizers": list(normalizers)}
         self._steps = tuple(chain.from_iterable(map(_steps, normalizers)))
         self._is_normal_form = any(map(_makes_normal_form, normalizers))
-        self._spares_letters = all(map(_spares_letters, normalizers))
+        self._ignores_following = all(map(_ignores_following, normalizers))
 
     def __bool__(self) -> bool:
-        """Whether there is anything to do."""
+        """Whether there is any step."""
         return bool(self._steps)
 
     def __call__(self, text: str) -> str:
-        """The text as it is split."""
+        """Return the normalized text."""
         for step in self._steps:
             text = step(text)
         return text
 
     def origins(self, text: str) -> Sequence[int]:
-        """For each character of what it makes of a text the number of the character that `tokenizers` says it is from.
+        """Return the index of the original character, as `tokenizers` reports it, of each character of the normalized
+        text.
 
         >>> list(TextNormalization([{"type": "NFD"}, {"type": "StripAccents"}]).origins("né!"))
         [0, 1, 2]
         """
         origins: Sequence[int] = range(len(text))
         for step in self._steps:
-            assert step.origins is not None  # as `knows_origins` says
-            found = step.origins(text)
-            if found != range(len(text)):  # as most are
-                origins = [origins[place] for place in found]
+            assert step.origins is not None  # `knows_origins` checked it
+            step_origins = step.origins(text)
+            if step_origins != range(len(text)):  # not the identity, which is the common case
+                origins = [origins[place] for place in step_origins]
             text = step(text)
         return origins
 
     @property
     def knows_origins(self) -> bool:
-        """Whether `origins` says where the characters are from."""
+        """Whether `origins` can be computed."""
         return all(step.origins is not None for step in self._steps)
 
     @property
     def is_normal_form(self) -> bool:
-        """Whether one of Unicode's normal forms is made, for which characters depend on their neighbours."""
+        """Whether one of Unicode's normal forms is applied, in which adjacent characters interact."""
         return self._is_normal_form
 
     @property
     def is_by_character(self) -> bool:
-        """Whether what it makes of a text is what it makes of each character, but for the order of marks."""
+        """Whether each character is normalized by itself, except for the order of combining marks."""
         return {"NFD", "NFKD", "Lowercase", "Nmt", "StripAccents", "BertNormalizer"}.issuperset(self.kinds)
 
     @cached_property
     def changes(self) -> ChangesByNeed | None:
-        """What it makes of characters, for the native kernel; None where there is more to it, or no text is changed."""
+        """Characters → normalized forms, for the native kernel; None if no step or more than that is needed."""
         if current_kernel().name != "native":
             return None
         ordering = [place for place, step in enumerate(self._steps) if step in (_NFD, _NFKD)]
@@ -131,7 +132,7 @@ class TextNormalization:
         return ChangesByNeed(self._steps[:split_at], self._steps[split_at:], orders=bool(ordering))
 
     def keeps_first(self, text: str) -> bool:
-        """Whether a text certainly begins with the same character after it, not with one that came later.
+        """Whether the normalized text certainly begins with the text's own first character, unchanged.
 
         >>> strip = TextNormalization([{"type": "Strip", "strip_left": True, "strip_right": True}])
         >>> strip.keeps_first("a b"), strip.keeps_first(" a")
@@ -139,20 +140,20 @@ class TextNormalization:
         """
         if not self._steps or not text:
             return True
-        stands_alone = not any(joining()[ord(each)] for each in text[:2])
-        return self._spares_letters and stands_alone and not text[0].isspace() and self(text[0]) == text[0]
+        stands_alone = not any(joining()[ord(character)] for character in text[:2])
+        return self._ignores_following and stands_alone and not text[0].isspace() and self(text[0]) == text[0]
 
     def becomes(self, character: str) -> frozenset[str]:
-        """A character and all that may stand in a text that is normalized because of it, where it is by character."""
+        """Return a character and all those that may occur in normalized text because of it, if `is_by_character`."""
         return frozenset((character, *unicodedata.normalize("NFD", character), *self(character)))
 
     @property
     def is_nfc(self) -> bool:
-        """Whether it is what the kernel does to a text by itself, too."""
+        """Whether it is NFC alone, which the kernel does by itself."""
         return self.kinds == ("NFC",)
 
     def leaves(self, text: str) -> bool:
-        """Whether it certainly leaves a text, and every part of it, as it is; False also where that is not known."""
+        """Whether a text, and every part of it, certainly stays as it is; False also if that is unknown."""
         return not self._steps or (self._still is not None and self._still.leaves(text))
 
     @cached_property
@@ -164,31 +165,33 @@ class TextNormalization:
 
     @property
     def keeps_parts(self) -> bool:
-        """Whether the parts of a text that it leaves as it is are left as they are, too."""
+        """Whether every part of an unchanged text is left unchanged, too."""
         return {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Replace"}.issuperset(self.kinds)
 
     def disputed(self, characters: set[str]) -> set[str]:
-        """Those of some characters that the library makes something else of."""
+        """Return the characters for which the library's result differs."""
         if not self._steps:
             return set()
-        theirs = self._library()
+        normalizer = self._library()
         if len(self.kinds) == 1 and self.is_normal_form:
-            together = "\n".join(characters)  # which nothing joins
-            if theirs.normalize_str(together) == self(together):
+            together = "\n".join(characters)  # a line feed combines with no character
+            if normalizer.normalize_str(together) == self(together):
                 return set()
-        return {each for each in characters if theirs.normalize_str(each) != self(each)}
+        return {
+            character for character in characters if normalizer.normalize_str(character) != self(character)
+        }
 
     def _library(self) -> Any:
         return library_normalizer(self._document)
 
     @cached_property
     def written(self) -> frozenset[str]:
-        """The characters that replacements may write, of those that a text has not."""
+        """The characters that replacements may write, whether or not a text has them."""
         return frozenset("".join(map(_written, self._document["normalizers"])))
 
 
 def library_normalizer(step: Mapping[str, Any]) -> Any:
-    """The library's normalizer that a document asks for."""
+    """Build the library's normalizer from its JSON description."""
     import orjson
     import tokenizers
 
@@ -239,8 +242,8 @@ def _step_by_kind(step: Mapping[str, Any]) -> Step:
     raise NotNativeError(f"it normalizes the text ({kind})")
 
 
-def _spares_letters(step: Mapping[str, Any]) -> bool:
-    """Whether what becomes of a character that stands alone, and is no space, does not depend on those after it."""
+def _ignores_following(step: Mapping[str, Any]) -> bool:
+    """Whether a step treats a text's first character, unless it is a space, independently of those after it."""
     if step.get("type") == "Replace":
         return step.get("pattern") == {"String": " "} or str(step["pattern"].get("Regex")) in _RUNS
     return step.get("type") != "Prepend"
@@ -253,13 +256,13 @@ def _makes_normal_form(step: Mapping[str, Any]) -> bool:
 
 
 def _strips_accents(step: Mapping[str, Any]) -> bool:
-    """Whether a BertNormalizer does; where it does not say, it does if it writes in lower case."""
+    """Whether a BertNormalizer strips accents; if unset, it does when it lower-cases."""
     strips = step.get("strip_accents")
     return bool(step.get("lowercase") if strips is None else strips)
 
 
 def _bert(step: Mapping[str, Any]) -> list[Step]:
-    """What BERT does to white space, control characters and ideographs, to accents and to capitals, in this order."""
+    """Return BERT's steps in order: white space, control characters and ideographs; accents; capitals."""
     from tokenizers.normalizers import BertNormalizer
 
     cleaned = BertNormalizer(
@@ -327,7 +330,7 @@ _PLAIN_STEPS: Mapping[Any, Step] = {
 
 def _without(text: str, marks: frozenset[str]) -> str:
     found = marks & set(text)
-    if len(found) > 99:  # which a text of some language has not
+    if len(found) > 99:  # more than any language uses
         return text.translate(dict.fromkeys(map(ord, found)))
     for mark in found:
         text = text.replace(mark, "")
@@ -336,8 +339,10 @@ def _without(text: str, marks: frozenset[str]) -> str:
 
 @cache
 def _marks(category: str) -> frozenset[str]:
-    planes = (*range(0x20000), *range(0xE0000, 0xE0200))  # there are none elsewhere
-    return frozenset(each for each in map(chr, planes) if unicodedata.category(each).startswith(category))
+    planes = (*range(0x20000), *range(0xE0000, 0xE0200))  # no other plane has marks
+    return frozenset(
+        character for character in map(chr, planes) if unicodedata.category(character).startswith(category)
+    )
 
 
 def _replace(step: Mapping[str, Any]) -> Step:
@@ -350,14 +355,15 @@ def _replace(step: Mapping[str, Any]) -> Step:
             return Step(lambda whole: whole.replace(text, content), origins)
         if (expression := _RUNS.get(str(pattern.get("Regex")))) is not None:
             if content == " " and pattern["Regex"] == r"\s+":
-                # A space by itself stays what it is, and most are.
+                # A single space stays as it is, so only replace other white space and runs: most matches
+                # would be single spaces.
                 expression = rf"[{_SPACES.replace(' ', '')}][{_SPACES}]*| [{_SPACES}]+"
             found, template = re.compile(expression), content.replace("\\", r"\\")
             origins = character_origins.of_replaced(found, content)
             if expression == " {2,}":
                 return Step(lambda whole: found.sub(template, whole) if "  " in whole else whole, origins)
             return Step(partial(found.sub, template), origins)
-        # After a match of nothing the library loses its place, and fails in the next step.
+        # After an empty match the library loses track of its position and fails in the next step.
         if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
             return Step(library_normalizer(step).normalize_str, None)
     raise NotNativeError("it normalizes the text (Replace by a pattern that may match nothing)")

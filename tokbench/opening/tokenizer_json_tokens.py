@@ -1,9 +1,9 @@
 """The added tokens of a `tokenizer.json`: which are special, which are found in every text, and how.
 
-It mirrors `AddedVocabulary` in tokenizer/added_vocabulary.rs of `tokenizers`: `add_tokens` gives ids,
-`refresh_added_tokens` keeps tokens that are looked for in the normalized text apart from the others, and
-`extract_and_normalize` looks for the others first: two passes. `find_matches` heeds single_word, lstrip and
-rstrip.
+It mirrors `AddedVocabulary` in tokenizer/added_vocabulary.rs of `tokenizers`: `add_tokens` assigns ids;
+`refresh_added_tokens` separates tokens that are matched in the normalized text from the others, and
+`extract_and_normalize` searches for the others first, in a pass of its own. `find_matches` applies single_word, lstrip
+and rstrip.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 
-_MADE_BY_NFC = frozenset(";K`")
-"""The characters of ASCII that NFC makes of others."""
+_WRITTEN_BY_NFC = frozenset(";K`")
+"""ASCII characters that NFC produces from other characters."""
 
 
 class NotNativeError(Exception):
-    """Why a document is left to its library."""
+    """The reason why a document is left to its library."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddedTokens:
-    """What a document adds to the vocabulary of its model, by the ids that the library gives.
+    """Tokens that a document adds to the vocabulary of its model, with the ids that the library assigns.
 
     Attributes:
-        special: text → id of those that are special.
-        everywhere: text → id of the others, which are found in every text.
-        flags: text → how it is found, where that is not the ordinary way.
-        in_two_passes: whether some are looked for before the others.
+        special: text → id of special tokens.
+        everywhere: text → id of the other tokens, which are found in every text.
+        flags: text → flags that are not the default.
+        in_two_passes: whether some tokens are searched in the raw text and others in the normalized text.
     """
 
     special: Mapping[str, int] = field(default_factory=dict)
@@ -44,11 +44,11 @@ class AddedTokens:
 
     @property
     def all(self) -> dict[str, int]:
-        """Every one, text → id."""
+        """Text → id of all added tokens."""
         return {**self.special, **self.everywhere}
 
     def check_found(self) -> None:
-        """Raise `NotNativeError` unless all are special, and found as our kernel finds them."""
+        """Raise `NotNativeError` unless all tokens are special, and found as our kernel finds them."""
         if self.in_two_passes:
             raise NotNativeError("it searches for added tokens in two passes")
         for text in self.everywhere:
@@ -62,32 +62,32 @@ class AddedTokens:
 
 
 def is_hidden(content: str, *, normalizers: Sequence[str]) -> bool:
-    """Whether no text that lacks a token, in which it was looked for, is spelled like it when it is normalized.
+    """Whether a text that was searched for a token without a match cannot spell the token after normalization.
 
     Args:
-        content: the token.
-        normalizers: the kinds of the steps that come after the search.
+        content: the text of the token.
+        normalizers: the types of the normalizers that run after the search.
 
-    >>> is_hidden("<s>", normalizers=["NFC"]), is_hidden("a;", normalizers=["NFC"])  # of which U+037E makes one
+    >>> is_hidden("<s>", normalizers=["NFC"]), is_hidden("a;", normalizers=["NFC"])  # NFC turns U+037E into ;
     (True, False)
     """
     if not normalizers:
         return True
-    return set(normalizers) == {"NFC"} and content.isascii() and _MADE_BY_NFC.isdisjoint(content)
+    return set(normalizers) == {"NFC"} and content.isascii() and _WRITTEN_BY_NFC.isdisjoint(content)
 
 
 def added_tokens(
     added: Sequence[Mapping[str, Any]], vocab: Mapping[str, int], *, normalization: str | None
 ) -> AddedTokens:
-    """The added tokens of a document.
+    """Return the added tokens of a document.
 
     Args:
         added: as the document lists them.
         vocab: piece → id of its model.
-        normalization: what is done to a text before, or None.
+        normalization: the name of the normalization that comes first, or None.
 
     Raises:
-        NotNativeError: their ids, or where they are found, are not what the list says.
+        NotNativeError: a token's id, or where it is found, is not what the list says.
     """
     ids: dict[str, int] = {}
     for token in added:
@@ -112,15 +112,17 @@ def added_tokens(
     return AddedTokens(
         special={text: id for text, id in ids.items() if text in special},
         everywhere={text: id for text, id in ids.items() if text not in special},
-        flags={text: each for text, each in flags.items() if each != TokenFlags()},
+        flags={
+            text: flags_of_token for text, flags_of_token in flags.items() if flags_of_token != TokenFlags()
+        },
         in_two_passes=len({bool(token.get("normalized")) for token in added}) > 1,
     )
 
 
 def overlapping(texts: Collection[str]) -> tuple[str, str] | None:
-    """Two texts that can share characters of a third: one is in the other, or begins as the other ends.
+    """Return two texts of which one contains the other, or begins as the other ends; None if no two texts overlap.
 
-    Without such two it makes no difference in which order they are looked for.
+    Without such texts the order in which they are searched makes no difference.
 
     >>> overlapping(["<|a|>", "<|b|>"]), overlapping(["<a>", "<a><b>"]), overlapping(["ab", "bc"])
     (None, ('<a>', '<a><b>'), ('ab', 'bc'))
@@ -141,7 +143,7 @@ def overlapping(texts: Collection[str]) -> tuple[str, str] | None:
 
 
 def _given_id(content: str, vocab: Mapping[str, int], before: Mapping[str, int]) -> int:
-    """The id of an added token: that of the vocabulary, else the next one that the library counts to."""
+    """Return the id that the library assigns to an added token: that of the vocabulary, else the next free one."""
     if content in vocab:
         return vocab[content]
     highest = max(before.values(), default=-1)

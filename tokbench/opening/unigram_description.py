@@ -1,8 +1,8 @@
-"""What a Unigram of a `tokenizer.json` asks for, as our kernel runs it, or why its library has to.
+"""Parse a Unigram of a `tokenizer.json` for our kernel, or say why the library has to run it.
 
-Our kernel does what SentencePiece's table of replacements, `WhitespaceSplit` with `Metaspace`, and `Unigram` do. What
-else a document asks for that could change an id is a reason to leave it to its library. The checks mirror these files
-of Hugging Face's `tokenizers`, below `tokenizers/src`: models/unigram/model.rs, normalizers/precompiled.rs,
+Our kernel implements SentencePiece's table of replacements, `WhitespaceSplit` with `Metaspace`, and `Unigram`. If a
+document asks for anything else that could change an id, it is left to its library. The checks mirror these files of
+Hugging Face's `tokenizers`, below `tokenizers/src`: models/unigram/model.rs, normalizers/precompiled.rs,
 pre_tokenizers/metaspace.rs.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LeftToLibraryError(Exception):
-    """Why a document is left to its library."""
+    """The reason why a document is left to its library."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +34,19 @@ class UnigramDescription:
     """A Unigram as our kernel runs it.
 
     Attributes:
-        pieces: each piece that a text can become where none is a special token → its id and its score.
-        special_pieces: the pieces that are special tokens, which text becomes where these are found and its normal form
-            spells one.
-        unknown: the id of what is not a piece.
-        unknown_score: the score of a character that is none.
-        byte_ids: the ids of the 256 bytes, where characters that are not pieces become bytes.
-        normalization: what is done to a text in Python, before the table.
-        charsmap: the table of replacements; empty for none.
-        only_spaces: whether words are what stands between spaces, other white space being as other characters.
-        trims_ends: whether a text loses the spaces that it ends in; else one that ends in any is left to the library.
+        pieces: piece → (id, score), without special tokens.
+        special_pieces: piece → (id, score) of special tokens; used where special tokens are searched and the normalized
+            text spells one.
+        unknown: the id of unknown characters.
+        unknown_score: the score of an unknown character.
+        byte_ids: the ids of the 256 bytes if the model has byte fallback.
+        normalization: the normalization done in Python, before the table.
+        charsmap: the table of replacements; empty if there is none.
+        only_spaces: whether only spaces separate words, so that other white space is like any character.
+        trims_ends: whether trailing spaces are removed; if not, a text that ends in one is left to the library.
         added: the added tokens.
-        finds_specials: whether special tokens are among them; else the library finds them.
-        knows_places: whether it is known what the library makes of the white space around tokens.
+        finds_specials: whether `added` includes special tokens; if not, the library finds them.
+        knows_places: whether spans are known, which depend on the library's treatment of white space around tokens.
     """
 
     pieces: Mapping[str, tuple[int, float]]
@@ -66,15 +66,15 @@ class UnigramDescription:
 def unigram_description(
     document: Mapping[str, Any], *, ids: Mapping[str, int], normalize: Callable[[str], str]
 ) -> UnigramDescription:
-    """A document as our kernel runs it.
+    """Parse a document for our kernel.
 
     Args:
-        document: a `tokenizer.json` of a Unigram that its library takes.
-        ids: the id that the library gives each of its tokens.
-        normalize: all that the document does to a text before it is split.
+        document: a `tokenizer.json` of a Unigram that its library accepts.
+        ids: the library's id for each of its tokens.
+        normalize: applies all normalizers of the document to a text.
 
     Raises:
-        LeftToLibraryError: it does something that our kernel does not.
+        LeftToLibraryError: the document does something that our kernel does not.
     """
     model = document["model"]
     if any(model.get(name) is not None for name in ("alpha", "nbest_size")):
@@ -96,8 +96,8 @@ def unigram_description(
     added, finds_specials = _added_tokens(document, ids, normalize=normalize, only_spaces=only_spaces)
     special = {text for text in special_contents(document) if text}
     return UnigramDescription(
-        pieces={piece: each for piece, each in scored.items() if piece and piece not in special},
-        special_pieces={piece: each for piece, each in scored.items() if piece in special},
+        pieces={piece: entry for piece, entry in scored.items() if piece and piece not in special},
+        special_pieces={piece: entry for piece, entry in scored.items() if piece in special},
         unknown=model["unk_id"],
         unknown_score=min(score for _, score in scored.values()) - UNKNOWN_PENALTY,
         byte_ids=byte_ids,
@@ -119,28 +119,28 @@ def _added_tokens(
     normalize: Callable[[str], str],
     only_spaces: bool,
 ) -> tuple[tuple[FoundToken, ...], bool]:
-    """The added tokens, and whether special ones are among them: if they are found as the library finds them.
+    """Return the added tokens, and whether they include special tokens, as the kernel finds them like the library.
 
-    Those that are matched in the normalized text are looked for in words, of which they are a part.
+    Tokens that are matched in the normalized text are searched inside words, of which they are a part.
     """
     listed: Sequence[Mapping[str, Any]] = document["added_tokens"]
     everywhere = [token for token in listed if not token.get("special")]
 
     def found(tokens: Sequence[Mapping[str, Any]]) -> tuple[FoundToken, ...]:
-        made = found_tokens(tokens, ids, normalization=normalize)
-        for token in made:
+        tokens_found = found_tokens(tokens, ids, normalization=normalize)
+        for token in tokens_found:
             is_inside = not (
                 only_spaces or token.single_word or any(map(WHITE_SPACE.__contains__, token.text))
             )
             if token.in_normalized and not is_inside:
                 raise NotNativeError(f"its added token {token.content!r} is matched in the normalized text")
-        return made
+        return tokens_found
 
     try:
         ordinary = found(everywhere)
     except NotNativeError as error:
         raise LeftToLibraryError(str(error)) from None
-    # Between tokens nothing is spelled as one of them, but with ▁ in front or where it is not a word.
+    # The parts between found tokens spell no special token, unless it contains ▁ or must be a single word.
     if any(SPACE in token["content"] or token.get("single_word") for token in listed if token.get("special")):
         return ordinary, False
     try:
@@ -150,7 +150,7 @@ def _added_tokens(
 
 
 def _words_between_spaces(document: Mapping[str, Any]) -> bool:
-    """Whether words are what stands between spaces, and not between white space of all kinds."""
+    """Whether only spaces separate words, and not white space of all kinds."""
     splitters = steps(document.get("pre_tokenizer"))
     kinds = [step.get("type") for step in splitters]
     if kinds not in (["WhitespaceSplit", "Metaspace"], ["Metaspace"]):
@@ -165,7 +165,7 @@ def _words_between_spaces(document: Mapping[str, Any]) -> bool:
 def _normalizers(
     document: Mapping[str, Any],
 ) -> tuple[list[Mapping[str, Any]], bytes, list[Mapping[str, Any]]]:
-    """The steps before the table of replacements, the table, and what is done to spaces after it."""
+    """Return the steps before the table of replacements, the table, and the steps on spaces after it."""
     normalizers = steps(document.get("normalizer"))
     tables = [number for number, step in enumerate(normalizers) if step.get("type") == "Precompiled"]
     if len(tables) > 1:
@@ -186,16 +186,16 @@ def _normalizers(
 
 
 def _check_white_space(charsmap: bytes) -> None:
-    """Refuse a table that leaves white space where spaces alone bound words: the kernel cuts at all of it."""
+    """Refuse a table that keeps white space if only spaces separate words: the kernel cuts at all white space."""
     from tokenizers.normalizers import Precompiled
 
     replaced = Precompiled(charsmap).normalize_str if charsmap else str
-    if any(replaced(each).strip(" ") for each in "\t\n\r "):
+    if any(replaced(character).strip(" ") for character in "\t\n\r "):
         raise LeftToLibraryError("its words end at spaces alone, and it leaves other white space")
 
 
 def _is_run_of_spaces(step: Mapping[str, Any]) -> bool:
-    """Whether a step replaces several spaces by one, or by the ▁ that it becomes."""
+    """Whether a step replaces a run of spaces by one space, or by the ▁ that a space becomes."""
     match step:
         case {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " " | "▁"}:
             return True
@@ -203,9 +203,9 @@ def _is_run_of_spaces(step: Mapping[str, Any]) -> bool:
 
 
 def _trims_ends(after: Sequence[Mapping[str, Any]], *, only_spaces: bool) -> bool:
-    """Whether a text loses the spaces that it ends in, where runs of them become one."""
+    """Whether trailing spaces are removed, in a document that collapses runs of spaces."""
     if not only_spaces:
-        # How many spaces there are is all the same to words between white space.
+        # Words separated by any white space do not depend on the number of spaces.
         if all(step.get("type") == "Strip" or step.get("content") == " " for step in after) and all(
             step.get("type") == "Strip" or _is_run_of_spaces(step) for step in after
         ):

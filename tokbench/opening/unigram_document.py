@@ -1,6 +1,6 @@
-"""A Unigram of a `tokenizer.json` on our kernel, with its library for all that the kernel does not do.
+"""Unigram models of a `tokenizer.json` on our kernel, with their library for whatever the kernel does not do.
 
-What a document asks for is in unigram_description.py; here is which texts the two agree on.
+unigram_description.py parses what a document asks for; this module decides on which texts kernel and library agree.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 COMPILED = "tokbench.native._unigram"
 
 _ENOUGH_TEXT = 1 << 14
-"""Characters: for fewer, to make an encoder takes longer than the library does."""
+"""Characters of text before an encoder is built; for less text, building one takes longer than the library needs."""
 
 
 class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
-    """A tokenizer with its library's ids for every text, run on our kernel where the two agree.
+    """A Unigram with its library's ids for every text, run on our kernel where the two agree.
 
     Args:
-        document: the `tokenizer.json`.
-        name: how the user calls it.
-        source: what error messages call the file; by default the name.
+        document: the bytes of the `tokenizer.json`.
+        name: the user's name for the tokenizer.
+        source: the file as error messages name it; by default the name.
         engine: "auto", or "library" for the library alone.
 
     Attributes:
-        left_because: why the library runs all texts; "" where the kernel runs.
+        left_because: why the library runs all texts; "" if the kernel runs some.
 
     Raises:
-        ModelFormatError: the document is not a tokenizer, or one that the library does not take.
+        ModelFormatError: the document is not a tokenizer, or the library rejects it.
     """
 
     def __init__(
@@ -92,7 +92,9 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _encoder_of(self, *, specials: bool) -> DocumentEncoder:
         described = self._described
-        return DocumentEncoder(_Late(self), described.normalization, added=described.added, specials=specials)
+        return DocumentEncoder(
+            _LazyEncoder(self), described.normalization, added=described.added, specials=specials
+        )
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
@@ -105,7 +107,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             token=self._ordinary_token,
         )
 
-    # --- which texts it runs ------------------------------------------------------------------
+    # --- which texts the kernel runs ------------------------------------------------------------
 
     def _covers(self, text: str, *, specials: bool = False) -> bool:
         if "encoder" not in vars(self):
@@ -128,13 +130,13 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return agrees and self._covers_normal(normal)
 
     def _covers_without_specials(self, text: str) -> bool:
-        """The same of a text without special tokens; of another one False, as the library says which it has."""
+        """Whether the kernel covers a text; False if it has special tokens, as the library names these in its error."""
         if not self._covers(text, specials=True):
             return False
         return self._special_bytes.keys().isdisjoint(self._finds_specials.encode(text))
 
     def _covers_places(self, text: str) -> bool:
-        """Whether the kernel tells of a text where its tokens are."""
+        """Whether the kernel knows the library's spans of a text's tokens."""
         as_it_is = self._described.normalization(text) == self.without_last_spaces(text) == text
         if not as_it_is or not self._covers(text):
             return False
@@ -143,26 +145,26 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @property
     def _ends_alike(self) -> bool:
-        """Whether it is no matter in what a part of a text ends."""
+        """Whether trailing spaces of a part of a text never change its ids."""
         return not self._described.only_spaces or self._described.trims_ends
 
     def without_last_spaces(self, text: str) -> str:
-        """A text as the table is applied to it, but for spaces at its end that are a word of their own."""
+        """Return a text without trailing spaces if these become a word of their own, else unchanged."""
         return text if self._ends_alike or self._ids_of_space is None else text.rstrip(self._spaces)
 
     @property
     def ids_of_last_space(self) -> list[int]:
-        """What is after the ids of a text that has spaces at its end."""
+        """The ids that follow those of a text whose trailing spaces were removed."""
         return self._ids_of_space or []
 
     @cached_property
     def _spaces(self) -> str:
-        """The white space that the table makes spaces of."""
-        return "".join(each for each in WHITE_SPACE if set(self._replaced(each)) == {" "})
+        """The white space that the table replaces by spaces."""
+        return "".join(character for character in WHITE_SPACE if set(self._replaced(character)) == {" "})
 
     @cached_property
     def _ids_of_space(self) -> list[int] | None:
-        """The ids of ▁ as a word; None where that is a special token."""
+        """The ids of the word ▁; None if ▁ is a special token."""
         if SPACE in self.info.special_tokens:
             return None
         return [token.id for token in self._engines.plain.model.tokenize(SPACE)]
@@ -172,15 +174,15 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return WholeWords(self._described.added, normalization=self._described.normalization)
 
     def _covers_normal(self, text: str) -> bool:
-        """The same of a text as the table is applied to it."""
-        assert self.encoder is not None  # as it is asked after it
+        """Whether the kernel covers a text that is normalized up to the table of replacements."""
+        assert self.encoder is not None  # `_covers` checked it
         if not text.isascii() and not self.encoder.covers(text):
             return False
         if not self._described.only_spaces:
             return True
         text = self.without_last_spaces(text)
         ends = self._ends_alike or not text or not self._ends_in_space(text[-1])
-        return ends and not any(each in text for each in self._boundaries.ascii)
+        return ends and not any(character in text for character in self._boundaries.ascii)
 
     @cached_property
     def _agreement(self) -> UnicodeAgreement:
@@ -193,11 +195,11 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
     def _replaced(self, character: str) -> str:
-        """What the table makes of a character."""
+        """Return the result of the table of replacements for a character."""
         if not self._described.charsmap:
             return character
-        made: str = self._table.normalize_str(character)
-        return made
+        replaced: str = self._table.normalize_str(character)
+        return replaced
 
     @cached_property
     def _table(self) -> Any:
@@ -206,10 +208,10 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return Precompiled(self._described.charsmap)
 
     def _ends_in_space(self, character: str) -> bool:
-        """Whether a text that ends in a character may end in a space when it is normalized."""
+        """Whether a text that ends in this character may end in a space after normalization."""
         if character not in self._seen_ends:
-            made = self._replaced(character)
-            self._seen_ends[character] = not made or made.endswith(" ")
+            replaced = self._replaced(character)
+            self._seen_ends[character] = not replaced or replaced.endswith(" ")
         return self._seen_ends[character]
 
     @cached_property
@@ -218,28 +220,28 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def _boundaries(self) -> _Boundaries:
-        """The white space that the table makes something else of than spaces, and ▁."""
-        others = [each for each in sorted(WHITE_SPACE) if self._replaced(each).strip(" ")]
+        """White space that the table does not replace by spaces, and ▁."""
+        others = [character for character in sorted(WHITE_SPACE) if self._replaced(character).strip(" ")]
         return _Boundaries(
             ascii=tuple(filter(str.isascii, others)),
-            others=tuple(ord(each) for each in (*others, SPACE) if not each.isascii()),
+            others=tuple(ord(character) for character in (*others, SPACE) if not character.isascii()),
         )
 
     @cached_property
     def encoder(self) -> CompiledEncoder | None:
-        """What runs texts that are covered; None where the table of replacements is not one that it can take."""
+        """The compiled encoder of covered texts; None if it cannot use the table of replacements."""
         return self._compiled(specials=False)
 
     @cached_property
     def _encoder_with_specials(self) -> CompiledEncoder | None:
-        """The same where special tokens are found: a vocabulary of its own, as normalized text may spell one."""
+        """The encoder that finds special tokens; its vocabulary includes them, as normalized text may spell one."""
         return self._compiled(specials=True)
 
     def compiled_encoder(self, *, specials: bool) -> CompiledEncoder:
-        """What runs texts that are covered."""
-        made = self._encoder_with_specials if specials else self.encoder
-        assert made is not None  # as there is one that is covered
-        return made
+        """Return the compiled encoder of covered texts."""
+        encoder = self._encoder_with_specials if specials else self.encoder
+        assert encoder is not None  # a text was covered, so it exists
+        return encoder
 
     def _compiled(self, *, specials: bool) -> CompiledEncoder | None:
         from tokbench.native._unigram import DocumentEncoder as CompiledEncoder
@@ -270,7 +272,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def described(self) -> UnigramDescription:
-        """What the document asks for, with the library's scores. Raises `LeftToLibraryError`."""
+        """The parsed document, with the scores as the library reads them. Raises `LeftToLibraryError`."""
         return self._description({**self._parsed, "model": self._model_as_read()})
 
     def _description(self, document: Mapping[str, Any]) -> UnigramDescription:
@@ -284,10 +286,10 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _model_as_read(self) -> dict[str, Any]:
         model: dict[str, Any] = self._parsed["model"]
         pieces = (piece for piece, _ in model["vocab"])
-        return {**model, "vocab": [list(each) for each in zip(pieces, self.scores_as_read(), strict=True)]}
+        return {**model, "vocab": [list(entry) for entry in zip(pieces, self.scores_as_read(), strict=True)]}
 
     def scores_as_read(self) -> list[float]:
-        """The scores that the library has, by ids: it does not round all numbers of a file to the nearest."""
+        """Return the scores as the library reads them, by id: it does not round every number to the nearest double."""
         import orjson
 
         read = orjson.loads(self._engines.plain.to_str())["model"]["vocab"]
@@ -295,19 +297,19 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
 
 class _Boundaries(NamedTuple):
-    """Characters that bound words in one way and not in another.
+    """Characters that end a word either for the kernel or for the document, but not for both.
 
     Attributes:
-        ascii: those of ASCII.
-        others: the code points of the others.
+        ascii: the ASCII characters.
+        others: the code points of all other characters.
     """
 
     ascii: tuple[str, ...]
     others: tuple[int, ...]
 
 
-class _Late:
-    """The encoders of a document, which are there when a first text is covered, and spaces at the end of texts."""
+class _LazyEncoder:
+    """Encode with a document's encoders, built when the first text is covered, and handle trailing spaces."""
 
     def __init__(self, document: UnigramDocument) -> None:
         self._document = document
@@ -342,6 +344,6 @@ class _Late:
         return counts + self._ids_after(texts, rests)
 
     def _ids_after(self, texts: list[str], rests: list[str]) -> NDArray[np.int64]:
-        """How many ids there are after those of each text without its last spaces."""
+        """Return how many ids follow those of each text because of its removed trailing spaces."""
         size = len(self._document.ids_of_last_space)
         return np.array([size * (text != rest) for text, rest in zip(texts, rests, strict=True)], np.int64)

@@ -1,7 +1,8 @@
-"""Models of a `tokenizer.json` that encode words, as our kernel does it: BPE, WordPiece, WordLevel and Unigram.
+"""Models of a `tokenizer.json` that encode words, as our kernel runs them: BPE, WordPiece, WordLevel and Unigram.
 
-The words are what pre-tokenizers cut a text into (splitting/steps.py). The checks mirror models/bpe/model.rs,
-models/wordpiece/mod.rs, models/wordlevel/mod.rs and models/unigram/model.rs of Hugging Face's `tokenizers`.
+The words are the parts that pre-tokenizers split a text into (splitting/steps.py). The checks mirror
+models/bpe/model.rs, models/wordpiece/mod.rs, models/wordlevel/mod.rs and models/unigram/model.rs of Hugging Face's
+`tokenizers`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _MOST_TOKENS, _MOST_MERGES = 1 << 20, (1 << 21) - 1
 _MOST_CHARACTERS = 1 << 31
 
 UNKNOWN_PENALTY = 10.0
-"""How far the score of an unknown character is below the lowest of a Unigram's pieces."""
+"""Score of an unknown character, relative to the lowest score of a Unigram's pieces, as a penalty."""
 _MOST_PIECES, _MOST_LENGTH, _MOST_MEAN_LENGTH, _SPARED_LENGTH = 1 << 23, 3 << 20, 15, 1 << 16
-"""Fewer pieces than that, of at most that many characters in all and in the mean: the kernel's tree holds them all."""
+"""Bounds within which the kernel's tree holds all pieces: their number, their characters in total and on average."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +35,14 @@ class WordBpe:
     """A BPE over the characters of words.
 
     Attributes:
-        tokens: by their ids, empty where no text becomes one.
-        merges: two tokens and what they become, by their ids, the first one first.
-        prefix: what the letters begin with that begin no word.
-        suffix: what those end with that end one.
-        unknown: the id of characters without a letter; None where they are left out.
-        joins_unknown: whether unknown characters side by side are one token.
-        byte_ids: the ids of the 256 bytes, where characters without a letter become bytes.
-        whole_words_first: whether a word that is a token becomes it without merging.
+        tokens: tokens by id; empty if no text becomes the token.
+        merges: (left id, right id, merged id) in the order of their ranks.
+        prefix: the prefix of symbols that do not begin a word.
+        suffix: the suffix of symbols that end a word.
+        unknown: the id of unknown characters; None if they are dropped.
+        joins_unknown: whether adjacent unknown characters become one token.
+        byte_ids: the ids of the 256 bytes if the model has byte fallback.
+        whole_words_first: whether a word found in the vocabulary becomes that token without merging.
     """
 
     tokens: tuple[bytes, ...]
@@ -54,7 +55,7 @@ class WordBpe:
     whole_words_first: bool
 
     def encoder(self, **prepared: Any) -> PreparedWordBpe:
-        """What encodes with it on the kernel, of texts that are prepared so."""
+        """Build the kernel's encoder for texts prepared as the keyword arguments say."""
         from tokbench.native._bpe import PreparedWordBpe
 
         return PreparedWordBpe(
@@ -70,20 +71,20 @@ class WordBpe:
         )
 
     def __str__(self) -> str:
-        """What it does with words."""
+        """Describe in words how words are encoded."""
         return "merges of characters"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordPieces:
-    """The longest matches of a WordPiece, or the whole words of a WordLevel.
+    """The pieces of a WordPiece, for longest matches, or of a WordLevel, for whole words.
 
     Attributes:
-        pieces: each that a word can become, or begin with, → its id.
-        prefix: what pieces inside words begin with.
-        unknown: the id of what the vocabulary does not cover.
-        most_characters: longer words are unknown.
-        of: what they are, in words.
+        pieces: piece → id, without special tokens.
+        prefix: the prefix of pieces inside words.
+        unknown: the id of the unknown token.
+        most_characters: the length limit in characters; longer words are unknown.
+        of: the matching algorithm, in words.
     """
 
     pieces: Mapping[str, int]
@@ -93,7 +94,7 @@ class WordPieces:
     of: str
 
     def encoder(self, **prepared: Any) -> PreparedWordPiece:
-        """What encodes with it on the kernel, of texts that are prepared so."""
+        """Build the kernel's encoder for texts prepared as the keyword arguments say."""
         from tokbench.native._bpe import PreparedWordPiece
 
         return PreparedWordPiece(
@@ -106,19 +107,19 @@ class WordPieces:
         )
 
     def __str__(self) -> str:
-        """What it does with words."""
+        """Describe in words how words are encoded."""
         return self.of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPieces:
-    """The best sums of scores of a Unigram.
+    """The pieces of a Unigram with their scores.
 
     Attributes:
-        pieces: each that a word can become a part of → its id.
-        scores: gives the score of each id.
-        unknown: the id of what is not a piece.
-        byte_ids: the ids of the 256 bytes, where characters that are not pieces become bytes.
+        pieces: piece → id, without special tokens.
+        scores: returns the scores by id.
+        unknown: the id of unknown characters.
+        byte_ids: the ids of the 256 bytes if the model has byte fallback.
     """
 
     pieces: Mapping[str, int]
@@ -127,7 +128,7 @@ class ScoredPieces:
     byte_ids: tuple[int, ...] | None
 
     def encoder(self, **prepared: Any) -> PreparedWordUnigram:
-        """What encodes with it, of texts that are prepared so."""
+        """Build the kernel's encoder for texts prepared as the keyword arguments say."""
         from tokbench.native._bpe import PreparedWordUnigram
 
         scores = np.array(self.scores(), np.float64)
@@ -143,7 +144,7 @@ class ScoredPieces:
         )
 
     def __str__(self) -> str:
-        """What it does with words."""
+        """Describe in words how words are encoded."""
         return "best sums of scores"
 
 
@@ -153,15 +154,15 @@ WordVocabulary = WordBpe | WordPieces | ScoredPieces
 def word_vocabulary(
     document: Mapping[str, Any], *, specials: Collection[str], scores: Callable[[], Sequence[float]]
 ) -> WordVocabulary:
-    """The model of a document that encodes words.
+    """Parse the model of a document that encodes words.
 
     Args:
-        document: a parsed `tokenizer.json`, whose merges belong to its vocabulary.
-        specials: pieces that no text becomes.
-        scores: gives the scores of a Unigram's pieces as its library has read them.
+        document: a parsed `tokenizer.json`, whose merges have been checked against its vocabulary.
+        specials: pieces that text must not become.
+        scores: returns the scores of a Unigram's pieces as the library parses them.
 
     Raises:
-        NotNativeError: it does something that our kernel does not.
+        NotNativeError: the model does something that our kernel does not.
     """
     model = document["model"]
     match model_type(document):
@@ -221,7 +222,7 @@ def _word_pieces(model: Mapping[str, Any], *, specials: Collection[str]) -> Word
 
 
 def _whole_words(model: Mapping[str, Any], *, specials: Collection[str]) -> WordPieces:
-    """A WordLevel as a WordPiece in which nothing stands inside words: a word is a piece, or unknown."""
+    """Express a WordLevel as a WordPiece without pieces inside words: each word is one piece, or unknown."""
     pieces = _ordinary(model["vocab"], specials)
     prefix = "\uffff"
     while any(piece.startswith(prefix) for piece in pieces):
@@ -259,11 +260,11 @@ def _scored(
 
 
 def byte_ids_of_pieces(vocab: Mapping[str, int]) -> tuple[int, ...]:
-    """The pieces of a Unigram that spell bytes. Raises `NotNativeError` where one is missing."""
+    """Return the ids of the pieces that spell the 256 bytes. Raises `NotNativeError` if one is missing."""
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]
-    if any(each not in vocab for each in spelled):
+    if any(piece not in vocab for piece in spelled):
         raise NotNativeError("it has byte fallback without a piece for each byte")
-    return tuple(vocab[each] for each in spelled)
+    return tuple(vocab[piece] for piece in spelled)
 
 
 def _ordinary(vocab: Mapping[str, int], specials: Collection[str]) -> dict[str, int]:
