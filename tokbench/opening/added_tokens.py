@@ -1,4 +1,4 @@
-"""Tokens that stand beside a vocabulary become a part of it, as `transformers` does it when it opens a folder."""
+"""Add tokens listed beside a vocabulary to it, as `transformers` does when it opens a folder."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from tokbench.formats.sentencepiece.pieces import ModelPiece
 
 _SHOWN = 3
-"""Sentences that are alike, of which a folder may have hundreds."""
+"""The number of similar sentences to show; a folder may have hundreds."""
 
 
 def completed(
     data: bytes, document: dict[str, Any], config: TokenizerConfig
 ) -> tuple[bytes, dict[str, Any], tuple[str, ...]]:
-    """A `tokenizer.json` with the added tokens that only the files beside it list.
+    """Add to a `tokenizer.json` the added tokens that only the files beside it list.
 
-    What the document says itself counts; a token with an id that it could not get is left out.
+    The document takes precedence; a token whose id the library could not assign is left out.
 
     Args:
-        data: the file.
-        document: the same, parsed.
-        config: of the files beside it.
+        data: the bytes of the document.
+        document: the parsed document.
+        config: the configuration from the files beside it.
 
     Returns:
-        Both, as they are where nothing is missing; and what contradicts the document, a sentence each.
+        Both, unchanged if nothing is missing; and one sentence for each contradiction of the document.
     """
     import orjson
 
@@ -41,39 +41,39 @@ def completed(
     try:
         vocabulary, added = _vocabulary(document), _added(document)
     except (AttributeError, KeyError, TypeError, ValueError):
-        return data, document, ()  # whoever opens it says what is wrong with it
-    made, problems = _missing(config, vocabulary, added)
+        return data, document, ()  # opening it will report what is wrong with it
+    missing, problems = _missing(config, vocabulary, added)
     flags = {token.content: token for token in added}
     flagged = [
         sentence
         for token in config.added_tokens
         for sentence in _other_flags(flags.get(token.content), token)
     ]
-    problems = (*problems, *_first_of(flagged))
-    if not made:
+    problems = (*problems, *_first_sentences(flagged))
+    if not missing:
         return data, document, problems
     listed = [
         *document.get("added_tokens", []),
-        *({"id": t.id, "content": t.content} | t.flags() for t in made),
+        *({"id": t.id, "content": t.content} | t.flags() for t in missing),
     ]
     document = {**document, "added_tokens": sorted(listed, key=lambda token: token["id"])}
     return orjson.dumps(document), document, problems
 
 
 def without_empty(data: bytes, document: Mapping[str, Any]) -> tuple[bytes, Mapping[str, Any]]:
-    """A `tokenizer.json` without added tokens of no text, which its library leaves out, too: later ones move up.
+    """Remove added tokens of no text from a `tokenizer.json`, as its library does, so that later ones move up.
 
     Args:
-        data: the document, which stays byte for byte where there is none.
-        document: the same, parsed.
+        data: the bytes of the document, returned unchanged if there are none.
+        document: the parsed document.
     """
     import json
 
     listed = document.get("added_tokens")
     if not isinstance(listed, list) or not any(map(_is_empty, listed)):
         return data, document
-    left = {**document, "added_tokens": [token for token in listed if not _is_empty(token)]}
-    return json.dumps(left).encode(), left
+    cleaned = {**document, "added_tokens": [token for token in listed if not _is_empty(token)]}
+    return json.dumps(cleaned).encode(), cleaned
 
 
 def _is_empty(token: object) -> bool:
@@ -83,28 +83,28 @@ def _is_empty(token: object) -> bool:
 def extended(
     proto: bytes, config: TokenizerConfig, *, pieces: Sequence[ModelPiece]
 ) -> tuple[bytes, tuple[str, ...]]:
-    """A SentencePiece model with added tokens, whose ids follow those of its pieces.
+    """Add tokens to a SentencePiece model, with ids that follow those of its pieces.
 
-    A special token becomes a control symbol, another one a user-defined symbol, which is found in every
-    text. Flags that the model cannot hold are reported.
+    Special tokens become control symbols, other tokens user-defined symbols, which are found in every text. Flags that
+    the model cannot hold are reported.
 
     Returns:
-        The model, byte for byte where nothing is missing; and what contradicts it, a sentence each.
+        The model, byte for byte the same if nothing is missing; and one sentence for each contradiction.
     """
     ids = {piece.text: id for id, piece in enumerate(pieces)}
-    made, problems = _missing(config, ids, [AddedToken(id=id, content=text) for text, id in ids.items()])
-    said = {token.content: token for token in (*made, *config.added_tokens)}
-    flagged = [text for text, token in said.items() if token.lstrip or token.rstrip or token.single_word]
+    missing, problems = _missing(config, ids, [AddedToken(id=id, content=text) for text, id in ids.items()])
+    tokens = {token.content: token for token in (*missing, *config.added_tokens)}
+    flagged = [text for text, token in tokens.items() if token.lstrip or token.rstrip or token.single_word]
     if flagged:
         problems = (
             *problems,
             f"a SentencePiece model knows no white space around tokens, as {flagged[0]!r} asks for",
         )
-    return proto + b"".join(map(_piece, made)) if made else proto, problems
+    return proto + b"".join(map(_piece, missing)) if missing else proto, problems
 
 
 def _piece(token: AddedToken) -> bytes:
-    """A piece of the model, appended to its bytes: fields may come in any order."""
+    """Serialize a token as a piece to append to the model's bytes: protobuf fields may come in any order."""
     kind = PieceType.CONTROL if token.special else PieceType.USER_DEFINED
     return length_field(
         1, length_field(1, token.content.encode()) + float_field(2, 0.0) + varint_field(3, int(kind))
@@ -114,16 +114,16 @@ def _piece(token: AddedToken) -> bytes:
 def beside_ranks(
     config: TokenizerConfig, tokens: TokenTable, *, usual: Mapping[str, int], every_kind: bool
 ) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The special tokens that the files beside a rank file list, which has none itself.
+    """Return the special tokens that the files beside a rank file list; the rank file itself has none.
 
     Args:
-        config: of these files.
-        tokens: the ranks.
-        usual: text → id of the special tokens that such ranks are known to have.
-        every_kind: whether their class takes each added token for a special one.
+        config: the configuration from these files.
+        tokens: the rank table.
+        usual: text → id of the special tokens that these ranks are known to have.
+        every_kind: whether their class makes every added token a special token.
 
     Returns:
-        Text → id; and what cannot be, a sentence each.
+        Text → id; and one sentence for each token that cannot be added.
     """
     specials: dict[str, int] = {}
     taken, left_out = [], []
@@ -138,60 +138,60 @@ def beside_ranks(
             )
         else:
             specials[token.content] = token.id
-    problems = [*_first_of(taken), *_first_of(left_out)]
-    has = {*usual, *(token.content for token in config.added_tokens)}
-    missing = [text for text in config.special_texts if text not in has]
-    problems += [f"the vocabulary has no {text!r}, which {_use(config, text)}" for text in missing]
+    problems = [*_first_sentences(taken), *_first_sentences(left_out)]
+    present = {*usual, *(token.content for token in config.added_tokens)}
+    missing = [text for text in config.special_texts if text not in present]
+    problems += [f"the vocabulary has no {text!r}, which {_declared_use(config, text)}" for text in missing]
     return specials, tuple(problems)
 
 
 def _missing(
     config: TokenizerConfig, vocabulary: Mapping[str, int], added: Sequence[AddedToken]
 ) -> tuple[list[AddedToken], tuple[str, ...]]:
-    """The tokens to add, and what cannot be."""
+    """Return the tokens to add, and one sentence for each that cannot be added."""
     known = {token.content: token.id for token in added}
-    made: list[AddedToken] = []
+    missing: list[AddedToken] = []
     moved: list[str] = []
     unplaced: list[str] = []
     following = max([len(vocabulary), *(id + 1 for id in known.values())])
     for token in config.added_tokens:
-        has = known.get(token.content, vocabulary.get(token.content))
-        if has is not None and has != token.id:
+        current = known.get(token.content, vocabulary.get(token.content))
+        if current is not None and current != token.id:
             moved.append(
-                f"the added token {token.content!r} has the id {has}, not {token.id} as the files beside it say"
+                f"the added token {token.content!r} has the id {current}, not {token.id} as the files beside it say"
             )
         if token.content in known:
             continue
-        if has is None and token.id != following:
+        if current is None and token.id != following:
             unplaced.append(
                 f"the added token {token.content!r} cannot get the id {token.id}: the next one is {following}"
             )
             continue
-        id = following if has is None else has
-        made.append(AddedToken(id=id, content=token.content, **token.flags()))
+        id = following if current is None else current
+        missing.append(AddedToken(id=id, content=token.content, **token.flags()))
         following = max(following, id + 1)
         known[token.content] = id
-    problems = [sentence for alike in (moved, unplaced) for sentence in _first_of(alike)]
+    problems = [sentence for alike in (moved, unplaced) for sentence in _first_sentences(alike)]
     listed = {token.content for token in config.added_tokens}
     for text in config.special_texts:
         if text in known:
             continue
         if text in vocabulary:
-            made.append(AddedToken(id=vocabulary[text], content=text, **config.token_flags.get(text, {})))
+            missing.append(AddedToken(id=vocabulary[text], content=text, **config.token_flags.get(text, {})))
         elif text not in listed:
-            problems.append(f"the vocabulary has no {text!r}, which {_use(config, text)}")
-    return made, tuple(problems)
+            problems.append(f"the vocabulary has no {text!r}, which {_declared_use(config, text)}")
+    return missing, tuple(problems)
 
 
-def _first_of(alike: Sequence[str]) -> Iterator[str]:
-    """A few of the sentences that say the same of different added tokens, and how many there are besides."""
+def _first_sentences(alike: Sequence[str]) -> Iterator[str]:
+    """Yield the first of similar sentences about different added tokens, and the number of the others."""
     yield from alike[:_SHOWN]
-    if (left := len(alike) - _SHOWN) > 0:
-        yield f"so it is with {counted(left, 'more added token')}"
+    if (remaining := len(alike) - _SHOWN) > 0:
+        yield f"so it is with {counted(remaining, 'more added token')}"
 
 
 def _other_flags(inside: AddedToken | None, beside: AddedToken) -> Iterator[str]:
-    """What a `tokenizer.json` and a file beside it say differently of one token."""
+    """Report flags of one token that differ between a `tokenizer.json` and a file beside it."""
     if inside is None:
         return
     here, there = inside.flags(), beside.flags()
@@ -207,10 +207,12 @@ def _spelled(flags: Mapping[str, bool], names: Sequence[str]) -> str:
     return ", ".join(f"{name}={str(flags[name]).lower()}" for name in names)
 
 
-def _use(config: TokenizerConfig, text: str) -> str:
-    """What a token is said to be, as the end of a sentence."""
+def _declared_use(config: TokenizerConfig, text: str) -> str:
+    """Return what a token is declared to be, as the end of a sentence."""
     uses = {**config.roles, **config.named_tokens}
-    return next((f"is to be {role}" for role, its in uses.items() if its == text), "is said to be special")
+    return next(
+        (f"is to be {role}" for role, role_text in uses.items() if role_text == text), "is said to be special"
+    )
 
 
 def _vocabulary(document: Mapping[str, Any]) -> dict[str, int]:
@@ -223,9 +225,9 @@ def _vocabulary(document: Mapping[str, Any]) -> dict[str, int]:
 def _added(document: Mapping[str, Any]) -> list[AddedToken]:
     return [
         AddedToken(
-            id=int(each["id"]),
-            content=str(each["content"]),
-            **{name: bool(each.get(name, False)) for name in ADDED_TOKEN_FLAGS},
+            id=int(token["id"]),
+            content=str(token["content"]),
+            **{name: bool(token.get(name, False)) for name in ADDED_TOKEN_FLAGS},
         )
-        for each in document.get("added_tokens") or []
+        for token in document.get("added_tokens") or []
     ]

@@ -1,4 +1,4 @@
-"""Texts that the kernel itself normalizes by a table of characters, where that is all there is to it."""
+"""Encode texts that the kernel itself normalizes by a table of characters, if that is the whole normalization."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ChangingEncoder(PreparedEncoder, Protocol):
-    """One that normalizes texts by a table, but for what added tokens are found before."""
+    """A kernel encoder that normalizes texts by a table, after the search for added tokens in the raw text."""
 
     def encode(
         self,
@@ -29,7 +29,7 @@ class ChangingEncoder(PreparedEncoder, Protocol):
         normalized: bool = False,
         changes: CharacterChanges | None = None,
     ) -> list[int]:
-        """The ids of a text."""
+        """Return the ids of a text."""
 
     def encode_batch(
         self,
@@ -40,7 +40,7 @@ class ChangingEncoder(PreparedEncoder, Protocol):
         normalized: bool = False,
         changes: CharacterChanges | None = None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Return the ids of many texts, and their offsets as int64[len(texts) + 1]."""
 
     def count_batch(
         self,
@@ -51,17 +51,17 @@ class ChangingEncoder(PreparedEncoder, Protocol):
         normalized: bool = False,
         changes: CharacterChanges | None = None,
     ) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """Return the number of ids of each text."""
 
 
 class ChangingDocumentEncoder(DocumentEncoder):
-    """A `DocumentEncoder` that leaves it to the kernel to normalize texts, where that goes by characters.
+    """A `DocumentEncoder` that lets the kernel normalize texts if the normalization works character by character.
 
     Args:
-        encoder: the kernel's for a document.
-        normalization: what is done to a text first, but for what added tokens are found before.
+        encoder: the kernel's encoder for the document.
+        normalization: the normalization of a text, which follows the search for added tokens in the raw text.
         added: the added tokens.
-        specials: whether special tokens are found.
+        specials: whether special tokens are searched.
         first_mark: as for a `DocumentEncoder`.
     """
 
@@ -82,20 +82,20 @@ class ChangingDocumentEncoder(DocumentEncoder):
         return None if self._first_mark else self._normalization.changes
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
+        """Return the ids of a text."""
         if (changes := self._changes) is None:
             return super().encode(text)
         return self._changing.encode(text, specials=self._specials, changes=changes.of([text]))
 
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Return the ids of many texts, and their offsets as int64[len(texts) + 1]."""
         if (changes := self._changes) is None:
             return super().encode_batch(texts, threads)
         table = changes.of(texts, threads)
         return self._changing.encode_batch(texts, threads, specials=self._specials, changes=table)
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """Return the number of ids of each text."""
         if (changes := self._changes) is None:
             return super().count_batch(texts, threads)
         table = changes.of(texts, threads)

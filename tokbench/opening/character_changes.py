@@ -1,7 +1,8 @@
-"""Normalization by character as a table for the kernel (native/normalization/character_changes.hpp).
+"""Character-wise normalization as a table for the kernel (native/normalization/character_changes.hpp).
 
-The table says what the steps in Python make of each character, so that it is what they are, many times as fast. It has
-the blocks of characters that texts have had so far: to ask about all there are takes seconds.
+The table holds the results of the Python steps for each character, so the kernel normalizes exactly as they do, but
+many times as fast. It covers the blocks of characters that have occurred so far: computing it for all characters takes
+seconds.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ if TYPE_CHECKING:
     Step = Callable[[str], str]
 
 _APART = "\u0905"
-"""Stands between characters: a letter that nothing changes, orders or makes."""
+"""A separator between characters: a letter that no step changes, reorders or produces."""
 _SURROGATES = range(0xD800, 0xE000)
 _BLOCK = 256
 
 
 def is_asked_about(code: int) -> bool:
-    """Whether a code point is of a character that a text can have, and is not the one that stands between them."""
+    """Whether a code point is a character that texts may contain, other than the separator."""
     return code not in _SURROGATES and code != ord(_APART)
 
 
 def each_by_itself(characters: Iterable[str], steps: Sequence[Step]) -> list[str]:
-    """What steps make of each of some characters, asked in one text.
+    """Return the result of the steps for each character, computed on one joined text.
 
     >>> each_by_itself("ÀΣ", [str.lower])
     ['à', 'σ']
@@ -49,12 +50,12 @@ def each_by_itself(characters: Iterable[str], steps: Sequence[Step]) -> list[str
 
 
 class ChangesByNeed:
-    """The table of some steps for the characters of texts.
+    """The table of normalization steps, extended as new characters occur in texts.
 
     Args:
-        ordered: the steps up to the one that brings marks into their order.
-        after: those that follow.
-        orders: whether there is such a one, the last of `ordered`.
+        ordered: the steps up to and including the one that puts marks into canonical order.
+        after: the steps that follow.
+        orders: whether there is such a step, the last of `ordered`.
     """
 
     def __init__(self, ordered: Sequence[Step], after: Sequence[Step], *, orders: bool) -> None:
@@ -62,13 +63,13 @@ class ChangesByNeed:
         self._after = after
         self._orders = orders
         self._known = bytearray(NUM_CODE_POINTS)
-        """1 for each code point that the table knows of."""
+        """1 for each code point that the table covers."""
         self._learned = self._changes_of(())
         self._table = self._learned.table()
         self._growing = Lock()
 
     def of(self, texts: list[str], threads: int = 1) -> CharacterChanges:
-        """A table that knows the characters of some texts; they are looked through on threads."""
+        """Return a table that covers the characters of the texts, which are scanned on threads."""
         from tokbench.native._bpe import unmarked
 
         if missing := unmarked(texts, self._known, threads):
@@ -82,7 +83,7 @@ class ChangesByNeed:
             found = self._changes_of(list(map(chr, filter(is_asked_about, codes))))
             self._learned = self._learned.joined(found)
             self._table = self._learned.table()
-            for block in new:  # which others see no sooner than the table
+            for block in new:  # other threads must not see a block as known before the table has it
                 self._known[block * _BLOCK : (block + 1) * _BLOCK] = bytes([1]) * _BLOCK
 
     def _changes_of(self, characters: Sequence[str]) -> _Changes:
@@ -96,41 +97,41 @@ class ChangesByNeed:
             for character, whole in zip(characters, parts, strict=True)
             if whole != character or spelled[whole] != whole or order[whole]
         }
-        made = [part for whole in changed.values() for part in whole]
-        texts = [spelled[part].encode() for part in made]
+        all_parts = [part for whole in changed.values() for part in whole]
+        texts = [spelled[part].encode() for part in all_parts]
         return _Changes(
             characters=np.fromiter(map(ord, changed), np.uint32, len(changed)),
             num_parts=np.fromiter(map(len, changed.values()), np.uint32, len(changed)),
-            orders=np.fromiter((order[part] for part in made), np.uint8, len(made)),
+            orders=np.fromiter((order[part] for part in all_parts), np.uint8, len(all_parts)),
             inserted=np.frombuffer(
-                self._inserted(list(changed)) if self._orders else bytes(len(made)), np.uint8
+                self._inserted(list(changed)) if self._orders else bytes(len(all_parts)), np.uint8
             ),
             sizes=np.fromiter(map(len, texts), np.uint32, len(texts)),
             text=b"".join(texts),
         )
 
     def _inserted(self, characters: Sequence[str]) -> bytes:
-        """Of each part that characters are taken apart into 1 if it was put in after another one, else 0."""
+        """Return a byte for each part of the decomposed characters: 1 if it follows another part, else 0."""
         *before, takes_apart = self._ordered
         whole = each_by_itself(characters, before)
         distinct = sorted(set().union(*whole))
         if not distinct:
             return b""
         sizes = dict(zip(distinct, map(len, each_by_itself(distinct, [takes_apart])), strict=True))
-        return bytes(place > 0 for each in whole for part in each for place in range(sizes[part]))
+        return bytes(place > 0 for text in whole for part in text for place in range(sizes[part]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Changes:
-    """What becomes of some characters.
+    """The normalized forms of some characters.
 
     Attributes:
         characters: their code points.
-        num_parts: of each, the parts that it becomes.
-        orders: of each part, the order of a combining mark.
-        inserted: of each part, whether it was put in after another one.
-        sizes: of each part, its bytes.
-        text: these.
+        num_parts: the number of parts of each character's form.
+        orders: the combining class of each part.
+        inserted: whether each part follows another part of its character.
+        sizes: the number of bytes of each part.
+        text: the bytes of all parts.
     """
 
     characters: NDArray[np.uint32]
@@ -141,7 +142,7 @@ class _Changes:
     text: bytes
 
     def joined(self, more: _Changes) -> _Changes:
-        """These and those of other characters."""
+        """Return these changes and those of other characters."""
         return _Changes(
             characters=np.concatenate([self.characters, more.characters]),
             num_parts=np.concatenate([self.num_parts, more.num_parts]),
@@ -152,7 +153,7 @@ class _Changes:
         )
 
     def table(self) -> CharacterChanges:
-        """The same as the kernel has it."""
+        """Return the kernel's table."""
         from tokbench.native._bpe import CharacterChanges
 
         return CharacterChanges(

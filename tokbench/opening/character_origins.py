@@ -1,8 +1,9 @@
-"""Which character of a text each character of its normalized form is from, as `tokenizers` keeps account of it.
+"""Find the original character of each character of a normalized text, as `tokenizers` tracks it.
 
-Its offsets of tokens are made of that. Every step here says of a text, for each character that the step makes of it,
-the number of the character that it is from. The library's are in tokenizer/normalizer.rs (`transform_range`, by which
-normal forms and all else change texts) and in the crate unicode-normalization-alignments (decompose.rs, recompose.rs).
+The library's token offsets are derived from this. For each step, a function returns the index of the original character
+of each character of the step's result. The library's code is in tokenizer/normalizer.rs (`transform_range`, through
+which normal forms and all other steps change texts) and in the crate unicode-normalization-alignments (decompose.rs,
+recompose.rs).
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     FindsOrigins = Callable[[str], Origins]
 
 
-class Made(NamedTuple):
-    """A character that a normal form makes.
+class NormalCharacter(NamedTuple):
+    """A character that a normal form produces.
 
     Attributes:
-        character: itself.
-        change: how many characters there are more for it than before: 1 if it was put in after another one, 0 if it
-            stands for one, less if it stands for several.
+        character: the character.
+        change: the number of characters that it adds to the text: 1 if it was inserted after another one, 0 if it
+            replaces one character, negative if it replaces several.
     """
 
     character: str
@@ -34,7 +35,7 @@ class Made(NamedTuple):
 
 
 def of_each(step: Callable[[str], str]) -> FindsOrigins:
-    """Of a step that makes something of each character by itself.
+    """Return the origins function of a step that maps each character by itself.
 
     >>> list(of_each(str.upper)("aßc"))
     [0, 1, 1, 2]
@@ -42,13 +43,13 @@ def of_each(step: Callable[[str], str]) -> FindsOrigins:
 
     def origins(text: str) -> Origins:
         sizes = {character: len(step(character)) for character in set(text)}
-        return list(chain.from_iterable([place] * sizes[one] for place, one in enumerate(text)))
+        return list(chain.from_iterable([place] * sizes[character] for place, character in enumerate(text)))
 
     return origins
 
 
 def of_normal_form(form: str) -> FindsOrigins:
-    r"""Of one of Unicode's normal forms.
+    r"""Return the origins function of one of Unicode's normal forms.
 
     >>> list(of_normal_form("NFD")("\u00e9\u0323")), list(of_normal_form("NFC")("xe\u0301y"))  # e, dot below, acute
     ([0, 1, 1], [0, 1, 3])
@@ -63,8 +64,8 @@ def of_normal_form(form: str) -> FindsOrigins:
         end = 0
         for run in _MOVING.finditer(text):
             found += range(end, run.start())
-            made = _ordered(decomposition, run.group())
-            found += _followed(_composed(made) if composes else made, first=run.start())
+            parts = _ordered(decomposition, run.group())
+            found += _followed(_composed(parts) if composes else parts, first=run.start())
             end = run.end()
         return [*found, *range(end, len(text))]
 
@@ -72,7 +73,7 @@ def of_normal_form(form: str) -> FindsOrigins:
 
 
 def of_replaced(pattern: re.Pattern[str], content: str) -> FindsOrigins:
-    """Of a step that replaces what a pattern matches: what is put in is from the last character that it replaces.
+    """Return the origins function of a replacement: inserted text comes from the last character that it replaces.
 
     >>> list(of_replaced(re.compile("b+"), "xyz")("abbc"))
     [0, 2, 2, 2, 3]
@@ -93,12 +94,12 @@ def of_replaced(pattern: re.Pattern[str], content: str) -> FindsOrigins:
 
 
 def of_prepended(prefix: str) -> FindsOrigins:
-    """Of a step that puts something in front of a text: it is from its first character."""
+    """Return the origins function of a step that prepends text: the prefix comes from the first character."""
     return lambda text: [0] * len(prefix) + [*range(len(text))] if text else []
 
 
 def of_stripped(step: Callable[[str], str], *, left: bool) -> FindsOrigins:
-    """Of a step that takes characters away from the ends of a text, at the `left` one or not."""
+    """Return the origins function of a step that strips the ends of a text, the left one if `left`."""
 
     def origins(text: str) -> Origins:
         kept = step(text)
@@ -111,7 +112,7 @@ def of_stripped(step: Callable[[str], str], *, left: bool) -> FindsOrigins:
 # --- normal forms -----------------------------------------------------------------------------
 
 _MOVING = re.compile("[\0-\x7f]?[^\0-\x7f]+")
-"""Runs outside of which nothing happens: ASCII composes with nothing but what stands after it."""
+"""Runs that normal forms may change: ASCII composes only with characters after it."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -126,34 +127,34 @@ def _decomposed_by_compatibility(character: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _whole_of(first: str, second: str) -> str | None:
-    """What two characters become together."""
-    made = unicodedata.normalize("NFC", first + second)
-    return made if len(made) == 1 else None
+    """Return the composition of two characters, or None."""
+    whole = unicodedata.normalize("NFC", first + second)
+    return whole if len(whole) == 1 else None
 
 
-def _ordered(decomposition: Callable[[str], str], text: str) -> Iterator[Made]:
-    """What a text is made of, with marks in their order."""
-    marks: list[Made] = []
+def _ordered(decomposition: Callable[[str], str], text: str) -> Iterator[NormalCharacter]:
+    """Yield the decomposition of a text, with marks in canonical order."""
+    marks: list[NormalCharacter] = []
     for character in text:
         for place, part in enumerate(decomposition(character)):
-            made = Made(part, 1 if place else 0)
+            result = NormalCharacter(part, 1 if place else 0)
             if unicodedata.combining(part):
-                marks.append(made)
+                marks.append(result)
                 continue
             yield from sorted(marks, key=_class_of)
             marks = []
-            yield made
+            yield result
     yield from sorted(marks, key=_class_of)
 
 
-def _class_of(made: Made) -> int:
-    return unicodedata.combining(made.character)
+def _class_of(part: NormalCharacter) -> int:
+    return unicodedata.combining(part.character)
 
 
-def _composed(parts: Iterator[Made]) -> Iterator[Made]:
-    """What such parts become together: a whole stands for as many characters as its parts do."""
-    starter: Made | None = None
-    marks: list[Made] = []
+def _composed(parts: Iterator[NormalCharacter]) -> Iterator[NormalCharacter]:
+    """Yield the composition of these parts: a composed character stands for as many characters as its parts do."""
+    starter: NormalCharacter | None = None
+    marks: list[NormalCharacter] = []
     for part in parts:
         number = _class_of(part)
         if starter is None:
@@ -165,7 +166,7 @@ def _composed(parts: Iterator[Made]) -> Iterator[Made]:
         is_blocked = bool(marks) and _class_of(marks[-1]) >= number
         whole = None if is_blocked else _whole_of(starter.character, part.character)
         if whole is not None:
-            starter = Made(whole, starter.change + part.change - 1)
+            starter = NormalCharacter(whole, starter.change + part.change - 1)
         elif number:
             marks.append(part)
         else:
@@ -177,12 +178,12 @@ def _composed(parts: Iterator[Made]) -> Iterator[Made]:
         yield from marks
 
 
-def _followed(made: Iterator[Made], *, first: int) -> Iterator[int]:
-    """The origins of characters, the first of which stands for the character of that number."""
-    next_one = first
-    for _, change in made:
+def _followed(parts: Iterator[NormalCharacter], *, first: int) -> Iterator[int]:
+    """Yield the origins of characters, the first of which stands for the original character at index `first`."""
+    next_index = first
+    for _, change in parts:
         if change > 0:
-            yield max(next_one - 1, 0)
+            yield max(next_index - 1, 0)
         else:
-            yield next_one
-            next_one += 1 - change
+            yield next_index
+            next_index += 1 - change

@@ -1,8 +1,8 @@
-"""Where the tokens of a BPE over characters are in a text, from their ids alone.
+"""Compute the spans of the tokens of a BPE over characters from their ids alone.
 
-The kernel writes spaces as ▁ and may put one in front of a text. So the tokens of a text, one after another, are as
-long as the text and that one ▁, and each begins at the sum of the sizes before it. The library's offsets follow: a ▁
-in front belongs to the first character, and each byte of a character to all of it.
+The kernel writes spaces as ▁ and may put one in front of a text. So the sizes of a text's tokens add up to that of the
+text and this one ▁, and each token begins at the sum of the sizes before it. The spans are those of the library: a ▁ in
+front belongs to the first character, and each byte token covers its whole character.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SPACE = SPACE.encode()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CharacterPlaces:
-    """The sizes of tokens, and of which texts they tell the places.
+    """The sizes of tokens, and for which texts they determine the spans.
 
     Attributes:
-        sizes: int64[V], the bytes of a text that a token is made of.
-        are_bytes: bool[V], which tokens are a byte of a character.
-        in_front: which texts get a ▁ in front; see `tokbench.opening.character_bpe.Spaces`.
-        known: the characters that are never unknown; None if none is.
+        sizes: int64[V], the bytes of text that each token covers.
+        are_bytes: bool[V], whether each token is one byte of a character.
+        in_front: where a ▁ is put in front; see `tokbench.opening.character_bpe.Spaces`.
+        known: the characters that have tokens; None if no character is ever unknown.
         apart: the added tokens that take more than their text, or after which another ▁ is put in front.
     """
 
@@ -45,7 +45,7 @@ class CharacterPlaces:
     apart: tuple[str, ...]
 
     def cover(self, text: str) -> bool:
-        """Whether they tell where the tokens of a text are."""
+        """Whether the sizes determine the spans of a text's tokens."""
         if SPACE in text or any(content in text for content in self.apart):
             return False
         return self.known is None or self.known.issuperset(text)
@@ -53,12 +53,12 @@ class CharacterPlaces:
     def of(
         self, texts: Sequence[str], encoded: Encoded
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """The whole characters of each token, in bytes of its own text: where they begin and end.
+        """Return the starts and stops of tokens, in bytes of their own text, extended to whole characters.
 
-        None if the sizes of the tokens do not add up to those of the texts.
+        Return None if the sizes of the tokens do not add up to those of the texts.
 
         Args:
-            texts: covered ones.
+            texts: covered texts.
             encoded: their ids.
         """
         sizes = self.sizes[encoded.ids]
@@ -90,7 +90,7 @@ class CharacterPlaces:
 
 
 def character_places(described: CharacterBpe) -> CharacterPlaces | None:
-    """The places of a model's tokens; None if the kernel does not do all that is done to a text."""
+    """Return the places of a model's tokens; None if the kernel does not do all of its normalization."""
     spaces = described.spaces
     writes = spaces.are_marked or spaces.in_front != "nothing"
     if spaces.normalization or (writes and _SPACE not in described.tokens):
@@ -106,7 +106,7 @@ def character_places(described: CharacterBpe) -> CharacterPlaces | None:
     sizes = np.zeros(num_ids, np.int64)
     sizes[: len(spelled)] = list(map(len, spelled))
     for token in everywhere:
-        # No covered text has one with ▁, but its id may be what spaces become.
+        # No covered text contains a token with ▁, but its id may also be what spaces become.
         if SPACE not in token.content:
             sizes[token.id] = len(token.content.encode())
     are_bytes = np.zeros(num_ids, np.bool_)

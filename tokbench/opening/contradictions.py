@@ -1,6 +1,6 @@
 """Find settings of a tokenizer_config.json that contradict the vocabulary beside it.
 
-A class of `transformers` may follow the configuration. Here the vocabulary's own file counts, and the
+A class of `transformers` may follow the configuration. Here the vocabulary's own file takes precedence, and the
 difference is reported.
 """
 
@@ -20,16 +20,16 @@ _BERT = {
     "strip_accents": "strip_accents",
     "tokenize_chinese_chars": "handle_chinese_chars",
 }
-"""Options of BERT's classes → of the normalizer that they change."""
+"""Options of BERT's classes → the options of the normalizer that they set."""
 
 
 class Contradiction(NamedTuple):
-    """A setting that is not what a vocabulary has.
+    """A setting whose value differs from the vocabulary's own file.
 
     Attributes:
         option: its name in tokenizer_config.json.
         said: its value there.
-        its: what the vocabulary's own file has.
+        its: its value in the vocabulary's own file.
     """
 
     option: str
@@ -37,7 +37,7 @@ class Contradiction(NamedTuple):
     its: bool
 
     def sentence(self, name: str) -> str:
-        """What it means for a vocabulary of that name."""
+        """Return a sentence about the contradiction, for a vocabulary file of that name."""
         return (
             f"{_CONFIG} says {self.option}={str(self.said).lower()}, and {name} {str(self.its).lower()}, "
             f"which is used: transformers may give other ids"
@@ -45,11 +45,11 @@ class Contradiction(NamedTuple):
 
 
 def contradictions(document: Mapping[str, Any], *, folder: Path) -> Iterator[Contradiction]:
-    """What the configuration beside a `tokenizer.json` contradicts.
+    """Yield contradictions between a `tokenizer.json` and the configuration beside it.
 
     Args:
-        document: it.
-        folder: where it is.
+        document: the parsed `tokenizer.json`.
+        folder: its folder.
     """
     said = json_beside(folder / _CONFIG)
     for normalizer in _steps(document.get("normalizer")):
@@ -66,20 +66,20 @@ def contradictions(document: Mapping[str, Any], *, folder: Path) -> Iterator[Con
 
 
 def contradicted_tokenizer_json(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
-    """The same in sentences; `name` is what the document is called."""
-    return (each.sentence(name) for each in contradictions(document, folder=folder))
+    """Yield the contradictions as sentences, in which the document is called `name`."""
+    return (contradiction.sentence(name) for contradiction in contradictions(document, folder=folder))
 
 
 def contradicted_model(*, add_dummy_prefix: bool, folder: Path, name: str) -> Iterator[str]:
-    """Sentences about what the configuration beside a SentencePiece model contradicts.
+    """Yield a sentence for each contradiction between a SentencePiece model and the configuration beside it.
 
     Args:
-        add_dummy_prefix: whether the model puts a space before a text.
-        folder: where it is.
-        name: what it is called.
+        add_dummy_prefix: whether the model puts a space in front of a text.
+        folder: its folder.
+        name: its name in the sentences.
     """
     found = _contradiction(json_beside(folder / _CONFIG), "add_prefix_space", add_dummy_prefix)
-    return (each.sentence(name) for each in found)
+    return (contradiction.sentence(name) for contradiction in found)
 
 
 def _contradiction(said: Mapping[str, Any], option: str, its: object) -> Iterator[Contradiction]:
@@ -89,12 +89,12 @@ def _contradiction(said: Mapping[str, Any], option: str, its: object) -> Iterato
 
 
 def _steps(step: object) -> Iterator[Mapping[str, Any]]:
-    """A step, or those of a sequence, however it nests."""
+    """Yield a step, or the steps of an arbitrarily nested sequence."""
     if not isinstance(step, dict):
         return
     inner = step.get("normalizers") or step.get("pretokenizers")
     if step.get("type") == "Sequence" and isinstance(inner, list):
-        for each in inner:
-            yield from _steps(each)
+        for child in inner:
+            yield from _steps(child)
     else:
         yield step

@@ -1,4 +1,4 @@
-"""Texts of a `tokenizer.json` for the kernel: normalized in Python, where it is not the kernel that normalizes them."""
+"""Encode texts of a `tokenizer.json` on the kernel, normalizing them in Python unless the kernel does that itself."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 
 class PreparedEncoder(Protocol):
-    """An encoder of the kernel that finds added tokens, in `normalized` texts only those found after normalization."""
+    """A kernel encoder that finds added tokens; in `normalized` texts only the tokens matched after normalization."""
 
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
-        """(start, stop, id) of the added tokens that are found before a text is normalized."""
+        """Return (start, stop, id) of the added tokens found in a raw text, before normalization."""
 
     def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]:
-        """The ids of a text."""
+        """Return the ids of a text."""
 
     def encode_batch(
         self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Return the ids of many texts, and their offsets as int64[len(texts) + 1]."""
 
     def count_batch(
         self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
     ) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """Return the number of ids of each text."""
 
 
 class DocumentEncoder:
-    """Encodes texts on the kernel: finds added tokens, normalizes what is between them, and has the rest done.
+    """Encode texts on the kernel: find added tokens, normalize the parts between them, and encode these.
 
     Args:
-        encoder: the kernel's for a document.
-        normalization: what is done to a text first, but for what added tokens are found before.
+        encoder: the kernel's encoder for the document.
+        normalization: the normalization of a text, which follows the search for added tokens in the raw text.
         added: the added tokens.
-        specials: whether special tokens are found.
-        first_mark: what is put in front of a text that begins neither with it nor with a space or an added token.
+        specials: whether special tokens are searched.
+        first_mark: the mark put in front of a text, unless it begins with that mark, a space or an added token.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class DocumentEncoder:
         self._specials = specials
         self._first_mark = first_mark
         self._finds_first = bool(not self.takes_texts_as_they_are and rows_of(added, specials=specials)[0])
-        """Whether some added tokens are looked for before a text is normalized."""
+        """Whether some added tokens are searched before a text is normalized."""
 
     @property
     def takes_texts_as_they_are(self) -> bool:
-        """Whether the kernel normalizes, if anybody does."""
+        """Whether texts need no normalization in Python."""
         return not (self._normalization or self._first_mark)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
+        """Return the ids of a text."""
         if self._leaves(text):
             return self._encoder.encode(text, specials=self._specials)
         if self._is_found_first(text):
@@ -80,7 +80,7 @@ class DocumentEncoder:
         return self._encoder.encode(self._changed(text), specials=self._specials, normalized=True)
 
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Return the ids of many texts, and their offsets as int64[len(texts) + 1]."""
         if self.takes_texts_as_they_are:
             return self._encoder.encode_batch(texts, threads, specials=self._specials)
         encoded = divided_ids(
@@ -94,7 +94,7 @@ class DocumentEncoder:
         return encoded.ids, encoded.offsets
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """Return the number of ids of each text."""
         if all(map(self._leaves, texts)):
             return self._encoder.count_batch(list(texts), threads, specials=self._specials)
         if any(map(self._is_found_first, texts)):
@@ -116,17 +116,17 @@ class DocumentEncoder:
         )
 
     def _leaves(self, text: str) -> bool:
-        """Whether a text, and every part of it, is certainly encoded as it is."""
+        """Whether a text, and every part of it, is certainly encoded without change."""
         return not self._first_mark and self._normalization.leaves(text)
 
     def _changed(self, text: str) -> str:
-        """A text, or the part of one up to an added token, as it is encoded."""
+        """Return a text, or its part before the first added token, normalized and with its mark."""
         normal = self._normalization(text)
         is_marked = not normal or normal.startswith((self._first_mark, " "))
         return normal if is_marked else self._first_mark + normal
 
     def _is_found_first(self, text: str) -> bool:
-        """Whether an added token is found in a text before it is normalized."""
+        """Whether an added token occurs in a text before it is normalized."""
         return self._finds_first and bool(self._encoder.added_places(text.encode(), specials=self._specials))
 
     def _encode_each(self, texts: Sequence[str]) -> Encoded:
@@ -137,7 +137,7 @@ class DocumentEncoder:
         )
 
     def _encode_parts(self, text: str) -> list[int]:
-        """The ids of a text in which added tokens are found before the parts between them are normalized."""
+        """Encode a text with added tokens that are found before the parts between them are normalized."""
         data = text.encode()
         ids: list[int] = []
         end = 0

@@ -1,4 +1,4 @@
-"""Merges in a file of lines, and what they say of the vocabulary that they belong to."""
+"""Parse merges from a text file, and infer properties of the vocabulary that they belong to."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _WITH_COUNT = re.compile(r"[^ ]+ [^ ]+ [0-9]+")
 _BYTE_PIECE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 _SUPERWORD = re.compile(r"\S +\S")
 
-_FEW = 1000
-"""Of so many merges, one may take what none makes."""
+_MERGES_PER_GAP = 1000
+"""One in this many merges may use a piece that no merge makes."""
 
 _CLIP_MERGES = 49152 - 256 - 2
 
 END_OF_WORD = "</w>"
-"""What CLIP and most tokenizers before GPT-2 write at the end of words."""
+"""The suffix at the end of words of CLIP and most tokenizers before GPT-2."""
 
 
 def parse_merges(text: str, *, path: Path) -> list[list[str]]:
-    r"""The pairs of a merges file, a line each, after an optional line `#version`.
+    r"""Return the pairs of a merges file, one per line after an optional `#version` line.
 
     Raises:
-        ModelFormatError: a line that is not a two pieces.
+        ModelFormatError: a line is not two pieces.
 
     >>> parse_merges("#version: 0.2\na b\nab c\n", path="merges.txt")
     [['a', 'b'], ['ab', 'c']]
@@ -47,13 +47,13 @@ def parse_merges(text: str, *, path: Path) -> list[list[str]]:
 
 
 def parse_clip_list(text: str, *, path: Path) -> tuple[dict[str, int], list[list[str]]]:
-    """The vocabulary and the merges of CLIP's one file, of which it takes a fifth.
+    """Return the vocabulary and merges of CLIP's one file; CLIP uses only the first fifth of its lines.
 
-    Ids go to the bytes by the order of their characters, to bytes at the end of words, to what merges make and
-    to the two special tokens.
+    Ids go to the bytes in the order of their characters, to the bytes at the end of words, to the pieces that merges
+    make, and to the two special tokens.
 
     Raises:
-        ModelFormatError: a line that is not a two pieces.
+        ModelFormatError: a line is not two pieces.
 
     Source: `simple_tokenizer.py` of CLIP.
     """
@@ -80,28 +80,28 @@ def _no_merge(place: str, line: str) -> ModelFormatError:
 
 
 def against_byte_level(vocab: Mapping[str, int], merges: Sequence[Sequence[str]]) -> str | None:
-    """What shows that a vocabulary is not spelled in GPT-2's byte-level alphabet; None where nothing does.
+    """Return evidence that a vocabulary is not spelled in GPT-2's byte-level alphabet, or None.
 
-    There, merging begins with characters that are bytes: what merges take and none makes is one of them. A few
-    merges of many may be lost, as where lines that begin with # were taken for comments.
+    In that alphabet, merging begins with characters that stand for bytes, so a part that no merge makes must be one. A
+    few of many merges may be missing, for example if lines that begin with # were taken for comments.
 
     >>> against_byte_level({"l": 0, "o</w>": 1, "lo</w>": 2}, [["l", "o</w>"]])
     "merges that begin with 'o</w>', at the end of a word"
     """
-    made = {left + right for left, right in merges}
+    merged = {left + right for left, right in merges}
     begun = [
         part
         for part in dict.fromkeys(part for pair in merges for part in pair)
-        if part not in made and part in vocab and not (len(part) == 1 and _is_byte_level(part))
+        if part not in merged and part in vocab and not (len(part) == 1 and _is_byte_level(part))
     ]
-    if len(begun) * _FEW > len(merges) or not all(map(_is_byte_level, begun)):
+    if len(begun) * _MERGES_PER_GAP > len(merges) or not all(map(_is_byte_level, begun)):
         return f"merges that begin with {begun[0]!r}{_kind(begun[0])}"
     fallback = next((piece for piece in vocab if _BYTE_PIECE.fullmatch(piece)), None)
     return None if fallback is None else f"the piece {fallback!r} for a byte, as SentencePiece has them"
 
 
 def _kind(part: str) -> str:
-    """What a part looks like that merging cannot begin with, as the end of a sentence."""
+    """Describe how a part looks that byte-level merging cannot begin with, as the end of a sentence."""
     if part.endswith(END_OF_WORD):
         return ", at the end of a word"
     if part.startswith("##"):
@@ -114,17 +114,17 @@ def _kind(part: str) -> str:
 
 
 def superwords(merges: Sequence[Sequence[str]]) -> list[str]:
-    """The pieces made by merges that hold a space between other characters: most patterns cut there.
+    """Return the merged pieces that have a space between other characters, where most patterns would split.
 
     >>> superwords([["Ġ", "by"], ["Ġby", "Ġthe"], ["Ġ", "Ġ"]])
     ['ĠbyĠthe']
     """
-    made = (left + right for left, right in merges)
-    return [piece for piece in made if "Ġ" in piece[1:] and _SUPERWORD.search(_text_of(piece))]
+    merged = (left + right for left, right in merges)
+    return [piece for piece in merged if "Ġ" in piece[1:] and _SUPERWORD.search(_text_of(piece))]
 
 
 def missing_bytes(vocab: Mapping[str, int]) -> int:
-    """For how many of the 256 bytes a byte-level vocabulary has no piece."""
+    """Return how many of the 256 bytes have no piece in a byte-level vocabulary."""
     return 256 - sum(len(piece) == 1 and _is_byte_level(piece) for piece in vocab)
 
 

@@ -1,4 +1,4 @@
-"""Split patterns as other tools spell them, by the names that our scanners know them by."""
+"""Map split patterns as other tools spell them to the names of the patterns that our scanners implement."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _SPELLINGS = {
         r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     ),
 }
-"""Texts that mean what a named pattern means, besides its own."""
+"""Spellings equivalent to a named pattern, other than its own."""
 
 
 def pattern_names() -> tuple[str, ...]:
-    """The names of the patterns that our scanners know.
+    """Return the names of the patterns that our scanners implement.
 
     >>> "gpt4o" in pattern_names()
     True
@@ -26,10 +26,10 @@ def pattern_names() -> tuple[str, ...]:
 
 
 def known_pattern(pattern: str) -> tuple[str, str | None]:
-    r"""The name of a pattern, and its text as our definition has it; ("custom", the text) for any other.
+    r"""Return a pattern's name and its text in our definition; ("custom", the text) for any other pattern.
 
-    A name is taken too. `qwen2` is a way to split here: whether text is brought to NFC before is
-    another question, which the file answers.
+    Names are accepted, too. `qwen2` names only the way to split: whether text is normalized to NFC first is a separate
+    setting of the file.
 
     >>> known_pattern(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")[0]
     'gpt2'
@@ -40,15 +40,15 @@ def known_pattern(pattern: str) -> tuple[str, str | None]:
 
     if pattern in PATTERN_NAMES:
         return pattern, resolve_pattern(pattern).regex
-    # Some files hold the line ends themselves where others hold their escapes: inside and outside
-    # of classes both are the same character.
+    # Some files contain line breaks themselves, others their escapes; inside and outside of classes both mean
+    # the same character.
     escaped = pattern.replace("\r", r"\r").replace("\n", r"\n")
     name = _names().get(escaped)
     return (name, resolve_pattern(name).regex) if name else ("custom", pattern)
 
 
 def checked_pattern(pattern: str) -> str:
-    """A pattern as a user gives it. Raises `ConfigError` for one that is not a name and leaves out parts of texts."""
+    """Return a user's pattern. Raises `ConfigError` if it is custom and invalid, or leaves out parts of texts."""
     from tokbench.backends.bpe.split_patterns import resolve_pattern
 
     if known_pattern(pattern)[0] == "custom":

@@ -1,4 +1,4 @@
-"""Which class of `transformers` reads the SentencePiece model of a folder."""
+"""Find the tokenizer class of `transformers` that reads the SentencePiece model of a folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.opening.recognition import Source
 
-_OF_MODEL = {
+_CLASS_OF_MODEL_TYPE = {
     "albert": "AlbertTokenizer",
     "big_bird": "BigBirdTokenizer",
     "bigbird_pegasus": "PegasusTokenizer",
@@ -43,28 +43,28 @@ _OF_MODEL = {
     "xlm-roberta-xl": "XLMRobertaTokenizer",
     "xlnet": "XLNetTokenizer",
 }
-"""`model_type` of a `config.json` → the class that transformers takes where none is named."""
-_SAME = {"MT5Tokenizer": "T5Tokenizer"}
-"""Classes that are another one by a name of their own."""
+"""`model_type` in a `config.json` → the class that transformers uses if none is named."""
+_ALIASES = {"MT5Tokenizer": "T5Tokenizer"}
+"""Classes that are the same as another one under a different name."""
 
 
 def class_of_pieces(folder: Path, config: TokenizerConfig) -> str | None:
-    """The class of a folder, without "Fast"; None where none is named.
+    """Return the class of a folder, without "Fast"; None if none is named.
 
     Args:
-        folder: where the model is.
-        config: what was read from it already.
+        folder: the folder of the model.
+        config: the configuration already read from it.
     """
     named = read_declared(folder, config).class_name
-    name = named or _OF_MODEL.get(str(json_beside(folder / "config.json").get("model_type")))
-    return None if name is None else _SAME.get(name, name)
+    name = named or _CLASS_OF_MODEL_TYPE.get(str(json_beside(folder / "config.json").get("model_type")))
+    return None if name is None else _ALIASES.get(name, name)
 
 
 def class_of_folder(source: Source) -> str | None:
-    """The class of what the user named; None for a file by its name, which is the model alone.
+    """Return the class of the folder that the user gave; None for a file, which is the model alone.
 
     Args:
-        source: the model, and what the user named.
+        source: the model and the path that the user gave.
     """
     return class_of_pieces(source.files[0].parent, source.config) if source.path.is_dir() else None
 
@@ -76,18 +76,18 @@ _CHANGES = (
     ("DebertaV2Tokenizer", "do_lower_case", "lower-cases a text"),
     ("SpeechT5Tokenizer", "normalize", "spells numbers in words"),
 )
-"""A class, the setting by which it changes a text before its model sees it (None for always), and how."""
+"""Class, the setting by which it changes a text before its model sees it (None for always), and the change in words."""
 
 
 def changed_text(source: Source) -> Iterator[str]:
-    """Sentences about what the class of a folder does to a text first, which is not done here."""
+    """Yield sentences about text changes that the class of a folder makes first and that are not done here."""
     name, folder = class_of_folder(source), source.files[0].parent
     if name is None:
         return
-    said = json_beside(folder / "tokenizer_config.json")
-    for each, setting, does in _CHANGES:
-        if each == name and (setting is None or said.get(setting) is True):
-            yield f"a {each} first {does}, which is not done here: it gives other ids for such texts"
+    settings = json_beside(folder / "tokenizer_config.json")
+    for class_name, setting, does in _CHANGES:
+        if class_name == name and (setting is None or settings.get(setting) is True):
+            yield f"a {class_name} first {does}, which is not done here: it gives other ids for such texts"
     if name == "ChatGLMTokenizer" and (folder / "ice_text.model").is_file():
         yield (
             f"a {name} first spells line ends, tabs and runs of spaces as symbols, which is not done here: it gives "
@@ -96,11 +96,11 @@ def changed_text(source: Source) -> Iterator[str]:
 
 
 def drops_prefix(source: Source) -> bool:
-    """Whether the class of a folder is told to put no space in front of a text, whatever its model says.
+    """Whether the class of a folder is told to put no space in front of a text, regardless of its model.
 
-    Versions of transformers differ in what becomes of this setting where `legacy` is not false.
+    Versions of transformers differ in the effect of this setting if `legacy` is not false.
     """
     if class_of_folder(source) != "LlamaTokenizer":
         return False
-    said = json_beside(source.files[0].parent / "tokenizer_config.json")
-    return said.get("add_prefix_space") is False and said.get("legacy") is False
+    settings = json_beside(source.files[0].parent / "tokenizer_config.json")
+    return settings.get("add_prefix_space") is False and settings.get("legacy") is False

@@ -1,8 +1,8 @@
-"""SentencePiece models whose class changes a text first, as the `tokenizer.json` that does the same.
+"""Rewrite SentencePiece models whose class changes a text first as the equivalent `tokenizer.json`.
 
-ALBERT, XLNet and FNet join white space, take `` and '' for ", and may drop accents and case; a piece that is a number
-with a comma is no piece to them. Versions of the classes differ at the ends of a text, after such numbers, and in
-Hangul: this is what most of them do.
+ALBERT, XLNet and FNet collapse white space, replace `` and '' by ", and may remove accents and case; they never use a
+piece that is a number with a comma. Versions of the classes differ at the ends of a text, after such numbers, and in
+Hangul: this implements what most of them do.
 
 Source: their `tokenization_*.py` and `AlbertConverter` in transformers 4.
 """
@@ -35,24 +35,28 @@ _DEFAULTS = {
     "FNetTokenizer": {"do_lower_case": False, "keep_accents": True},
 }
 _COMMA_COSTS = 100
-"""What is taken from the score of a number with a comma: it is then worse than its parts."""
+"""Subtracted from the score of a number with a comma, which makes it worse than its parts."""
 
 
 def document_of_class(source: Source, model: SentencePieceFile, *, around: PostProcessing) -> bytes | None:
-    """The `tokenizer.json` of a model; None for a class that takes a text as it is, or a model that is no Unigram.
+    """Return the `tokenizer.json` of a model; None if its class does not change texts, or it is not a Unigram.
 
     Args:
-        source: what the user named: a file by its name is the model alone.
-        model: the model.
+        source: the path that the user gave; a single file is the model alone.
+        model: the parsed model.
         around: the template.
     """
     defaults = _DEFAULTS.get(class_of_folder(source) or "")
-    said = json_beside(source.files[0].parent / "tokenizer_config.json")
-    if defaults is None or model.model_type is not ModelType.UNIGRAM or said.get("remove_space") is False:
+    settings_beside = json_beside(source.files[0].parent / "tokenizer_config.json")
+    if (
+        defaults is None
+        or model.model_type is not ModelType.UNIGRAM
+        or settings_beside.get("remove_space") is False
+    ):
         return None
     table = model.normalizer["precompiled_charsmap"]
     rules = {"type": "Precompiled", "precompiled_charsmap": b64encode(table).decode()} if table else None
-    settings = {key: said.get(key, value) for key, value in defaults.items()}
+    settings = {key: settings_beside.get(key, value) for key, value in defaults.items()}
     pipeline = class_pipeline("Albert", Declared(rules=rules, config=settings))
     assert pipeline is not None
     flags = {token.content: token.flags() for token in source.config.added_tokens}
@@ -60,7 +64,7 @@ def document_of_class(source: Source, model: SentencePieceFile, *, around: PostP
         {
             "version": "1.0",
             "added_tokens": [
-                _added(id, piece, flags.get(piece.text, {}))
+                _added_token(id, piece, flags.get(piece.text, {}))
                 for id, piece in enumerate(model.pieces)
                 if piece.type is not PieceType.NORMAL
             ],
@@ -76,9 +80,9 @@ def document_of_class(source: Source, model: SentencePieceFile, *, around: PostP
     )
 
 
-def _added(id: int, piece: ModelPiece, said: Mapping[str, bool]) -> Mapping[str, Any]:
+def _added_token(id: int, piece: ModelPiece, flags: Mapping[str, bool]) -> Mapping[str, Any]:
     token = AddedToken(id=id, content=piece.text, special=piece.type is not PieceType.USER_DEFINED)
-    return {"id": id, "content": piece.text, **token.flags(), **said}
+    return {"id": id, "content": piece.text, **token.flags(), **flags}
 
 
 def _score(piece: ModelPiece) -> float:

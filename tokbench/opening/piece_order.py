@@ -1,7 +1,7 @@
-"""SentencePiece models whose pieces have other ids in their class, in the order of those ids.
+"""Reorder the pieces of SentencePiece models whose tokenizer class assigns other ids.
 
-fairseq puts four tokens of its own in place of the first three pieces, and some after the last; Pegasus puts 103 after
-the first two.
+fairseq replaces the first three pieces by four tokens of its own and appends others; Pegasus inserts 103 tokens after
+the first two pieces.
 
 Source: `XLMRobertaTokenizer` and its like, `CamembertTokenizer`, `MBartTokenizer`, `MBart50Tokenizer`, `NllbTokenizer`,
 `PLBartTokenizer`, `SeamlessM4TTokenizer`, `XGLMTokenizer` and `PegasusTokenizer` of transformers 4.
@@ -37,13 +37,13 @@ _MOST_OFFSET = 10_000
 
 @dataclass(frozen=True, slots=True)
 class PieceOrder:
-    """The order of a class.
+    """The order of pieces in a class.
 
     Attributes:
-        replaced: the pieces at the beginning of a model, which others take the place of.
-        before: these others; the unknown piece among them is the model's.
+        replaced: the pieces at the beginning of a model that the class replaces.
+        before: the tokens that replace them; `<unk>` among them is the model's own piece.
         after: the tokens that follow the last piece.
-        roles: what a special token is to a model → its text, where nothing beside the model says another.
+        roles: role → text of its special token, unless the files beside the model say otherwise.
     """
 
     replaced: tuple[str, ...]
@@ -53,22 +53,22 @@ class PieceOrder:
 
 
 def piece_order(source: Source, texts: Sequence[str]) -> PieceOrder | None:
-    """The order of the class of a folder; None where the ids are the model's, as for a file by its name.
+    """Return the order of the class of a folder; None if the model's ids are kept, as for a single file.
 
     Args:
-        source: the model, and what the user named.
-        texts: the pieces of the model, by their ids.
+        source: the model and the path that the user gave.
+        texts: the pieces of the model, by id.
     """
     name = class_of_folder(source) or ""
     order = _BY_FILES[name](source) if name in _BY_FILES else _ALWAYS.get(name)
     if order is None or tuple(texts[: len(order.replaced)]) != order.replaced:
         return None
-    made = {*order.before, *order.after} - {*order.replaced}
-    return None if made & set(texts) else order
+    added = {*order.before, *order.after} - {*order.replaced}
+    return None if added & set(texts) else order
 
 
 def in_order(proto: bytes, source: Source, order: PieceOrder) -> tuple[bytes, Source]:
-    """A model with its pieces in the order of a class, and its source with the roles of the class."""
+    """Return a model with its pieces in the order of a class, and its source with the roles of the class."""
     pieces, others = [], []
     for number, value in fields(proto):
         if number == _PIECES:
@@ -85,15 +85,15 @@ def in_order(proto: bytes, source: Source, order: PieceOrder) -> tuple[bytes, So
         *map(_control, order.after),
     ]
     options = {"vocab_size": len(ordered), **_ids(order)}
-    # Of a field that stands twice, a reader takes the last one; of a message, it joins the fields.
+    # Of a repeated field, protobuf readers take the last one; of a repeated message, they merge the fields.
     trainer = b"".join(varint_field(TRAINER_FIELDS[name].number, value) for name, value in options.items())
     config = replace(source.config, roles={**order.roles, **source.config.roles})
-    made = b"".join([*ordered, *others, length_field(_TRAINER, trainer)])
-    return made, replace(source, config=config)
+    reordered = b"".join([*ordered, *others, length_field(_TRAINER, trainer)])
+    return reordered, replace(source, config=config)
 
 
 def _ids(order: PieceOrder) -> Mapping[str, int]:
-    """The options of a trainer that say which id a special token has."""
+    """Return the trainer options that give the ids of special tokens."""
     roles = {"unk": _UNKNOWN, "bos": "<s>", "eos": "</s>", "pad": "<pad>"}
     return {f"{role}_id": order.before.index(text) for role, text in roles.items() if text in order.before}
 
@@ -103,7 +103,7 @@ def _control(text: str) -> bytes:
 
 
 def _nllb(source: Source) -> PieceOrder:
-    """The versions of the class differ in the order of the tokens that it adds, so those that are listed count."""
+    """Order the languages as the files list them: versions of the class differ in their default order."""
     languages = source.config.additional_special_tokens or NLLB.split()
     after = () if source.config.added_tokens else (*languages, _MASK)
     return PieceOrder(_REPLACED, _FAIRSEQ, after, _ROLES)
@@ -119,11 +119,11 @@ def _plbart(source: Source) -> PieceOrder | None:
 
 
 def _pegasus(source: Source) -> PieceOrder | None:
-    said = _settings(source)
-    offset = said.get("offset", _PEGASUS_OFFSET)
+    settings = _settings(source)
+    offset = settings.get("offset", _PEGASUS_OFFSET)
     if type(offset) is not int or not _PEGASUS_MASKS <= offset <= _MOST_OFFSET:
         return None
-    sentence = said.get("mask_token_sent")
+    sentence = settings.get("mask_token_sent")
     word = source.config.roles.get("mask", "<mask_2>")
     masks = (sentence if isinstance(sentence, str) else "<mask_1>", word)
     unused = (f"<unk_{number}>" for number in range(_PEGASUS_MASKS, offset))

@@ -1,6 +1,6 @@
-"""The pipelines that classes of transformers 5 build around a vocabulary of SentencePiece.
+"""The pipelines that tokenizer classes of transformers 5 build around a SentencePiece vocabulary.
 
-Whatever tokenizer.json says before and after the model is not read, but for the rules of characters in a Precompiled
+These classes ignore the components that tokenizer.json has around its model, except the table of a Precompiled
 normalizer. Source: `tokenization_*.py` of its models.
 """
 
@@ -17,34 +17,34 @@ Step = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the files say, as a class takes it.
+    """The settings in the files, as a class reads them.
 
     Attributes:
-        rules: the Precompiled normalizer of the tokenizer.json, where it has one.
-        config: tokenizer_config.json, parsed.
+        rules: the Precompiled normalizer of the tokenizer.json, if it has one.
+        config: the parsed tokenizer_config.json.
     """
 
     rules: Step | None
     config: Mapping[str, Any]
 
     def says(self, option: str, *, default: bool) -> bool:
-        """A setting of tokenizer_config.json; null is no, as Python has it."""
+        """Return a flag of tokenizer_config.json; null counts as false, as in Python."""
         return bool(self.config.get(option, default))
 
     def prefixes_space(self) -> bool:
-        """Whether a class of Llama's puts a space in front: there, null stands for the default."""
+        """Whether a Llama class puts a space in front: there, null stands for the default."""
         return self.config.get("add_prefix_space") is None or self.says("add_prefix_space", default=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What a class builds around the model.
+    """The components that a class builds around the model.
 
     Attributes:
-        normalizer: its steps, in order.
-        pre_tokenizer: likewise.
-        decoder: likewise.
-        byte_fallback: whether the model spells unknown characters in bytes.
+        normalizer: the steps of the normalizer, in order.
+        pre_tokenizer: the steps of the pre-tokenizer, in order.
+        decoder: the steps of the decoder, in order.
+        byte_fallback: whether unknown characters become bytes.
     """
 
     normalizer: tuple[Step, ...]
@@ -53,7 +53,7 @@ class Pipeline:
     byte_fallback: bool = False
 
     def parts(self) -> dict[str, Any]:
-        """As a tokenizer.json has them."""
+        """Return the components in the form of a tokenizer.json."""
         return {
             "normalizer": _sequence("normalizers", self.normalizer),
             "pre_tokenizer": _sequence("pretokenizers", self.pre_tokenizer),
@@ -62,18 +62,18 @@ class Pipeline:
 
 
 def class_pipeline(name: str, declared: Declared) -> Pipeline | None:
-    """The pipeline of a class, named without "Tokenizer"; None for one that is not known here."""
+    """Return the pipeline of a class, named without "Tokenizer"; None if the class is not known here."""
     build = _CLASSES.get(name)
     return None if build is None else build(declared)
 
 
 def class_names() -> tuple[str, ...]:
-    """The classes that are known here, without "Tokenizer"."""
+    """Return the names of the known classes, without "Tokenizer"."""
     return tuple(_CLASSES)
 
 
 def precompiled_rules(normalizer: object) -> Step | None:
-    """The Precompiled step of a normalizer, looked for where transformers does: at the top, or in one sequence."""
+    """Return the Precompiled step of a normalizer from where transformers looks: at the top, or in one sequence."""
     if not isinstance(normalizer, dict):
         return None
     steps = normalizer.get("normalizers") if normalizer.get("type") == "Sequence" else [normalizer]
@@ -170,7 +170,7 @@ def _big_bird(declared: Declared) -> Pipeline:
 
 
 def _after_rules(declared: Declared) -> Pipeline:
-    """Rules, where there are some, and runs of spaces with them."""
+    """Apply the Precompiled table, and with it collapse runs of spaces; without a table do neither."""
     return _of_text(declared, (*_rules(declared), _RUNS) if declared.rules else (), scheme="always")
 
 

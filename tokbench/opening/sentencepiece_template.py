@@ -49,33 +49,34 @@ _TEMPLATES = {
     "XLMRobertaTokenizer": _ROBERTA,
     "XLNetTokenizer": ("A sep cls:2", "A sep B:1 sep:1 cls:2"),
 }
-"""The class → its template for one text and for two. What classes that are not here do with bos and eos where the files
-say nothing differs between versions of transformers, and is nothing in the newest."""
+"""Class → its templates for one text and for two. What other classes do with bos and eos if the files say nothing
+differs between versions of transformers; the newest ones add nothing.
+"""
 _BERT_ENDS = {"cls": "[CLS]", "sep": "[SEP]"}
 _ROLES = {
     "XLNetTokenizer": {"cls": "<cls>", "sep": "<sep>"},
     **{name: _BERT_ENDS for name, templates in _TEMPLATES.items() if templates is _BERT},
 }
-"""The tokens of roles that nothing beside a model says: of most classes the first and the last token of a text."""
+"""Class → special tokens of roles that no file defines; for most classes the first and last token of a text."""
 _LANGUAGES = {
     "MBartTokenizer": "en_XX",
     "MBart50Tokenizer": "en_XX",
     "NllbTokenizer": "eng_Latn",
     "SeamlessM4TTokenizer": "eng",
 }
-"""The language of a text where none is said."""
+"""Class → the default language of a text."""
 
 
 def template_beside(
     config: TokenizerConfig, *, folder: Path, usual: Mapping[str, str], ids: Mapping[str, int]
 ) -> PostProcessing:
-    """The template for a SentencePiece model, from the files beside it.
+    """Return the template for a SentencePiece model, from the files beside it.
 
     Args:
-        config: what was read from the folder.
-        folder: where the model is.
-        usual: "bos" and "eos" → their texts, where nothing beside the model says others.
-        ids: text → id of the model's special tokens; a token that is not among them is not written.
+        config: the configuration already read from the folder.
+        folder: the folder of the model.
+        usual: "bos" and "eos" → their texts, unless the files beside the model say otherwise.
+        ids: text → id of the model's special tokens; any other token is left out of the template.
     """
     name = class_of_pieces(folder, config) or ""
     single, pair = _templates(name, config, folder)
@@ -84,12 +85,12 @@ def template_beside(
     ends = {"cls": usual.get("bos", ""), "sep": usual.get("eos", "")}
     texts = {**usual, **ends, **_ROLES.get(name, {}), **config.roles}
     texts["language"] = _language(name, folder)
-    made = template_of(single, pair, texts=texts, ids=ids)
-    return NOTHING if made.single == (TemplatePart(0),) else PostProcessing(template=made)
+    template = template_of(single, pair, texts=texts, ids=ids)
+    return NOTHING if template.single == (TemplatePart(0),) else PostProcessing(template=template)
 
 
 def _templates(name: str, config: TokenizerConfig, folder: Path) -> tuple[str, str]:
-    """The templates of a class, or those that `add_bos_token` and `add_eos_token` ask for."""
+    """Return the templates of a class, or those that `add_bos_token` and `add_eos_token` ask for."""
     if name == "NllbTokenizer" and json_beside(folder / "tokenizer_config.json").get("legacy_behaviour"):
         return _LANGUAGE_LAST
     if name in _TEMPLATES:
@@ -100,7 +101,7 @@ def _templates(name: str, config: TokenizerConfig, folder: Path) -> tuple[str, s
 
 
 def _language(name: str, folder: Path) -> str:
-    """The token of the language that a text is in; empty where there is none."""
+    """Return the token of a text's language; empty if there is none."""
     said = json_beside(folder / "tokenizer_config.json").get("src_lang")
     language = said if isinstance(said, str) else _LANGUAGES.get(name, "")
     if name in ("PLBartTokenizer", "SeamlessM4TTokenizer") and language and not language.startswith("__"):

@@ -1,4 +1,4 @@
-"""Tokenizers in tokbin files: opened without parsing, run by the kernel or the library that they are for."""
+"""Tokenizers in tokbin files: opened without parsing, encoded by the kernel or library that the file is for."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _BPE = (Model.RANKS, Model.MERGES)
 
 
 def open_tokbin(path: Path | str) -> TokbinTokenizer:
-    """The tokenizer of a tokbin file.
+    """Open the tokenizer of a tokbin file.
 
     Raises:
-        ModelFormatError: it is not a tokbin file, or a damaged one.
-        StoreError: it cannot be read.
+        ModelFormatError: the file is not a tokbin file, or is damaged.
+        StoreError: the file cannot be read.
 
     Usage:
 
@@ -51,8 +51,8 @@ def open_tokbin(path: Path | str) -> TokbinTokenizer:
 class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
     """A tokenizer over a mapped file; see `tokbench.core.interfaces.Tokenizer` for the contract.
 
-    What an id stands for is looked up in the file. What encodes is made from it when a text is
-    first encoded: the byte-level kernel from its tables, or a library from its payload.
+    Token bytes are looked up in the file. The engine that encodes is built with the first text: the byte-level kernel
+    from the file's tables, or a library from its payload.
 
     Attributes:
         file: the mapped file.
@@ -92,10 +92,10 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
 
         return current_kernel().name
 
-    # --- what the file answers ----------------------------------------------------------------
+    # --- answered by the file --------------------------------------------------------------------
 
     def token_bytes(self, id: int) -> bytes:
-        """The bytes of one token. Raises `UnknownIdError`."""
+        """Return the bytes of one token. Raises `UnknownIdError`."""
         data = self.file.token_bytes(id)
         if data is None:
             raise UnknownIdError(id, 0, self.file.num_ids)
@@ -103,20 +103,20 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
 
     @cached_property
     def tokenizer_config(self) -> TokenizerConfig:  # type: ignore[override]
-        """What it is to a model, as far as the file says. Raises `ModelFormatError`."""
+        """The tokenizer configuration, as far as the file holds it. Raises `ModelFormatError`."""
         return self.file.config()
 
     def own_roles(self) -> Mapping[str, str]:
-        """Role → text, as the payload says; byte-level BPE has none."""
+        """Return role → text, as the payload says; byte-level BPE has none."""
         engine = self.engine if self.file.model not in _BPE else None
         return engine.own_roles() if isinstance(engine, TellsRoles) else {}
 
     def spelled_id(self, text: str) -> int | None:
-        """The id of a token by its text, as its file spells it; None where there is none."""
+        """Return the id of a token by its text as the file spells it, or None."""
         return self.engine.spelled_id(text) if isinstance(self.engine, TellsRoles) else None
 
     def score(self, id: int) -> float | None:
-        """-ln(rank + 1) of the merge that makes it, or a log probability; None for a special token.
+        """Return -ln(rank + 1) of the merge that makes a token, or its log probability; None for a special token.
 
         Raises:
             UnknownIdError: the vocabulary has no such id.
@@ -125,7 +125,7 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
         return None if self.file.kinds[id] == Kind.SPECIAL else float(self.file.scores[id])
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        """The bytes of ids. Raises `UnknownIdError`."""
+        """Return the bytes of ids. Raises `UnknownIdError`."""
         if self._engine is not None or self.file.model not in _BPE:
             return self.engine.decode_bytes(ids)
         parts = []
@@ -144,13 +144,13 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
         return self.engine.decoding if isinstance(self.engine, TellsDecoding) else Decoding.WHOLE
 
     def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
-        """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
+        """Return the text of ids; incomplete characters become U+FFFD, or raise `DecodeError` under errors="strict"."""
         if self.file.model not in _BPE:
             return self.engine.decode(ids, errors=errors)
         return decoded(self.decode_bytes(ids), errors=errors)
 
     def description(self) -> Description:
-        """The components of the tokenizer; see `tokbench.core.descriptions`."""
+        """Return the components of the tokenizer; see `tokbench.core.descriptions`."""
         file = self.file
         match file.model:
             case Model.SENTENCEPIECE:
@@ -161,68 +161,68 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
             case Model.RANKS | Model.MERGES:
                 return self._byte_level_bpe()
 
-    # --- what the engine answers --------------------------------------------------------------
+    # --- answered by the engine ------------------------------------------------------------------
 
     @property
     def engine(self) -> Tokenizer:
-        """What encodes: made when it is first asked for. Raises `ModelFormatError`."""
+        """The tokenizer that encodes, built on first use. Raises `ModelFormatError`."""
         with self._lock:
             if self._engine is None:
                 self._engine = self._make_engine()
             return self._engine
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        """Return the ids of a text. Raises `SpecialTokenError` if the policy is `RAISE`, `TextError` for surrogates."""
         return self.engine.encode(text, special=special)
 
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """The ids of many texts in arrays; the result does not depend on `threads`."""
+        """Return the ids of many texts in arrays; the result does not depend on `threads`."""
         return self.engine.encode_batch(texts, special=special, threads=threads)
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        """Return the tokens of a text with their bytes and spans; the ids equal those of `encode`."""
         return self.engine.segment(text, special=special)
 
     def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
-        assert isinstance(self.engine, SupportsExplanation)  # as every engine of `tokenizer_of`
+        """Return the steps from a text to its ids, with special tokens as ordinary text. Raises `TextError`."""
+        assert isinstance(self.engine, SupportsExplanation)  # every engine of `tokenizer_of` does
         return self.engine.derivation(text)
 
     @property
     def num_merges(self) -> int:
-        """How many merges there are; 0 where there is no list of them."""
+        """The number of merges; 0 if there is no list of them."""
         return self.engine.num_merges if isinstance(self.engine, KnowsMerges) else 0
 
     def merge_record(self, rank: int) -> MergeRecord:
-        """A merge by its rank: what it joins."""
-        assert isinstance(self.engine, KnowsMerges)  # as it has merges
+        """Return a merge by its rank."""
+        assert isinstance(self.engine, KnowsMerges)  # it has merges
         return self.engine.merge_record(rank)
 
     @property
     def post_processing(self) -> PostProcessing:
-        """What is done to the ids of a text before a model gets them. Raises `ConfigError`."""
+        """The processing of a text's ids before a model gets them. Raises `ConfigError`."""
         return post_processing_of(self.engine)
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or two; see `TakesTemplate`."""
+        """Return the model input of one text or two; see `TakesTemplate`."""
         return input_of(self.engine, *texts, special=special, template=template, limits=limits)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        """Return the tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
         from tokbench.core.token_arrays import encode_spans
 
         return encode_spans(self.engine, texts, threads=threads)
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token, or None; special tokens are found by the bytes of their text."""
+        """Return the id of a token, or None; special tokens are found by the bytes of their text."""
         return self.engine.token_id(piece)
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
-        """Write the folder that `tokbench.load` opens, where what encodes has one. Raises `ConversionError`."""
+        """Write the folder that `tokbench.load` opens, if the engine supports that. Raises `ConversionError`."""
         self.engine.save(directory, overwrite=overwrite)
 
     def _make_engine(self) -> Tokenizer:
@@ -254,12 +254,12 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
 
 
 def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokenizer:
-    """The tokenizer of a description, on the kernel or library that runs its model.
+    """Build the tokenizer of a description, on the kernel or library that runs its model.
 
     Raises:
-        ModelFormatError: the library does not take it.
+        ModelFormatError: the library rejects it.
         ConfigError: the split pattern cannot be used.
-        ValueError: its parts contradict one another.
+        ValueError: its components contradict each other.
     """
     match description:
         case ByteLevelBpe():

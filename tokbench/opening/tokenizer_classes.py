@@ -1,7 +1,7 @@
-"""How classes of `transformers` read a vocabulary with merges: settings that the files do not contain.
+"""How tokenizer classes of `transformers` read a vocabulary with merges: settings that the files do not contain.
 
-A class is named by `tokenizer_config.json` or `config.json` beside the vocabulary, and each is written as the
-`tokenizer.json` that its converter makes. Merges that are known by their hash tell it, too.
+`tokenizer_config.json` or `config.json` beside the vocabulary names the class, or the hash of well-known merges implies
+it. Each class is expressed as the `tokenizer.json` that its converter produces.
 
 Source: `convert_slow_tokenizer.py` of transformers.
 """
@@ -48,7 +48,7 @@ QWEN2_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-"""As `qwen2`, which brings text to NFC first."""
+"""The pattern `qwen2`; the tokenizer normalizes text to NFC first."""
 
 
 def _bert_normalizer(*, lowercase: bool, strip_accents: bool | None) -> dict[str, Any]:
@@ -72,18 +72,18 @@ def _split(pattern: str, *, removed: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerClass:
-    """How a class reads a vocabulary with merges.
+    """How a tokenizer class reads a vocabulary with merges.
 
     Attributes:
-        name: as transformers has it.
-        roles: what a special token is to it → its text, where nothing beside the vocabulary says another.
-        normalizer: as a `tokenizer.json` has it.
-        split: the pre-tokenizers, ByteLevel among them where the pieces are bytes.
-        suffix: what stands at the end of words.
-        decoder: as a `tokenizer.json` has it.
-        add_prefix_space: whether a text gets a space in front, where nothing says otherwise.
-        has_unknown: whether the model has a piece for what it does not cover.
-        around: the roles around a text, with "$A" for it, and around two, with "$A" and "$B".
+        name: the name in transformers.
+        roles: role → text of its special token, unless the files beside the vocabulary say otherwise.
+        normalizer: the normalizer, in the form of a `tokenizer.json`.
+        split: the pre-tokenizers, including ByteLevel if the pieces are bytes.
+        suffix: the end-of-word suffix.
+        decoder: the decoder, in the form of a `tokenizer.json`.
+        add_prefix_space: whether a space is put in front of a text, unless the files say otherwise.
+        has_unknown: whether the model has an unknown token.
+        around: the roles around one text, which is "$A", and around two, "$A" and "$B".
     """
 
     name: str
@@ -147,9 +147,9 @@ _CLASSES = (
         around=_BERT,
     ),
 )
-_BY_NAME = {each.name: each for each in _CLASSES}
+_BY_NAME = {tokenizer_class.name: tokenizer_class for tokenizer_class in _CLASSES}
 
-_OF_MODEL = {
+_CLASS_OF_MODEL_TYPE = {
     "gpt2": "GPT2Tokenizer",
     "gpt_neo": "GPT2Tokenizer",
     "gptj": "GPT2Tokenizer",
@@ -184,9 +184,9 @@ _OF_MODEL = {
     "cpmant": "CpmAntTokenizer",
     "ernie_m": "ErnieMTokenizer",
 }
-"""`model_type` of a `config.json` → the class that transformers takes where none is named."""
+"""`model_type` in a `config.json` → the class that transformers uses if none is named."""
 
-_BY_RULES = {
+_RULE_BASED = {
     "CTRLTokenizer": "cuts words at white space and marks what goes on with '@@'",
     "FlaubertTokenizer": "splits words by the rules of Moses",
     "XLMTokenizer": "splits words by the rules of Moses",
@@ -207,7 +207,7 @@ _KNOWN_MERGES = {
     "ac33235097fe06d4a8fff0feac994644809e6eb6ab70669e1e9fd40ae032428e": "GPT2Tokenizer",  # RoBERTa's, BART's too
     "d308b7377a8ceaa9707a21614fe8c831b9196e197b7aeb69833359362907af02": "CLIPTokenizer",
 }
-"""The SHA-256 of merges, a line each, by the class that they were learned for: all who took them read them alike."""
+"""SHA-256 of well-known merges, one per line → the class that they were learned for; models that reuse them agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +215,9 @@ class Declared:
     """The configuration beside a vocabulary with merges.
 
     Attributes:
-        config: what it is to a model.
-        class_name: of transformers, without "Fast"; None where it is not said.
-        add_prefix_space: whether a text gets a space in front; None where it is not said.
+        config: the parsed configuration files.
+        class_name: the class in transformers, without "Fast"; None if not stated.
+        add_prefix_space: whether a space is put in front of a text; None if not stated.
     """
 
     config: TokenizerConfig
@@ -225,22 +225,22 @@ class Declared:
     add_prefix_space: bool | None = None
 
     def flags_of(self, text: str) -> Mapping[str, bool]:
-        """What is said of how a token is found."""
+        """Return the flags that the files set for a token."""
         listed = (token.flags() for token in self.config.added_tokens if token.content == text)
         return {**self.config.token_flags.get(text, {}), **next(listed, {})}
 
 
 def read_declared(folder: Path, config: TokenizerConfig) -> Declared:
-    """The class that the files of a folder name; damaged files are ignored.
+    """Return the class that the files of a folder name; damaged files are ignored.
 
     Args:
-        folder: that of the vocabulary.
-        config: what was read from it already.
+        folder: the folder of the vocabulary.
+        config: the configuration already read from it.
     """
     model = json_beside(folder / "config.json")
     name = config.tokenizer_class or model.get("tokenizer_class")
     if not isinstance(name, str) or name.removesuffix("Fast") in SAY_NOTHING:
-        name = _OF_MODEL.get(str(model.get("model_type")))
+        name = _CLASS_OF_MODEL_TYPE.get(str(model.get("model_type")))
     prefix = json_beside(folder / "tokenizer_config.json").get("add_prefix_space")
     return Declared(
         config=config,
@@ -250,7 +250,7 @@ def read_declared(folder: Path, config: TokenizerConfig) -> Declared:
 
 
 def known_class(name: str | None) -> TokenizerClass | None:
-    """The class of a name; None for one that is not known here.
+    """Return the class of that name, or None if it is not known here.
 
     >>> known_class("CLIPTokenizer").suffix
     '</w>'
@@ -259,47 +259,49 @@ def known_class(name: str | None) -> TokenizerClass | None:
 
 
 def class_of_merges(merges: Sequence[Sequence[str]]) -> TokenizerClass | None:
-    """The class that merges are used with, where they are known."""
+    """Return the class that well-known merges are used with, or None."""
     lines = "".join(f"{left} {right}\n" for left, right in merges)
     return known_class(_KNOWN_MERGES.get(hashlib.sha256(lines.encode()).hexdigest()))
 
 
 def refuse_rules(name: str | None, *, path: Path) -> None:
-    """Refuse a class that splits text by rules that no file holds. Raises `ModelFormatError`."""
-    if name in _BY_RULES:
+    """Refuse a class that splits text by rules that no file contains. Raises `ModelFormatError`."""
+    if name in _RULE_BASED:
         raise ModelFormatError(
             path,
             "a vocabulary whose tokenizer is in its files",
-            f"that of a {name}, which {_BY_RULES[name]}",
+            f"that of a {name}, which {_RULE_BASED[name]}",
             hint="no library that tokbench runs has these rules",
         )
 
 
 def names_with_suffix() -> list[str]:
-    """The classes whose pieces have a suffix at the end of words."""
-    return [each.name for each in _CLASSES if each.suffix]
+    """Return the names of the classes that have an end-of-word suffix."""
+    return [tokenizer_class.name for tokenizer_class in _CLASSES if tokenizer_class.suffix]
 
 
 def class_tokenizer_json(
-    each: TokenizerClass,
+    tokenizer_class: TokenizerClass,
     vocab: Mapping[str, int],
     merges: Sequence[Sequence[str]],
     *,
     declared: Declared,
     specials: Mapping[str, int],
 ) -> dict[str, Any]:
-    """The `tokenizer.json` that transformers makes of a vocabulary of a class.
+    """Return the `tokenizer.json` that transformers creates from a vocabulary and merges of a class.
 
     Args:
-        each: the class.
+        tokenizer_class: the class.
         vocab: piece → id.
         merges: pairs of pieces in the order of their ranks.
-        declared: what stands beside them.
-        specials: text → id of special tokens besides those that have a role.
+        declared: the configuration beside them.
+        specials: text → id of special tokens other than those with a role.
     """
-    roles = {**each.roles, **declared.config.roles}
-    prefix = each.add_prefix_space if declared.add_prefix_space is None else declared.add_prefix_space
-    mask = roles.get("mask") if each.decoder is _BYTE_LEVEL else None
+    roles = {**tokenizer_class.roles, **declared.config.roles}
+    prefix = (
+        tokenizer_class.add_prefix_space if declared.add_prefix_space is None else declared.add_prefix_space
+    )
+    mask = roles.get("mask") if tokenizer_class.decoder is _BYTE_LEVEL else None
     ids = {**specials, **{text: vocab[text] for text in roles.values() if text in vocab}}
     beside = {token.content: token.id for token in declared.config.added_tokens}
     return {
@@ -317,16 +319,16 @@ def class_tokenizer_json(
             }
             for text, id in sorted(ids.items(), key=lambda item: item[1])
         ],
-        "normalizer": each.normalizer,
-        "pre_tokenizer": _pre_tokenizer(each.split, add_prefix_space=prefix),
-        "post_processor": _post_processor(each, roles, {**beside, **ids}, declared=declared),
-        "decoder": each.decoder,
+        "normalizer": tokenizer_class.normalizer,
+        "pre_tokenizer": _pre_tokenizer(tokenizer_class.split, add_prefix_space=prefix),
+        "post_processor": _post_processor(tokenizer_class, roles, {**beside, **ids}, declared=declared),
+        "decoder": tokenizer_class.decoder,
         "model": {
             "type": "BPE",
             "dropout": None,
-            "unk_token": roles.get("unk") if each.has_unknown else None,
+            "unk_token": roles.get("unk") if tokenizer_class.has_unknown else None,
             "continuing_subword_prefix": "",
-            "end_of_word_suffix": each.suffix,
+            "end_of_word_suffix": tokenizer_class.suffix,
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": False,
@@ -345,10 +347,10 @@ def _pre_tokenizer(split: Sequence[Mapping[str, Any]], *, add_prefix_space: bool
 
 
 def _post_processor(
-    each: TokenizerClass, roles: Mapping[str, str], ids: Mapping[str, int], *, declared: Declared
+    tokenizer_class: TokenizerClass, roles: Mapping[str, str], ids: Mapping[str, int], *, declared: Declared
 ) -> dict[str, Any] | None:
-    """The tokens around a text; None where there are none, or the vocabulary has no such tokens."""
-    single, pair = each.around
+    """Return the template of a class; None if it adds no tokens, or the vocabulary lacks them."""
+    single, pair = tokenizer_class.around
     if len(single) == 1 and declared.config.add_bos_token:
         single, pair = ("bos", *single), ("bos", *pair)
     around = [roles.get(part, "") for part in single if not part.startswith("$")]
@@ -372,7 +374,7 @@ def _template(parts: Sequence[str], roles: Mapping[str, str]) -> list[dict[str, 
 
 
 def json_beside(path: Path) -> dict[str, Any]:
-    """A JSON object; empty where there is none, or a damaged one."""
+    """Return the JSON object in a file; empty if the file is missing or damaged."""
     try:
         return parse_json(read_file(path), path=path) if path.is_file() else {}
     except TokbenchError:

@@ -1,10 +1,10 @@
-"""The characters that a library and our kernel put into the same class, so that split patterns match alike.
+"""Find characters that a library and our kernel classify differently, so that split patterns might match differently.
 
-Split patterns ask for letters, marks, digits and white space; NFC has tables of its own, and makes other characters.
+Split patterns use letters, marks, digits and white space; NFC has tables of its own and produces other characters.
 
-Most are not asked about: an assigned character that Unicode 3.2 of 2002 and the kernel's tables put into
-the same class has been in no other one in between, and every library is from in between. (Python has the
-tables of 3.2; `tests/parity` asks the installed libraries about every such character.)
+Most characters need no check: an assigned character that Unicode 3.2 of 2002 and the kernel's tables put into the same
+    class has never changed class in between, and every library's tables are from in between. (Python includes the
+    tables of 3.2; `tests/parity` checks every such character with the installed libraries.)
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from tokenizers.pre_tokenizers import Split
 
 CLASSES = (r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"\s")
-"""The classes that the named patterns are written with, in the order of the kernel's numbers from 1."""
+"""The classes used by the named patterns, in the order of the kernel's class numbers, from 1."""
 
 _CLASS_OF_CATEGORY = {
     category: number
     for number, categories in enumerate(("Lu Lt", "Ll", "Lm Lo", "Mn Mc Me", "Nd Nl No", "Zs Zl Zp"), start=1)
     for category in categories.split()
 }
-"""White space is more than the last three: a control character that is counts as unsettled."""
+"""White space has more members than the last three categories: a white space control character counts as unsettled."""
 
 
 class UnicodeAgreement(CharacterAgreement):
     """Decides whether a library and the kernel agree on every character of a text.
 
     Args:
-        members: (class, text) → the characters of the text that the library finds in the class.
-        kernel: the name of the kernel that runs.
-        nfc: whether the text is also brought to NFC, or another normal form, as `tokenizers` does it. Of a text that is
-            covered, the NFC is, too.
-        becomes: character → itself and all that may stand in the normal form of a text because of it; None where that
-            is what it may be in NFC.
-        further: characters → those of them that are disputed for another reason; also asked about ASCII.
+        members: (class, text) → the characters of the text that the library puts into the class.
+        kernel: the name of the kernel in use.
+        nfc: whether the text is also normalized to NFC, or another normal form, as `tokenizers` does it. The NFC of a
+            covered text is covered, too.
+        becomes: character → itself and all characters that may occur in the normal form of a text because of it; None
+            to compute this for NFC.
+        further: returns the characters that are disputed for another reason; also called with the ASCII characters.
     """
 
     def __init__(
@@ -71,36 +71,38 @@ class UnicodeAgreement(CharacterAgreement):
         super().__init__(settled, unmarked=unmarked_of(kernel))
 
     def disputed_among(self, characters: set[str]) -> set[str]:
-        """Those of some characters that the two put into different classes, or that are disputed for another reason."""
+        """Return the characters that library and kernel classify differently, or that another reason disputes."""
         if not self._nfc:
             return self._disputed_as_they_are(characters)
-        made = self._made_of(characters)
-        disputed = self._disputed_as_they_are(characters.union(*made.values()))
+        normal_characters = self._normal_characters(characters)
+        disputed = self._disputed_as_they_are(characters.union(*normal_characters.values()))
         return {
             character
             for character in characters
             if character in disputed
             or not _is_settled_in_nfc(character, kernel=self._kernel)
-            or not disputed.isdisjoint(made.get(character, ()))
+            or not disputed.isdisjoint(normal_characters.get(character, ()))
         }
 
-    def _made_of(self, characters: set[str]) -> dict[str, frozenset[str]]:
+    def _normal_characters(self, characters: set[str]) -> dict[str, frozenset[str]]:
         if self._becomes is not None:
             return {character: self._becomes(character) for character in characters}
         return {character: _may_become(character) for character in characters & characters_with_parts()}
 
     def _disputed_as_they_are(self, characters: set[str]) -> set[str]:
         classes = classes_here(characters, kernel=self._kernel)
-        asked = "".join(sorted(one for one, number in classes.items() if not is_settled(one, number)))
+        asked = "".join(
+            sorted(character for character, number in classes.items() if not is_settled(character, number))
+        )
         disputed: set[str] = set()
-        for number, each in enumerate(CLASSES if asked else (), start=1):
+        for number, pattern in enumerate(CLASSES if asked else (), start=1):
             ours = {character for character in asked if classes[character] == number}
-            disputed |= ours ^ set(self._members(each, asked))
+            disputed |= ours ^ set(self._members(pattern, asked))
         return disputed | (self._further(characters) if self._further is not None else set())
 
 
 def unmarked_of(kernel: str) -> Callable[[list[str], bytearray, int], str]:
-    """What finds the characters that have no mark, as `CharacterAgreement` takes it, in a kernel."""
+    """Return a kernel's function that finds characters without a mark, as `CharacterAgreement` takes it."""
     if kernel != "native":
         return unmarked_in_python
     from tokbench.native import _bpe
@@ -109,7 +111,7 @@ def unmarked_of(kernel: str) -> Callable[[list[str], bytearray, int], str]:
 
 
 def classes_here(characters: set[str], *, kernel: str) -> dict[str, int]:
-    """The class of each character to the kernel that runs; 0 for none of them."""
+    """Return the class number of each character in the kernel in use; 0 for none."""
     if kernel == "native":
         from tokbench.native import _bpe
 
@@ -118,14 +120,14 @@ def classes_here(characters: set[str], *, kernel: str) -> dict[str, int]:
 
     found = {
         character: number
-        for number, each in enumerate(CLASSES, start=1)
-        for character in regex.findall(each, "".join(characters))
+        for number, pattern in enumerate(CLASSES, start=1)
+        for character in regex.findall(pattern, "".join(characters))
     }
     return {character: found.get(character, 0) for character in characters}
 
 
 def is_settled(character: str, number: int) -> bool:
-    r"""Whether a character is in the class of a number, or in none for 0, in the tables of every year.
+    r"""Whether a character has had this class number (0 for no class) in the Unicode tables of every year.
 
     >>> [is_settled(*one) for one in [("字", 3), ("字", 2), ("€", 0), ("͸", 0)]]  # the last is unassigned
     [True, False, True, False]
@@ -136,7 +138,7 @@ def is_settled(character: str, number: int) -> bool:
 
 
 def _may_become(character: str) -> frozenset[str]:
-    r"""What may be in the NFC of a text because a character is in the text.
+    r"""Return all characters that may occur in the NFC of a text because it contains a character.
 
     >>> _may_become("\u212b") > {"A", "\u030a", "\u00e5"}, _may_become("\u0301") > {"\u0301", "\u00e9"}
     (True, True)
@@ -156,9 +158,9 @@ def _syllables() -> frozenset[str]:
 def _is_settled_in_nfc(character: str, *, kernel: str) -> bool:
     """Whether `tokenizers`, Python and the kernel normalize a character in the same way.
 
-    By Unicode's stability policy all do for what was assigned in 3.2. Later characters count where NFC has nothing
-    to do with them, so that who does not know them leaves them alone, too: they are not part of others. Of later marks
-    that are put into an order the library is asked.
+    By Unicode's stability policy all agree on characters assigned in 3.2. Later characters are settled if NFC neither
+    decomposes nor composes them, so that a library without them in its tables leaves them alone, too. For later marks
+    that take part in ordering, the library is asked.
     """
     if unicodedata.ucd_3_2_0.category(character) != "Cn":
         return True
@@ -171,44 +173,44 @@ def _is_settled_in_nfc(character: str, *, kernel: str) -> bool:
 
 @cache
 def _parts_of_later_characters() -> frozenset[str]:
-    """What characters that came after 3.2 are made of in NFD."""
+    """Return the parts that characters added after 3.2 have in NFD."""
     return frozenset(
         part
-        for one, parts in canonical_parts().items()
-        if unicodedata.ucd_3_2_0.category(one) == "Cn"
+        for character, parts in canonical_parts().items()
+        if unicodedata.ucd_3_2_0.category(character) == "Cn"
         for part in parts
     )
 
 
 def _is_ordered_alike(mark: str, *, kernel: str) -> bool:
-    """Whether a mark has its place among those of all other classes, and beside one of its own, in all tables alike."""
+    """Whether all tables order a mark alike, among marks of every other class and beside one of its own."""
     others = _marks_by_class()
     if unicodedata.combining(mark) not in others:
         return False
     text = "".join(f"a{mark}{other}a{other}{mark}" for other in others.values())
-    made = {unicodedata.normalize("NFC", text), _tokenizers_nfc().normalize_str(text)}
+    results = {unicodedata.normalize("NFC", text), _tokenizers_nfc().normalize_str(text)}
     if kernel == "native":
         from tokbench.native import _bpe
 
-        made.add(_bpe.nfc(text))
-    return len(made) == 1
+        results.add(_bpe.nfc(text))
+    return len(results) == 1
 
 
 @cache
 def _marks_by_class() -> dict[int, str]:
-    """A mark of each class that marks of these blocks had in Unicode 3.2."""
-    marks = {unicodedata.ucd_3_2_0.combining(each): each for each in map(chr, range(0x300, 0x3100))}
-    return {number: each for number, each in marks.items() if number}
+    """Return one mark for each combining class in Unicode 3.2, from these blocks."""
+    marks = {unicodedata.ucd_3_2_0.combining(mark): mark for mark in map(chr, range(0x300, 0x3100))}
+    return {number: mark for number, mark in marks.items() if number}
 
 
-def tokenizers_members(each: str, text: str) -> str:
-    """The characters of a text that Oniguruma, as `tokenizers` has it, finds in a class."""
-    return "".join(piece for piece, _ in _tokenizers_split(each).pre_tokenize_str(text))
+def tokenizers_members(pattern: str, text: str) -> str:
+    """Return the characters of a text that Oniguruma, as used by `tokenizers`, puts into a class."""
+    return "".join(piece for piece, _ in _tokenizers_split(pattern).pre_tokenize_str(text))
 
 
-def tiktoken_members(each: str, text: str) -> str:
-    """The characters of a text that the expressions of `tiktoken` find in a class."""
-    return _tiktoken_finder(each).decode(_tiktoken_finder(each).encode_ordinary(text))
+def tiktoken_members(pattern: str, text: str) -> str:
+    """Return the characters of a text that the regular expressions of `tiktoken` put into a class."""
+    return _tiktoken_finder(pattern).decode(_tiktoken_finder(pattern).encode_ordinary(text))
 
 
 @cache
@@ -219,16 +221,16 @@ def _tokenizers_nfc() -> Any:
 
 
 @cache
-def _tokenizers_split(each: str) -> Split:
+def _tokenizers_split(pattern: str) -> Split:
     from tokenizers import Regex
     from tokenizers.pre_tokenizers import Split
 
-    return Split(Regex(each), "removed", invert=True)
+    return Split(Regex(pattern), "removed", invert=True)
 
 
 @cache
-def _tiktoken_finder(each: str) -> tiktoken.Encoding:
+def _tiktoken_finder(pattern: str) -> tiktoken.Encoding:
     import tiktoken
 
     every_byte = {bytes([byte]): byte for byte in range(256)}
-    return tiktoken.Encoding("class", pat_str=each, mergeable_ranks=every_byte, special_tokens={})
+    return tiktoken.Encoding("class", pat_str=pattern, mergeable_ranks=every_byte, special_tokens={})

@@ -1,7 +1,7 @@
-"""A vocabulary with its merges: two files without a split pattern or the meaning of their pieces.
+"""Open a vocabulary with its merges: two files that define neither a split pattern nor what their pieces mean.
 
-They are read as what stands beside them says, or as their merges are known to be; else the user has to choose.
-Nothing is read in a way that the pieces contradict.
+They are read as the files beside them say, or as well-known merges imply; otherwise the user has to choose. A reading
+that the pieces contradict is refused.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 
 def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
-    """The tokenizer of a vocabulary with its merges.
+    """Open the tokenizer of a vocabulary with its merges.
 
     Raises:
-        ModelFormatError: a line or a token that is none, a merge of what is not a piece, or pieces that contradict
-            the only way in which they could be read.
-        ConfigError: nothing says how text is split; or an option that does not belong to it.
+        ModelFormatError: a line or token is invalid, a merge uses something that is not a piece, or the pieces
+            contradict the only possible reading.
+        ConfigError: nothing says how text is split, or an option does not apply.
     """
     merges_path = source.files[-1]
     vocab, merges = _vocab_and_merges(source)
@@ -60,19 +60,25 @@ def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
         return open_tokenizer_json(document, source=source, request=request)
     declared = read_declared(merges_path.parent, source.config)
     refuse_rules(declared.class_name, path=merges_path)
-    its_class = None if request.pattern else known_class(declared.class_name) or class_of_merges(merges)
-    warnings = _check_reading(vocab, merges, its_class, request=request, declared=declared, path=merges_path)
+    tokenizer_class = None if request.pattern else known_class(declared.class_name) or class_of_merges(merges)
+    warnings = _check_reading(
+        vocab, merges, tokenizer_class, request=request, declared=declared, path=merges_path
+    )
     specials = _special_tokens(vocab, merges, request, config=source.config)
-    if its_class is not None:
-        made = class_tokenizer_json(its_class, vocab, merges, declared=declared, specials=specials)
+    if tokenizer_class is not None:
+        document_of_class = class_tokenizer_json(
+            tokenizer_class, vocab, merges, declared=declared, specials=specials
+        )
     else:
         assert request.pattern is not None
         pattern = checked_pattern(request.pattern)
-        made = byte_level_tokenizer_json(
+        document_of_class = byte_level_tokenizer_json(
             vocab, merges, specials=specials, patterns=[pattern], normalize_nfc=pattern == "qwen2"
         )
-    source = dataclasses.replace(source, files=source.files[::-1])  # errors are about merges
-    return open_tokenizer_json(dumped(made), source=source, request=_bare(request), warnings=warnings)
+    source = dataclasses.replace(source, files=source.files[::-1])  # errors name the merges file
+    return open_tokenizer_json(
+        dumped(document_of_class), source=source, request=_bare(request), warnings=warnings
+    )
 
 
 def _vocab_and_merges(source: Source) -> tuple[dict[str, int], list[list[str]]]:
@@ -86,7 +92,7 @@ def _vocab_and_merges(source: Source) -> tuple[dict[str, int], list[list[str]]]:
 
 
 def _document_beside(vocab: Mapping[str, int], merges: Sequence[Sequence[str]], folder: Path) -> bytes | None:
-    """The `tokenizer.json` of the same vocabulary and merges, which says all that they do not."""
+    """Return the `tokenizer.json` beside the files if it has their vocabulary and merges: it defines all else."""
     path = folder / "tokenizer.json"
     if not path.is_file():
         return None
@@ -96,7 +102,7 @@ def _document_beside(vocab: Mapping[str, int], merges: Sequence[Sequence[str]], 
         if not isinstance(model, dict) or model.get("vocab") != vocab:
             return None
         is_same = merge_pairs(model, path=path) == [(left, right) for left, right in merges]
-    except ModelFormatError:  # a damaged one says nothing
+    except ModelFormatError:  # a damaged document tells nothing
         return None
     return data if is_same else None
 
@@ -104,22 +110,22 @@ def _document_beside(vocab: Mapping[str, int], merges: Sequence[Sequence[str]], 
 def _check_reading(
     vocab: Mapping[str, int],
     merges: Sequence[Sequence[str]],
-    its_class: TokenizerClass | None,
+    tokenizer_class: TokenizerClass | None,
     *,
     request: OpenRequest,
     declared: Declared,
     path: Path,
 ) -> tuple[str, ...]:
-    """Refuse files whose pieces contradict the way they would be read, or that leave it open.
+    """Refuse files whose pieces contradict the way they would be read, or that do not determine one.
 
     Returns:
-        What is odd, though it is taken.
+        Warnings about oddities that are accepted.
 
     Raises:
-        ModelFormatError: merges that do not belong to the vocabulary, or to such a reading of it.
-        ConfigError: how text is split is neither said nor given.
+        ModelFormatError: the merges do not belong to the vocabulary, or to this reading of it.
+        ConfigError: the split pattern is neither defined by a file nor given.
     """
-    suffix = its_class.suffix if its_class else ""
+    suffix = tokenizer_class.suffix if tokenizer_class else ""
     against = against_byte_level(vocab, [] if suffix else merges)
     if against is not None:
         raise ModelFormatError(
@@ -133,7 +139,7 @@ def _check_reading(
     if not merges and any(len(piece) > 1 and not SPECIAL_LOOK.fullmatch(piece) for piece in vocab):
         raise ModelFormatError(path, "merges", "none, where the vocabulary has pieces of several bytes")
     across = [] if suffix else superwords(merges)
-    if its_class is None and request.pattern is None:
+    if tokenizer_class is None and request.pattern is None:
         raise _no_pattern(path, vocab, across)
     warnings = []
     if across and request.pattern != "none":
@@ -178,27 +184,27 @@ def _special_tokens(
     *,
     config: TokenizerConfig,
 ) -> dict[str, int]:
-    """Those the user names; without any, tokens that look like one and that no merge makes."""
+    """Return the special tokens that the user names; else tokens that look special and that no merge makes."""
     wanted = request.asked_tokens(num_tokens=len(vocab), known={})
     if not wanted and config.special_texts:
-        return {}  # they come from the files beside the vocabulary
+        return {}  # the files beside the vocabulary define them
     if not wanted:
-        made = {"".join(pair) for pair in merges}
-        return {text: id for text, id in vocab.items() if text not in made and SPECIAL_LOOK.fullmatch(text)}
+        merged = {"".join(pair) for pair in merges}
+        return {text: id for text, id in vocab.items() if text not in merged and SPECIAL_LOOK.fullmatch(text)}
     next_id = max(vocab.values()) + 1
     specials: dict[str, int] = {}
     for text, asked in wanted.items():
-        has = vocab.get(text, next_id)
-        if asked not in (None, has):
+        own_id = vocab.get(text, next_id)
+        if asked not in (None, own_id):
             raise ConfigError(
                 f"the special token {text!r} cannot have the id {asked}",
-                hint=f"beside a vocabulary with merges it has the id {has}",
+                hint=f"beside a vocabulary with merges it has the id {own_id}",
             )
-        specials[text] = has
+        specials[text] = own_id
         next_id += text not in vocab
     return specials
 
 
 def _bare(request: OpenRequest) -> OpenRequest:
-    """What is left to ask for once pattern and special tokens are in the document."""
+    """Return the rest of a request whose pattern and special tokens are in the document already."""
     return OpenRequest(engine=request.engine)

@@ -1,4 +1,4 @@
-"""A `vocab.json` beside a SentencePiece model, from which some classes of `transformers` take the ids of its pieces.
+"""Ids from a `vocab.json` beside a SentencePiece model, as some classes of `transformers` assign them to its pieces.
 
 Source: `MarianTokenizer`, `M2M100Tokenizer` and `Speech2TextTokenizer` of transformers.
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from tokbench.opening.recognition import Source
 
 _NAME = "vocab.json"
-_OF_MODEL = {
+_CLASS_OF_MODEL_TYPE = {
     "marian": "MarianTokenizer",
     "m2m_100": "M2M100Tokenizer",
     "speech_to_text": "Speech2TextTokenizer",
 }
-"""`model_type` of a `config.json` → the class, where none is named."""
+"""`model_type` in a `config.json` → the tokenizer class to use if none is named."""
 _ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 _M2M100_LANGUAGES = {
     "m2m100": (
@@ -38,17 +38,18 @@ _M2M100_LANGUAGES = {
     ),
     "wmt21": "en ha is ja cs ru zh de",
 }
-"""The languages in the order of their ids, by the setting `language_codes`."""
+"""The setting `language_codes` → the languages in the order of their ids."""
 
 
 def table_beside(source: Source) -> PieceTable | None:
-    """The ids that the class of a folder gives the pieces of its model; None where they are the model's.
+    """Return the ids that the class of a folder assigns to the pieces of its model; None if it keeps the model's.
 
     Args:
-        source: the model, and what the user named: of a file by its name the ids are always its own.
+        source: the model and the path that the user gave; a file, unlike a folder, always keeps the model's ids.
 
     Raises:
-        ModelFormatError: the class needs a file that is not there or damaged, or does what cannot be done here.
+        ModelFormatError: a file that the class needs is missing or damaged, or the class does what is not supported
+            here.
     """
     path = source.files[0]
     name = _class_of(source)
@@ -58,7 +59,7 @@ def table_beside(source: Source) -> PieceTable | None:
 
 
 def other_ids(source: Source, pieces: Iterable[str]) -> str | None:
-    """A sentence about ids that a `vocab.json` beside a model gives its pieces, and that are not used."""
+    """Return a sentence if a `vocab.json` beside a model gives other ids, which are not used, else None."""
     path = source.files[0]
     vocab = json_beside(path.parent / _NAME)
     found = next(((piece, id) for id, piece in enumerate(pieces) if vocab.get(piece, id) != id), None)
@@ -69,13 +70,13 @@ def other_ids(source: Source, pieces: Iterable[str]) -> str | None:
 
 
 def _class_of(source: Source) -> str | None:
-    """The class of the folder that a model is in."""
+    """Return the tokenizer class of the folder that holds a model."""
     folder = source.files[0].parent
     if source.files[0].name == MARIAN_SOURCE:
         return "MarianTokenizer"
     model = json_beside(folder / "config.json")
     named = read_declared(folder, source.config).class_name
-    return named or _OF_MODEL.get(str(model.get("model_type")))
+    return named or _CLASS_OF_MODEL_TYPE.get(str(model.get("model_type")))
 
 
 def _marian(source: Source, settings: Mapping[str, Any]) -> PieceTable:
@@ -127,7 +128,7 @@ def _table(
     before: tuple[str, ...],
     after: tuple[str, ...],
 ) -> PieceTable:
-    """The table of a class: special tokens are those with a role, and others."""
+    """Build the table of a class; its special tokens are those with a role, and `others`."""
     beside = {token.content: token.id for token in source.config.added_tokens if token.special}
     specials = {**beside, **others, **{text: ids[text] for text in roles.values() if text in ids}}
     around = [_parts(before, specials), _parts(after, specials)]
@@ -151,12 +152,12 @@ def _parts(texts: Iterable[str], ids: Mapping[str, int]) -> tuple[TemplatePart, 
 
 
 def _roles(source: Source, names: Iterable[str]) -> dict[str, str]:
-    """The roles that a class has, by the texts beside the model or the usual ones."""
+    """Return role → text of a class's special tokens, from the files beside the model or else the usual ones."""
     return {name: source.config.roles.get(name, _ROLES[name]) for name in names}
 
 
 def _ids_in_file(source: Source, name: str) -> dict[str, int]:
-    """The ids of a `vocab.json`. Raises `ModelFormatError`."""
+    """Read the ids of a `vocab.json`. Raises `ModelFormatError`."""
     path = source.files[0].parent / _NAME
     if not path.is_file():
         raise ModelFormatError(

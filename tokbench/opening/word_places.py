@@ -1,7 +1,7 @@
-"""Where the tokens of a document of words are in a text, as its library tells it by offsets.
+"""Compute the spans of tokens in documents whose model encodes words, as their library reports them.
 
-The kernel says it of texts that stay as they are, or that it normalizes itself by a table; what Python normalizes has
-its places here, by the characters that each character of the normalized text is from.
+The kernel computes them for unchanged texts, and for texts that it normalizes itself by a table; for texts normalized
+in Python, this module maps them back by the origins of the normalized characters.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class PlacingEncoder(Protocol):
-    """An encoder of the kernel that tells where tokens are.
+    """A kernel encoder that returns the spans of tokens.
 
-    The one in Python takes no `changes`, of which there are none without the native kernel.
+    The encoder in Python has no parameter `changes`, as these exist only with the native kernel.
     """
 
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
-        """(start, stop, id) of the added tokens that are found before a text is normalized."""
+        """Return (start, stop, id) of the added tokens found in a raw text, before normalization."""
 
     def place_batch(
         self,
@@ -39,15 +39,15 @@ class PlacingEncoder(Protocol):
         normalized: bool = False,
         changes: CharacterChanges | None = None,
     ) -> Places:
-        """Ids, starts, stops and the number of tokens of each text; places in bytes, as whole characters."""
+        """Return ids, starts, stops and the number of tokens of each text; spans are bytes of whole characters."""
 
 
 class WordPlaces:
-    """Tells where the tokens of texts are in which nothing is a special token.
+    """Compute the spans of tokens of texts in which special tokens are not searched.
 
     Args:
-        encoder: the kernel's for a document.
-        normalization: what the document does to a text first, but for what added tokens are found before.
+        encoder: the kernel's encoder for the document.
+        normalization: the normalization of a text, which follows the search for added tokens in the raw text.
     """
 
     def __init__(self, encoder: PlacingEncoder, normalization: TextNormalization) -> None:
@@ -55,9 +55,9 @@ class WordPlaces:
         self._normalization = normalization
 
     def place_batch(self, texts: list[str], threads: int) -> Places:
-        """The ids of some texts, where they start and stop in bytes of each text, and how many each text has.
+        """Return the ids of texts, their starts and stops in bytes of each text, and the number of tokens of each text.
 
-        What a token covers are whole characters, which tokens may share.
+        A token's span consists of whole characters, which tokens may share.
         """
         if (changes := self._normalization.changes) is not None:
             return self._encoder.place_batch(texts, threads, changes=changes.of(texts, threads))
@@ -67,7 +67,7 @@ class WordPlaces:
         return self._place_parts(texts, leaves, threads)
 
     def _place_parts(self, texts: Sequence[str], leaves: Sequence[bool], threads: int) -> Places:
-        """The same of texts that are normalized here, unless they stay as they are."""
+        """Do the same for texts that are normalized here unless they stay unchanged."""
         parts = _Parts()
         for text, stays in zip(texts, leaves, strict=True):
             self._add(text, parts, stays=stays)
@@ -84,7 +84,7 @@ class WordPlaces:
         )
 
     def _add(self, text: str, parts: _Parts, *, stays: bool) -> None:
-        """Add a text part by part, between the added tokens that are found before it is normalized."""
+        """Add the parts of a text between the added tokens that are found before normalization."""
         data = text.encode()
         end = 0
         parts.begin_text()
@@ -96,15 +96,15 @@ class WordPlaces:
 
 
 class _Parts:
-    """Parts of texts, what they become, and the added tokens after some of them.
+    """Parts of texts, their normalized forms, and the added tokens after some of them.
 
     Attributes:
-        normal: what each part becomes.
-        text_numbers: the number of the text of each part.
-        token_parts: the number of the part that is before each added token.
-        token_ids: their ids.
-        token_starts: where they begin in their text.
-        token_stops: where they end.
+        normal: the normalized form of each part.
+        text_numbers: the index of each part's text.
+        token_parts: the index of the part before each added token.
+        token_ids: the ids of these tokens.
+        token_starts: their starts in their texts.
+        token_stops: their stops.
     """
 
     def __init__(self) -> None:
@@ -120,11 +120,11 @@ class _Parts:
         self._number = -1
 
     def begin_text(self) -> None:
-        """What is added from here on is of the next text."""
+        """Start the next text, which the parts added from here on belong to."""
         self._number += 1
 
     def add(self, text: str, normalization: TextNormalization, *, first: int, stays: bool) -> None:
-        """Add a part that begins at the byte `first` of its text, and `stays` as it is or does not."""
+        """Add a part that begins at the byte `first` of its text; `stays` if it is not changed."""
         origins = range(len(text)) if stays else normalization.origins(text)
         is_range = isinstance(origins, range)
         self._origins.append(np.arange(len(text)) if is_range else np.array(origins, np.int64))
@@ -134,7 +134,7 @@ class _Parts:
         self.text_numbers.append(self._number)
 
     def add_token(self, id: int, start: int, stop: int) -> None:
-        """Add an added token, which stands after the last part."""
+        """Add an added token after the last part."""
         self.token_parts.append(len(self.normal) - 1)
         self.token_ids.append(id)
         self.token_starts.append(start)
@@ -143,7 +143,7 @@ class _Parts:
     def origins_of(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The places in the texts of what begins and ends at bytes of normalized parts, as many as `counts` in each."""
+        """Map starts and stops in normalized parts, `counts` of them in each, to places in the texts."""
         bytes_of, normal_bytes_of = (
             character_offsets("".join(self._texts)),
             character_offsets("".join(self.normal)),

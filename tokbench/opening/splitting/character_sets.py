@@ -1,6 +1,6 @@
-"""Which characters are in a set that a split pattern asks for: a class, an escape, a property, or a dot.
+"""The members of the character sets in split patterns: classes, escapes, properties and the dot.
 
-The `regex` package is asked; where libraries may differ, `unicode_agreement` finds out.
+The `regex` package defines them; `unicode_agreement` finds characters on which libraries may differ.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ PROPERTY = re.compile(r"\\[pP]\{\^?[A-Za-z]\w*\}")
 
 
 class UnknownPatternError(Exception):
-    """What in a pattern is not understood."""
+    """Which part of a pattern is not understood."""
 
 
 @dataclass
 class CharacterSets:
-    """The sets of characters that programs ask for, by their numbers.
+    """The numbered sets of characters that programs use.
 
     Attributes:
-        spellings: each set as a class that Oniguruma understands.
-        members: bool[0x110000] for each of them.
+        spellings: each set as a class in Oniguruma's syntax.
+        members: bool[0x110000] for each set.
     """
 
     spellings: list[str] = field(default_factory=list)
     members: list[NDArray[np.bool_]] = field(default_factory=list)
 
     def number(self, spelling: str, members: NDArray[np.bool_]) -> int:
-        """The number of a set. Raises `UnknownPatternError` where there are too many."""
+        """Return the number of a set, adding it if new. Raises `UnknownPatternError` if there are too many."""
         if spelling not in self.spellings:
             if len(self.spellings) == _MOST_SETS:
                 raise UnknownPatternError("it has too many classes of characters")
@@ -51,11 +51,11 @@ class CharacterSets:
         return self.spellings.index(spelling)
 
     def overlap(self, one: int, other: int) -> bool:
-        """Whether two sets, by their numbers, have a character in common."""
+        """Whether two sets, given by number, have a character in common."""
         return bool((self.members[one] & self.members[other]).any())
 
     def masks(self) -> NDArray[np.uint64]:
-        """uint64[0x110000], a bit for each set that a character is in."""
+        """Return uint64[0x110000]: for each character the bits of the sets that contain it."""
         masks = np.zeros(NUM_CODE_POINTS, np.uint64)
         for number, members in enumerate(self.members):
             masks[members] |= np.uint64(1 << number)
@@ -64,7 +64,7 @@ class CharacterSets:
 
 @cache
 def members_of(spelling: str) -> NDArray[np.bool_]:
-    r"""bool[0x110000], the characters in a class, an escape, or a dot.
+    r"""Return bool[0x110000]: the characters in a class, an escape, or a dot.
 
     >>> [chr(i) for i in np.flatnonzero(members_of(r"[a-c[x]\t]"))]
     ['\t', 'a', 'b', 'c', 'x']
@@ -82,9 +82,9 @@ def members_of(spelling: str) -> NDArray[np.bool_]:
 
 
 def _class_members(text: str, at: int) -> tuple[NDArray[np.bool_], int]:
-    """The members of the class that begins somewhere in a text, and where it ends."""
+    """Return the members of the class that begins at an index of a text, and the index after it."""
     members = np.zeros(NUM_CODE_POINTS, np.bool_)
-    in_all = ~members  # of the parts that && divides the class into
+    in_all = ~members  # the intersection of the operands of && so far
     at += 1
     is_negative = text[at] == "^"
     at += is_negative
@@ -116,7 +116,7 @@ def _class_members(text: str, at: int) -> tuple[NDArray[np.bool_], int]:
 
 
 def _element(text: str, at: int) -> tuple[str, int]:
-    """A character of a class, or what begins with a backslash, and where it ends."""
+    """Return a class's next character or escape sequence, and the index after it."""
     if text[at] != "\\":
         return text[at], at + 1
     found = CODE_POINT.match(text, at) or PROPERTY.match(text, at)
@@ -125,7 +125,7 @@ def _element(text: str, at: int) -> tuple[str, int]:
 
 
 def _code_point(element: str) -> int | None:
-    """The code point of an element that is one character."""
+    """Return the code point of an element that is a single character, else None."""
     if not element.startswith("\\"):
         return ord(element)
     if found := CODE_POINT.fullmatch(element):
@@ -162,7 +162,7 @@ def _found_by_regex(element: str) -> NDArray[np.bool_]:
     except regex.error:
         raise UnknownPatternError(f"it holds {element}") from None
     for run in found:
-        # After the surrogates, which no text has, positions are not code points.
+        # Positions after the surrogates, which no text contains, are not code points.
         for start, stop in _without_surrogates(run.start(), run.end()):
             members[start:stop] = True
     return members
@@ -182,7 +182,7 @@ def _all_characters() -> str:
 
 
 def _in_both_cases(members: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """A set of ASCII with the other cases of its letters, two of which are beyond ASCII."""
+    """Extend an ASCII set by the other cases of its letters, two of which are beyond ASCII."""
     both = members.copy()
     for letter in "abcdefghijklmnopqrstuvwxyz":
         if members[ord(letter)] or members[ord(letter.upper())]:

@@ -1,4 +1,4 @@
-"""What a pattern certainly matches: something wherever a text goes on, so that no part is left out; never nothing."""
+"""Whether a pattern certainly matches at every position, so that no text is left out, and never the empty string."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def matches_everywhere(pattern: str) -> bool:
-    r"""Whether a pattern certainly matches something wherever a text is not at its end.
+    r"""Whether a pattern certainly matches at every position before a text's end.
 
-    It does if each character, whatever stands after it, is a match of some alternative.
+    That holds if every character by itself, whatever follows it, is a match of some alternative.
 
     >>> matches_everywhere(r"\p{L}+|\s+(?!\S)|\s|[^\p{L}\s]+"), matches_everywhere(r"\p{L}+|\s+(?!\S)")
     (True, False)
     """
     matched = _alone(parsed(pattern))
-    matched[0xD800:0xE000] = True  # no text holds them
+    matched[0xD800:0xE000] = True  # no text contains surrogates
     return bool(matched.all())
 
 
 def ends_lines(pattern: str) -> bool:
-    r"""Whether a pattern asks for the end of a line, which libraries mean differently.
+    r"""Whether a pattern uses the end of a line, which libraries define differently.
 
     >>> ends_lines(r"\s+$|\s|\S")
     True
@@ -39,7 +39,7 @@ def ends_lines(pattern: str) -> bool:
 
 
 def takes_characters(pattern: str) -> bool:
-    r"""Whether whatever a pattern matches certainly has characters; False also for one that is not understood.
+    r"""Whether every match of a pattern certainly has characters; False also if the pattern is not understood.
 
     >>> takes_characters(r"^\s+|(?<=a)b"), takes_characters(r"\s*"), takes_characters(r"\b")
     (True, False, False)
@@ -51,7 +51,7 @@ def takes_characters(pattern: str) -> bool:
 
 
 _LOOKING = re.compile(r"\(\?<[=!][^()]*\)|\\[bB]|(?<![\[\\])\^")
-"""What looks behind, or at the place where it is: a match without it takes as many characters."""
+"""Lookbehinds and zero-width assertions: without them, a match takes as many characters."""
 
 
 def _take_some(choices: Choices) -> bool:
@@ -65,17 +65,17 @@ def _takes_some(item: Item) -> bool:
 
 
 def _alone(choices: Choices) -> NDArray[np.bool_]:
-    """bool[0x110000], the characters that are a match of some choice by themselves, whatever is after them."""
+    """Return bool[0x110000]: the characters that some choice matches by themselves, whatever follows them."""
     matched = np.zeros(NUM_CODE_POINTS, np.bool_)
     for items in choices:
         for place, item in enumerate(items):
             others = [*items[:place], *items[place + 1 :]]
             if all(map(_may_be_empty, others)):
-                matched |= _of_one(item) & ~_taken_by(items[:place])
+                matched |= _matched_alone(item) & ~_taken_by(items[:place])
     return matched
 
 
-def _of_one(item: Item) -> NDArray[np.bool_]:
+def _matched_alone(item: Item) -> NDArray[np.bool_]:
     if isinstance(item, Characters) and item.least <= 1:
         return members_of(item.spelling)
     if isinstance(item, Group):
@@ -90,7 +90,7 @@ def _may_be_empty(item: Item) -> bool:
 
 
 def _taken_by(items: tuple[Item, ...]) -> NDArray[np.bool_]:
-    """The characters that what stands before takes and does not give back: they are not left for the next item."""
+    """Return the characters that preceding possessive items take and do not give back to the next item."""
     taken = np.zeros(NUM_CODE_POINTS, np.bool_)
     for item in items:
         if isinstance(item, Characters) and item.is_possessive:

@@ -1,8 +1,8 @@
-r"""Split patterns of the kind that vocabularies have, as programs for the kernel (native/bpe/split_program.hpp).
+r"""Compile split patterns as found in vocabularies into programs for the kernel (native/bpe/split_program.hpp).
 
-What a pattern means is what Oniguruma, as `tokenizers` has it, makes of it. Understood are characters, classes
-with classes in them, properties, groups, alternatives, greedy, possessive and lazy repetition of single characters,
-an optional group, and lookahead; whatever else a pattern holds makes it unknown here.
+Patterns mean what they mean to Oniguruma, as used by `tokenizers`. Supported are characters, nested classes,
+properties, groups, alternatives, greedy, possessive and lazy repetition of single characters, an optional group, and
+lookahead; a pattern with anything else is unknown here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_OPERATIONS = 1024
 
 
 class Kind(IntEnum):
-    """The operations, by the kernel's numbers."""
+    """The operations, numbered as in the kernel."""
 
     MATCH = 0
     CHARACTERS = 1
@@ -37,11 +37,11 @@ class Kind(IntEnum):
 
 
 class Program(NamedTuple):
-    """A pattern for the kernel.
+    """A compiled pattern for the kernel.
 
     Attributes:
         operations: uint32[n, 6], see `SplitOperation` in split_program.hpp.
-        first: the bits of the sets that a match can begin with.
+        first: bit mask of the sets that a match can begin with.
     """
 
     operations: NDArray[np.uint32]
@@ -49,14 +49,14 @@ class Program(NamedTuple):
 
 
 def program_of(pattern: str, sets: CharacterSets) -> Program:
-    r"""The program of a regular expression.
+    r"""Compile a regular expression into a program.
 
     Args:
-        pattern: in Oniguruma's dialect.
-        sets: to which those of the pattern are added.
+        pattern: the expression in Oniguruma's syntax.
+        sets: the character sets, to which those of the pattern are added.
 
     Raises:
-        UnknownPatternError: it holds something that is not understood, or matches the empty string.
+        UnknownPatternError: the pattern is not fully understood, or matches the empty string.
 
     >>> program_of(r"\p{N}{1,3}", CharacterSets()).operations.tolist()
     [[2, 0, 1, 3, 1, 0], [0, 0, 0, 0, 0, 0]]
@@ -65,16 +65,16 @@ def program_of(pattern: str, sets: CharacterSets) -> Program:
 
 
 def program_of_text(text: str, sets: CharacterSets) -> Program:
-    """The program that matches one text. Raises `UnknownPatternError` for an empty one."""
+    """Return the program that matches one fixed text. Raises `UnknownPatternError` for an empty one."""
     return program_of("".join(rf"\x{{{ord(character):X}}}" for character in text), sets)
 
 
-_WITH_TWO = (Kind.EITHER, Kind.AHEAD, Kind.NOT_AHEAD)
-"""The operations that lead to two others."""
+_WITH_TWO_SUCCESSORS = (Kind.EITHER, Kind.AHEAD, Kind.NOT_AHEAD)
+"""The operations with two successors."""
 
 
 class _Assembler:
-    """Lays operations out so that each leads to later ones."""
+    """Lay out operations so that each leads only to later ones."""
 
     def __init__(self, sets: CharacterSets) -> None:
         self._sets = sets
@@ -84,26 +84,26 @@ class _Assembler:
         first, can_be_empty = self._first(choices)
         if can_be_empty:
             raise UnknownPatternError("it matches the empty string")
-        # Built from the end, so that what an operation leads to is there; turned round afterwards.
+        # Built from the end, so that the successors of an operation exist already; reversed afterwards.
         end = self._add([Kind.MATCH, 0, 0, 0, 0, 0])
         self._add_choices(choices, end)
         last = len(self._rows) - 1
         if last >= _MOST_OPERATIONS:
             raise UnknownPatternError("it is too long")
-        turned = [
+        rows = [
             row
             if row[0] == Kind.MATCH
-            else [*row[:4], last - row[4], (last - row[5]) * (row[0] in _WITH_TWO)]
+            else [*row[:4], last - row[4], (last - row[5]) * (row[0] in _WITH_TWO_SUCCESSORS)]
             for row in reversed(self._rows)
         ]
-        return Program(np.array(turned, np.uint32), first)
+        return Program(np.array(rows, np.uint32), first)
 
     def _add(self, row: list[int]) -> int:
         self._rows.append(row)
         return len(self._rows) - 1
 
     def _add_choices(self, choices: Choices, after: int) -> int:
-        """The number of the operation that tries each choice, and leads to the one after."""
+        """Add an operation that tries each choice in order and continues at `after`; return its index."""
         entry = self._add_items(choices[-1], after)
         for items in reversed(choices[:-1]):
             tried = self._add_items(items, after)
@@ -131,7 +131,7 @@ class _Assembler:
         return self._add([Kind.EITHER, 0, 0, 0, entry, after]) if item.is_optional else entry
 
     def _needs_no_fewer(self, number: int, after: int, *, is_lazy: bool) -> bool:
-        """Whether what follows cannot match after fewer characters of a set if it does not after all."""
+        """Whether what follows cannot match after fewer characters of the set if it fails after all of them."""
         kind, other, least, *_ = self._rows[after]
         if kind == Kind.MATCH:
             return not is_lazy
@@ -142,17 +142,17 @@ class _Assembler:
         return self._sets.number(spelling, members_of(spelling))
 
     def _first(self, choices: Choices) -> tuple[int, bool]:
-        """The bits of the sets that a match can begin with, and whether it can be empty."""
+        """Return the bits of the sets that a match can begin with, and whether a match can be empty."""
         bits, can_be_empty = 0, False
         for items in choices:
             for item in items:
-                some, passes = 0, True
+                item_bits, passes = 0, True
                 if isinstance(item, Characters):
-                    some, passes = 1 << self._number(item.spelling), item.least == 0
+                    item_bits, passes = 1 << self._number(item.spelling), item.least == 0
                 elif isinstance(item, Group):
-                    some, passes = self._first(item.choices)
+                    item_bits, passes = self._first(item.choices)
                     passes = passes or item.is_optional
-                bits |= some
+                bits |= item_bits
                 if not passes:
                     break
             else:

@@ -1,9 +1,9 @@
-"""The pre-tokenizers of a `tokenizer.json` as the steps in which our kernel splits (native/bpe/split_steps.hpp).
+"""Pre-tokenizers of a `tokenizer.json` as steps in which our kernel splits (native/bpe/split_steps.hpp).
 
-What each step does is in `tokenizers/src/pre_tokenizers` of Hugging Face's library: byte_level.rs, split.rs,
-digits.rs, punctuation.rs, whitespace.rs, delimiter.rs and metaspace.rs; what becomes of matches in
-`SplitDelimiterBehavior` of tokenizer/normalizer.rs. After ByteLevel the characters are those that stand for bytes, so
-that steps there split characters of the text.
+The steps mirror `tokenizers/src/pre_tokenizers` of Hugging Face's library: byte_level.rs, split.rs, digits.rs,
+punctuation.rs, whitespace.rs, delimiter.rs and metaspace.rs; the behaviors mirror `SplitDelimiterBehavior` of
+tokenizer/normalizer.rs. After ByteLevel, the characters of a text are those that stand for bytes, and steps there split
+these.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 _BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 _KEEPING = {("Isolated", False), ("Removed", True)}
-"""What is done with matches where they are the parts, if all of a text is matched."""
+"""(behavior, inverted) for which the matches become the parts, if the pattern matches all of a text."""
 _ANY = r"[\s\S]"
 _PUNCTUATION = r"[\p{P}$+<=>\^`|~]"
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
-r"""What Rust, by whose expression `Whitespace` splits, takes for \w."""
+r"""Rust's \w, which defines the expression of `Whitespace`."""
 
 
 class OwnSet(NamedTuple):
-    """A set for which a pre-tokenizer of the library asks Rust, not Oniguruma.
+    """A set that a pre-tokenizer of the library takes from Rust rather than from Oniguruma.
 
     Attributes:
-        number: of the set.
-        kind: the pre-tokenizer.
-        treatment: what that does to the characters in the set, between letters: "apart", "joined" or "removed".
+        number: the number of the set.
+        kind: the type of the pre-tokenizer.
+        treatment: how it treats a character of the set between letters: "apart", "joined" or "removed".
     """
 
     number: int
@@ -46,13 +46,13 @@ class OwnSet(NamedTuple):
 
 
 class ProgramStep(NamedTuple):
-    """A step by a program.
+    """A step that runs a program.
 
     Attributes:
-        program: what it matches.
-        of_bytes: whether the characters are those that stand for bytes.
-        behavior: what becomes of matches.
-        is_inverted: whether what stands between matches counts as the matches.
+        program: the program to match.
+        of_bytes: whether the characters of the text stand for bytes.
+        behavior: how matches are treated.
+        is_inverted: whether the gaps between matches count as the matches.
     """
 
     program: Program
@@ -62,16 +62,16 @@ class ProgramStep(NamedTuple):
 
     @property
     def loses_text(self) -> bool:
-        """Whether a part of a text can be left out."""
+        """Whether parts of a text may be removed."""
         return self.behavior == "Removed"
 
 
 class PatternStep(NamedTuple):
-    """A step by a pattern that has a scanner.
+    """A step that uses the scanner of a named pattern.
 
     Attributes:
-        name: of the pattern.
-        prefix_space: whether each part gets a space in front that begins with none.
+        name: the name of the pattern.
+        prefix_space: whether a space is put in front of each part that begins with none.
     """
 
     name: str
@@ -79,16 +79,16 @@ class PatternStep(NamedTuple):
 
     @property
     def loses_text(self) -> bool:
-        """Whether a part of a text can be left out."""
+        """Whether parts of a text may be removed."""
         return False
 
 
 class MarkStep(NamedTuple):
-    """A step that writes spaces as a mark.
+    """A step that replaces spaces by a mark.
 
     Attributes:
-        mark: what is written for a space.
-        is_put_in_front: whether each part gets one in front that begins with none.
+        mark: the mark that replaces a space.
+        is_put_in_front: whether a mark is put in front of each part that begins with none.
         begins_parts: whether parts are cut in front of each mark.
     """
 
@@ -98,7 +98,7 @@ class MarkStep(NamedTuple):
 
     @property
     def loses_text(self) -> bool:
-        """Whether a part of a text can be left out."""
+        """Whether parts of a text may be removed."""
         return False
 
 
@@ -107,9 +107,9 @@ class SplitSteps:
     """How a text is split.
 
     Attributes:
-        steps: one after another.
-        sets: what the programs among them ask for.
-        own_sets: those of them that its pre-tokenizers ask for in a way of their own.
+        steps: the steps, in order.
+        sets: the character sets that programs use.
+        own_sets: the sets that pre-tokenizers define differently from Oniguruma.
     """
 
     steps: list[ProgramStep | PatternStep | MarkStep] = field(default_factory=list)
@@ -118,7 +118,7 @@ class SplitSteps:
 
     @property
     def pattern(self) -> str | None:
-        """The name of the one pattern that is all there is to do; None where there is more."""
+        """The name of the pattern if splitting is this one pattern alone, else None."""
         if not self.steps:
             return "none"
         only = self.steps[0]
@@ -127,16 +127,16 @@ class SplitSteps:
 
     @property
     def tiles(self) -> bool:
-        """Whether the pre-tokens of a text are the text."""
+        """Whether the pre-tokens of a text, concatenated, are the text."""
         return not any(step.loses_text or _adds_spaces(step) for step in self.steps)
 
     @property
     def adds_spaces(self) -> bool:
-        """Whether there are spaces in the pre-tokens that the text has not, or marks for them."""
+        """Whether pre-tokens may contain spaces, or marks for them, that the text does not have."""
         return any(map(_adds_spaces, self.steps))
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """The steps as `Encoder.prepare` of the kernel takes them."""
+        """Return the steps in the format of the kernel's `Encoder.prepare`."""
         return [
             tuple(step)
             if isinstance(step, PatternStep | MarkStep)
@@ -151,7 +151,7 @@ class SplitSteps:
         ]
 
     def __str__(self) -> str:
-        """In words, for `inspect`."""
+        """Describe the steps in words, for `inspect`."""
         names = [f"the pattern {step.name!r}" for step in self.steps if isinstance(step, PatternStep)]
         programs = sum(isinstance(step, ProgramStep) for step in self.steps)
         if programs:
@@ -161,68 +161,68 @@ class SplitSteps:
 
 
 def _adds_spaces(step: ProgramStep | PatternStep | MarkStep) -> bool:
-    """Whether a step gives parts of a copy of the text."""
+    """Whether the parts of a step belong to a modified copy of the text."""
     return isinstance(step, MarkStep) or (isinstance(step, PatternStep) and step.prefix_space)
 
 
 def split_steps(pre_tokenizers: Sequence[Mapping[str, Any]], *, maps_to_bytes: bool = True) -> SplitSteps:
-    """The steps of pre-tokenizers.
+    """Convert pre-tokenizers into splitting steps.
 
     Args:
-        pre_tokenizers: as a document has them, sequences laid out flat.
-        maps_to_bytes: whether one of them has to map text to bytes, or none may.
+        pre_tokenizers: the document's pre-tokenizers, with sequences flattened.
+        maps_to_bytes: whether one of them must map text to bytes; if not, none may.
 
     Raises:
-        NotNativeError: one of them does what the kernel does not.
+        NotNativeError: a pre-tokenizer does something that the kernel does not.
     """
-    made = SplitSteps()
+    splitting = SplitSteps()
     of_bytes = False
     try:
-        for each in pre_tokenizers:
-            if each.get("type") == "ByteLevel":
+        for pre_tokenizer in pre_tokenizers:
+            if pre_tokenizer.get("type") == "ByteLevel":
                 if of_bytes:
                     raise NotNativeError("its pre-tokenizers map text to bytes twice")
-                made.steps.extend(_byte_level(each))
+                splitting.steps.extend(_byte_level(pre_tokenizer))
                 of_bytes = True
             else:
-                made.steps.extend(_steps(each, made, of_bytes=of_bytes))
+                splitting.steps.extend(_steps(pre_tokenizer, splitting, of_bytes=of_bytes))
     except UnknownPatternError as error:
         raise NotNativeError(f"the native kernel does not run its split pattern: {error}") from None
     if of_bytes is not maps_to_bytes:
         raise NotNativeError(f"its pre-tokenizer {'maps' if of_bytes else 'does not map'} text to bytes")
-    if sum(map(_adds_spaces, made.steps)) > 1:
+    if sum(map(_adds_spaces, splitting.steps)) > 1:
         raise NotNativeError("it adds spaces in two steps")
-    _check_ascii(made)
-    return made
+    _check_ascii(splitting)
+    return splitting
 
 
-def _byte_level(each: Mapping[str, Any]) -> list[PatternStep]:
-    prefix_space = each.get("add_prefix_space")
+def _byte_level(pre_tokenizer: Mapping[str, Any]) -> list[PatternStep]:
+    prefix_space = pre_tokenizer.get("add_prefix_space")
     if not isinstance(prefix_space, bool):
         raise NotNativeError("its pre-tokenizer does not say whether it prepends a space")
-    if each.get("use_regex", True):
+    if pre_tokenizer.get("use_regex", True):
         return [PatternStep("gpt2", prefix_space)]
     return [PatternStep("none", prefix_space)] if prefix_space else []
 
 
 def _steps(
-    each: Mapping[str, Any], made: SplitSteps, *, of_bytes: bool
+    pre_tokenizer: Mapping[str, Any], splitting: SplitSteps, *, of_bytes: bool
 ) -> Iterator[ProgramStep | PatternStep | MarkStep]:
-    kind, sets = str(each.get("type")), made.sets
+    kind, sets = str(pre_tokenizer.get("type")), splitting.sets
 
     def own(spelling: str, treatment: str) -> Program:
         program = program_of(spelling, sets)
-        made.own_sets.add(OwnSet(sets.spellings.index(spelling), kind, treatment))
+        splitting.own_sets.add(OwnSet(sets.spellings.index(spelling), kind, treatment))
         return program
 
     match kind:
         case "Split":
-            yield _split(each, sets, of_bytes=of_bytes)
+            yield _split(pre_tokenizer, sets, of_bytes=of_bytes)
         case "Digits":
-            behavior = "Isolated" if each.get("individual_digits") else "Contiguous"
+            behavior = "Isolated" if pre_tokenizer.get("individual_digits") else "Contiguous"
             yield ProgramStep(own(r"\p{N}", "apart"), of_bytes, behavior)
         case "Punctuation":
-            behavior = _behavior(each.get("behavior", "Isolated"))
+            behavior = _behavior(pre_tokenizer.get("behavior", "Isolated"))
             yield ProgramStep(own(_PUNCTUATION, "apart"), of_bytes, behavior)
         case "Whitespace":
             for spelling, treatment in ((f"[{_WORD}]", "joined"), (rf"[^{_WORD}\s]", "apart")):
@@ -235,26 +235,28 @@ def _steps(
             yield ProgramStep(own(r"\s", "removed"), of_bytes, "Removed")
             yield ProgramStep(own(_PUNCTUATION, "apart"), of_bytes, "Isolated")
         case "Metaspace" if not of_bytes:
-            yield _metaspace(each)
-        case "CharDelimiterSplit" if isinstance(sign := each.get("delimiter"), str):
+            yield _metaspace(pre_tokenizer)
+        case "CharDelimiterSplit" if isinstance(sign := pre_tokenizer.get("delimiter"), str):
             yield ProgramStep(program_of_text(sign, sets), of_bytes, "Removed")
         case _:
             raise NotNativeError(f"its pre-tokenizer {kind} is not one that the native kernel runs")
 
 
-def _metaspace(each: Mapping[str, Any]) -> MarkStep:
-    mark, scheme = each.get("replacement"), each.get("prepend_scheme", "always")
+def _metaspace(pre_tokenizer: Mapping[str, Any]) -> MarkStep:
+    mark, scheme = pre_tokenizer.get("replacement"), pre_tokenizer.get("prepend_scheme", "always")
     if not isinstance(mark, str) or not mark or mark == " ":
         raise NotNativeError("its Metaspace does not say what it writes for a space")
     if scheme not in {"always", "never"}:
         raise NotNativeError(f"its Metaspace puts {mark} in front of the {scheme} part alone")
-    puts_in_front = scheme == "always" and each.get("add_prefix_space") is not False
-    return MarkStep(mark, is_put_in_front=puts_in_front, begins_parts=each.get("split") is not False)
+    puts_in_front = scheme == "always" and pre_tokenizer.get("add_prefix_space") is not False
+    return MarkStep(mark, is_put_in_front=puts_in_front, begins_parts=pre_tokenizer.get("split") is not False)
 
 
-def _split(each: Mapping[str, Any], sets: CharacterSets, *, of_bytes: bool) -> ProgramStep | PatternStep:
-    behavior, is_inverted = _behavior(each.get("behavior")), bool(each.get("invert"))
-    pattern = each.get("pattern")
+def _split(
+    pre_tokenizer: Mapping[str, Any], sets: CharacterSets, *, of_bytes: bool
+) -> ProgramStep | PatternStep:
+    behavior, is_inverted = _behavior(pre_tokenizer.get("behavior")), bool(pre_tokenizer.get("invert"))
+    pattern = pre_tokenizer.get("pattern")
     if not isinstance(pattern, dict) or len(pattern) != 1:
         raise NotNativeError("its split pattern is not valid")
     if "" in pattern.values() and not is_inverted:
@@ -279,39 +281,41 @@ def _behavior(behavior: object) -> str:
     return str(behavior)
 
 
-# --- whether the library means the same -----------------------------------------------------------
+# --- whether the library agrees --------------------------------------------------------------------
 
 
-def _check_ascii(made: SplitSteps) -> None:
-    """Refuse sets that are others for the library where no table of Unicode is the reason."""
+def _check_ascii(splitting: SplitSteps) -> None:
+    """Refuse sets on which the library disagrees for reasons other than Unicode versions."""
     asked = {chr(code) for code in range(128)}
-    if any(isinstance(step, ProgramStep) and step.of_bytes for step in made.steps):
+    if any(isinstance(step, ProgramStep) and step.of_bytes for step in splitting.steps):
         asked |= set(to_byte_level(bytes(range(256))))
-    asked.update(*(step.mark for step in made.steps if isinstance(step, MarkStep)))
-    if wrong := disputed_by_sets(made, asked):
+    asked.update(*(step.mark for step in splitting.steps if isinstance(step, MarkStep)))
+    if wrong := disputed_by_sets(splitting, asked):
         raise NotNativeError(f"its split pattern means something else to its library for {min(wrong)!a}")
 
 
 def disputed_by_sets(
-    made: SplitSteps, characters: set[str], *, found: Callable[[str, str], str] = tokenizers_members
+    splitting: SplitSteps, characters: set[str], *, found: Callable[[str, str], str] = tokenizers_members
 ) -> set[str]:
-    """Those of some characters on which the library and the sets disagree; what stands for a byte counts for it.
+    """Return the characters on which library and sets disagree; a character that stands for a byte counts for it.
 
     Args:
-        made: how a text is split.
+        splitting: how a text is split.
         characters: the characters in question.
-        found: (spelling of a set, text) → the characters of the text that the library finds in the set.
+        found: (spelling of a set, text) → the characters of the text that the library puts into the set.
     """
     text = "".join(sorted(characters))
     disputed: set[str] = set()
-    for number, (spelling, members) in enumerate(zip(made.sets.spellings, made.sets.members, strict=True)):
+    for number, (spelling, members) in enumerate(
+        zip(splitting.sets.spellings, splitting.sets.members, strict=True)
+    ):
         ours = {character for character in text if members[ord(character)]}
         disputed |= ours ^ set(found(spelling, text))
-        for own in made.own_sets:
+        for own in splitting.own_sets:
             if own.number == number:
                 disputed |= ours ^ {
-                    one
-                    for one, how in zip(text, _treated(own.kind, text), strict=True)
+                    character
+                    for character, how in zip(text, _treated(own.kind, text), strict=True)
                     if how == own.treatment
                 }
     return disputed
@@ -319,9 +323,11 @@ def disputed_by_sets(
 
 @lru_cache(maxsize=4)
 def _treated(kind: str, text: str) -> list[str]:
-    """What a pre-tokenizer of the library does to each character of a text, between letters."""
+    """Return how a pre-tokenizer of the library treats each character of a text, between letters."""
     sizes = [0] * (4 * len(text))
-    for _, (start, stop) in _pre_tokenizer(kind).pre_tokenize_str(" ".join(f"a{each}a" for each in text)):
+    for _, (start, stop) in _pre_tokenizer(kind).pre_tokenize_str(
+        " ".join(f"a{character}a" for character in text)
+    ):
         sizes[start:stop] = [stop - start] * (stop - start)
     return [("removed", "apart")[size] if size < 2 else "joined" for size in sizes[1::4]]
 
@@ -336,7 +342,7 @@ def _pre_tokenizer(kind: str) -> Any:
 
 
 def byte_masks(masks: Any) -> Any:
-    """uint64[256], the bits of the character that stands for each byte."""
+    """Return uint64[256]: the bits of the character that stands for each byte."""
     import numpy as np
 
     characters = to_byte_level(bytes(range(256)))

@@ -1,6 +1,6 @@
-"""What a split pattern says: characters, groups, alternatives, repetition and lookahead, read from left to right.
+"""Parse split patterns into characters, groups, alternatives, repetitions and lookaheads.
 
-It is in the dialect of Oniguruma, as `tokenizers` has it. What is not understood here makes a pattern unknown.
+The syntax is Oniguruma's, as used by `tokenizers`. A pattern with anything else is unknown.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ NO_LIMIT = 0xFFFF_FFFF
 
 
 class Characters(NamedTuple):
-    """Characters of a set, side by side.
+    """A repetition of characters of one set.
 
     Attributes:
-        spelling: of the set, as `members_of` takes it.
-        least: how many at least.
-        most: how many at most.
-        is_possessive: whether a match never gives some of them back.
-        is_lazy: whether a match takes as few as it can.
+        spelling: the spelling of the set, as `members_of` takes it.
+        least: the minimum number of characters.
+        most: the maximum number of characters.
+        is_possessive: whether matched characters are never given back.
+        is_lazy: whether a match takes as few characters as possible.
     """
 
     spelling: str
@@ -32,14 +32,14 @@ class Characters(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Alternatives, tried one after another."""
+    """Alternatives, tried in order."""
 
     choices: tuple[tuple[Item, ...], ...]
     is_optional: bool = False
 
 
 class Ahead(NamedTuple):
-    """What must follow, or must not; it is not part of the match."""
+    """A lookahead: must follow, or must not follow if negative, and is not part of the match."""
 
     choices: tuple[tuple[Item, ...], ...]
     is_negative: bool
@@ -53,12 +53,12 @@ Item = Characters | Group | Ahead | LineEnd
 Choices = tuple[tuple[Item, ...], ...]
 
 _REPEATED = re.compile(r"\{(\d{1,4})(?:(,)(\d{1,4})?)?\}|[?*+]")
-_TWO_IN_ONE = frozenset(["ss", "st", "ff", "fi", "fl"])
-"""Letters side by side that Oniguruma, ignoring case, also finds in one character, as ß."""
+_FOLDED_PAIRS = frozenset(["ss", "st", "ff", "fi", "fl"])
+"""Adjacent letters that Oniguruma, ignoring case, also matches with one character, such as ß."""
 
 
 def parsed(pattern: str) -> Choices:
-    r"""The alternatives of a pattern, each with its items in order. Raises `UnknownPatternError`.
+    r"""Return the alternatives of a pattern, each with its items in order. Raises `UnknownPatternError`.
 
     >>> parsed(r"\p{L}+|$")
     ((Characters(spelling='\\p{L}', least=1, most=4294967295, is_possessive=False, is_lazy=False),), (LineEnd(),))
@@ -67,7 +67,7 @@ def parsed(pattern: str) -> Choices:
 
 
 class _Parser:
-    """A pattern, read from left to right."""
+    """A recursive-descent parser of one pattern."""
 
     def __init__(self, pattern: str) -> None:
         self._text = pattern
@@ -82,18 +82,18 @@ class _Parser:
     def _choices(self, *, ignore_case: bool) -> Choices:
         choices: list[tuple[Item, ...]] = []
         items: list[Item] = []
-        before = ""  # the letter before, where case is ignored
+        previous = ""  # the preceding letter, if case is ignored
         while self._at < len(self._text) and self._text[self._at] != ")":
             if self._takes("|"):
                 choices.append(tuple(items))
-                items, before = [], ""
+                items, previous = [], ""
                 continue
             start = self._at
             items.append(self._item(ignore_case=ignore_case))
             letter = self._text[start : self._at].lower()
-            if ignore_case and before + letter in _TWO_IN_ONE:
+            if ignore_case and previous + letter in _FOLDED_PAIRS:
                 raise UnknownPatternError("it ignores the case of letters that are one character together")
-            before = letter
+            previous = letter
         return (*choices, tuple(items))
 
     def _item(self, *, ignore_case: bool) -> Item:
@@ -155,7 +155,7 @@ class _Parser:
         return is_there
 
     def _set(self, *, ignore_case: bool) -> str:
-        """The spelling of the set of characters that begins here."""
+        """Return the spelling of the set of characters that begins here."""
         start = self._at
         character = self._text[start]
         if character == "[":
@@ -174,7 +174,7 @@ class _Parser:
         return f"(?i:{spelling if character == '[' else f'[{spelling}]'})"
 
     def _class(self) -> None:
-        """Steps over a class, which may hold others."""
+        """Skip a class, which may contain other classes."""
         self._at += 1
         self._takes("^")
         if self._text.startswith("]", self._at):
@@ -192,7 +192,7 @@ class _Parser:
                 self._at += 1
 
     def _escape(self) -> None:
-        """Steps over what begins with a backslash and is a set of characters."""
+        """Skip an escape sequence that denotes a set of characters."""
         rest = self._text[self._at : self._at + 2]
         found = CODE_POINT.match(self._text, self._at) or PROPERTY.match(self._text, self._at)
         if found is not None:
@@ -205,6 +205,6 @@ class _Parser:
 
 _GROUPS = (
     *(("(?:", False, None), ("(?i:", True, None), ("(?!", False, "!"), ("(?=", False, "=")),
-    ("(", False, None),  # remembered, which nothing asks for
+    ("(", False, None),  # a capturing group; captures are never used
 )
 _SIGNS = {"?": (0, 1), "*": (0, NO_LIMIT), "+": (1, NO_LIMIT)}
