@@ -1,4 +1,4 @@
-"""Documents of WordPiece as our kernel runs them, for packages that no backend is imported in."""
+"""Describe WordPiece documents as our kernel runs them, for packages that may not import backends."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def described_wordpiece(document: Mapping[str, Any]) -> WordPieceDescription:
-    """A `tokenizer.json` of WordPiece as our kernel runs it.
+    """Return the description of a WordPiece `tokenizer.json` for our kernel.
 
     Args:
-        document: one that its library takes.
+        document: a document that its library accepts.
 
     Raises:
-        NotNativeError: it does something that our kernel does not; the message says what.
+        NotNativeError: the document does something that our kernel does not; the message says what.
     """
     from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
 

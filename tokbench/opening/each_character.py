@@ -1,4 +1,4 @@
-"""What a normalizer of a library makes of texts of which it makes something character by character."""
+"""Apply a character-wise library normalizer to texts, asking the library about each character only once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tokbench.opening.character_changes import each_by_itself, is_asked_about
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FEW = 16
+_MOST_REPLACEMENTS = 16
 
 
 class EachCharacter(dict[int, str]):
-    """What each character becomes, asked when it is first seen.
+    """A lazily filled map from each character to its normalized form.
 
     Args:
-        normalize: what is done to a text, by character.
+        normalize: normalizes a text character by character.
 
     >>> EachCharacter(str.swapcase).of("Ab")
     'aB'
@@ -28,21 +28,22 @@ class EachCharacter(dict[int, str]):
         self._changed: set[str] = set()
 
     def of(self, text: str) -> str:
-        """What a text becomes."""
+        """Return the normalized text."""
         characters = set(text)
-        if missing := {each for each in characters if ord(each) not in self}:
+        if missing := {character for character in characters if ord(character) not in self}:
             self._ask_about(missing)
         found = self._changed & characters
-        written = {each: self[ord(each)] for each in found}
-        if len(found) > _FEW or not found.isdisjoint("".join(written.values())):
+        written = {character: self[ord(character)] for character in found}
+        if len(found) > _MOST_REPLACEMENTS or not found.isdisjoint("".join(written.values())):
             return text.translate(self)
-        for each, made in written.items():  # of which none writes another
-            text = text.replace(each, made)
+        # No replacement writes a character that another one replaces.
+        for character, normalized in written.items():
+            text = text.replace(character, normalized)
         return text
 
     def _ask_about(self, characters: set[str]) -> None:
-        self.update((ord(each), each) for each in characters)
-        asked = [each for each in characters if is_asked_about(ord(each))]
-        made = each_by_itself(asked, [self._normalize]) if asked else []
-        self.update(zip(map(ord, asked), made, strict=True))
-        self._changed.update(each for each in characters if self[ord(each)] != each)
+        self.update((ord(character), character) for character in characters)
+        asked = [character for character in characters if is_asked_about(ord(character))]
+        normalized = each_by_itself(asked, [self._normalize]) if asked else []
+        self.update(zip(map(ord, asked), normalized, strict=True))
+        self._changed.update(character for character in characters if self[ord(character)] != character)

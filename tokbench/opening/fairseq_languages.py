@@ -1,4 +1,4 @@
-"""Languages that classes of fairseq's models have tokens for, in the order of their ids, a space between two.
+"""Languages with tokens in the classes of fairseq's models, in the order of their ids, separated by spaces.
 
 Source: `MBartTokenizer`, `MBart50Tokenizer`, `NllbTokenizer` and `PLBartTokenizer` of transformers.
 """

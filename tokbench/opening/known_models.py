@@ -1,4 +1,4 @@
-"""Models by the names that people call them by, and which tokenizer each of them has."""
+"""Map the common names of models to their tokenizers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIKTOKEN = {
     "r50k_base": ("gpt-3", "davinci", "text-davinci-001"),
     "gpt2": ("gpt-2", "gpt2"),
 }  # fmt: skip
-"""tiktoken's name → the models."""
+"""tiktoken's name of a tokenizer → names of models."""
 
 _HUB = {
     "bert": "google-bert/bert-base-uncased",
@@ -58,13 +58,13 @@ _BY_NAME = {name: encoding for encoding, names in _TIKTOKEN.items() for name in 
 
 
 def where_to_get(name: str) -> tuple[str, str] | None:
-    """Which tokenizer a model has, and how to have it.
+    """Return the tokenizer of a model, and a hint on how to get it.
 
     Args:
-        name: as the user calls the model; neither case nor "_", " " or a missing "-" matters.
+        name: the user's name for the model; case, "_", " " and missing "-" do not matter.
 
     Returns:
-        The tokenizer, and a hint; None for a name that is not a model's, as far as is known.
+        The tokenizer, and a hint; None if no model of that name is known.
 
     >>> where_to_get("GPT4")
     ('cl100k_base', '-t tiktoken:cl100k_base fetches it; or name the file: -t cl100k_base.tiktoken')
@@ -82,7 +82,7 @@ def where_to_get(name: str) -> tuple[str, str] | None:
 
 
 def nearest(name: str, others: Iterable[str]) -> str | None:
-    """The name that was probably meant: one of `others`, or a model's.
+    """Return the name that was probably meant: one of `others`, or a model's; None if none is close.
 
     >>> nearest("lama-3", ["mine"]), nearest("mien", ["mine"])
     ('llama-3', 'mine')

@@ -1,7 +1,7 @@
-"""Rank files that are known by the hash of their content: their patterns and special tokens.
+"""Rank files known by the hash of their content, with their patterns and special tokens.
 
-The facts are those that `tiktoken` publishes with each file, hashes included, and what the makers of the other
-vocabularies keep in the code beside theirs: Meta's of Llama 3 and 4, Whisper's, Qwen's and Kimi's.
+The data are those that `tiktoken` publishes with each file, including hashes, and those in the code that the makers of
+the other vocabularies publish: Meta's for Llama 3 and 4, Whisper's, Qwen's and Kimi's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ENDOFTEXT = "<|endoftext|>"
 EOS = {"eos": ENDOFTEXT}
-"""As `tiktoken.Encoding.eot_token` says."""
+"""The role eos, as in `tiktoken.Encoding.eot_token`."""
 FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 
 
@@ -37,7 +37,7 @@ KIMI_PATTERN = "|".join(
 
 
 def numbered(stem: str, numbers: Iterable[int]) -> Iterator[str]:
-    """Special tokens that are counted.
+    """Yield numbered special tokens.
 
     >>> list(numbered("extra", range(2)))
     ['<|extra_0|>', '<|extra_1|>']
@@ -45,8 +45,8 @@ def numbered(stem: str, numbers: Iterable[int]) -> Iterator[str]:
     return (f"<|{stem}_{number}|>" for number in numbers)
 
 
-def _of_llama4() -> Iterable[str]:
-    """The special tokens of Llama 4, in the order of their ids."""
+def _llama4_special_tokens() -> Iterable[str]:
+    """Return the special tokens of Llama 4, in the order of their ids."""
     after_training, vision, reasoning = (
         f"{kind}_reserved_special_token" for kind in ("text_post_train", "vision", "reasoning")
     )
@@ -76,14 +76,14 @@ class KnownRanks:
     """What a rank file does not contain: its pattern and special tokens.
 
     Attributes:
-        name: what its maker calls it.
-        pattern: how text is split.
+        name: the name that its maker uses.
+        pattern: the split pattern, by name or as an expression.
         special_tokens: text → id.
-        roles: what a special token is to a model → its text.
+        roles: role → text of its special token.
         eos_ids: the ids that end a turn.
-        note: what its user should know of.
-        all_or_none: whether special tokens beside the ranks stand for all of these, rather than for those whose ids
-            they have.
+        note: what users should know about it.
+        all_or_none: whether special tokens listed beside the ranks replace all of these, and not only those with the
+            same ids.
     """
 
     name: str
@@ -126,7 +126,7 @@ KNOWN_BY_SHA256 = {
     "d0bdbaf59b0762c8c807617e2d8ea51420eb1b1de266df2495be755c8e0ed6ed": KnownRanks(
         "llama4",
         "gpt4o",
-        {text: id for id, text in enumerate(_of_llama4(), start=200_000)},
+        {text: id for id, text in enumerate(_llama4_special_tokens(), start=200_000)},
         roles={"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>", "pad": "<|finetune_right_pad|>"},
         eos_ids=(200_001, 200_007, 200_008),
     ),
@@ -179,7 +179,7 @@ _BY_SIZE = {
 
 
 def likely_pattern(num_ranks: int) -> str | None:
-    """The pattern that vocabularies of this size are usually used with, to suggest it.
+    """Return the pattern usually used with vocabularies of this size, as a suggestion; None if there is none.
 
     >>> likely_pattern(100256)
     'gpt4'

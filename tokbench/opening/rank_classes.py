@@ -1,9 +1,9 @@
-"""Classes that read a rank file, whose patterns and special tokens stand in their code alone.
+"""Tokenizer classes that read a rank file and define its pattern and special tokens only in their code.
 
-A class is named by `tokenizer_config.json` beside the ranks. Its code is never run: what it does is written down here.
+`tokenizer_config.json` beside the ranks names the class. Its code is never run: this module restates what it does.
 
-Source: the code that its makers publish with GLM-4, Qwen, Qwen-VL, Qwen-Audio, Kimi, Kimi-Audio, Hunyuan, Stable LM 2
-and Phi-3 small.
+Source: the code published by the makers of GLM-4, Qwen, Qwen-VL, Qwen-Audio, Kimi, Kimi-Audio, Hunyuan, Stable LM 2 and
+    Phi-3 small.
 """
 
 from __future__ import annotations
@@ -51,34 +51,34 @@ _KIMI_AUDIO = {
     24: "<|im_kimia_text_eos|>", 27: "<|im_kimia_user_msg_start|>", 28: "<|im_kimia_assistant_msg_start|>",
     32: "<|im_kimia_speech_ct_id|>", 33: "<|im_kimia_speech_ctd_id|>",
 }  # fmt: skip
-"""The place among the special tokens → the text; those between are reserved, and counted."""
+"""Index among the special tokens → text; the tokens in between are reserved and numbered."""
 _KIMI_AUDIO_TOKENS = 293 + 128
 
 
 def class_of_ranks(folder: Path, config: TokenizerConfig, *, num_tokens: int) -> KnownRanks | None:
-    """What the class of a folder knows of its rank file; None where none is named, or one that is not known here.
+    """Return what the class of a folder defines for its rank file; None if no class, or an unknown one, is named.
 
     Args:
-        folder: that of the ranks.
-        config: what was read from it already.
-        num_tokens: how many ranks there are.
+        folder: the folder of the ranks.
+        config: the configuration already read from it.
+        num_tokens: the number of ranks.
     """
     name, module = named_class(folder, config)
     if name in _ALWAYS:
         return _ALWAYS[name]
-    made = _BY_RANKS.get(name or "")
-    return None if made is None else made(_Ranks(folder, module, num_tokens))
+    describe = _BY_RANKS.get(name or "")
+    return None if describe is None else describe(_Ranks(folder, module, num_tokens))
 
 
 def named_class(folder: Path, config: TokenizerConfig) -> tuple[str | None, str]:
-    """The class that a folder names and its module, which is empty where it is not said.
+    """Return the class that a folder names and its module, which is empty if not stated.
 
     Usage:
 
         named_class(Path("glm-4"), config)  # ("ChatGLM4Tokenizer", "tokenization_chatglm")
     """
-    said = json_beside(folder / "tokenizer_config.json").get("auto_map")
-    listed = said.get("AutoTokenizer") if isinstance(said, dict) else said
+    auto_map = json_beside(folder / "tokenizer_config.json").get("auto_map")
+    listed = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
     first = next(iter(listed), None) if isinstance(listed, list) else listed
     if not isinstance(first, str):
         return config.tokenizer_class, ""
@@ -95,9 +95,9 @@ class _Ranks:
     """What the special tokens of a class depend on.
 
     Attributes:
-        folder: that of the ranks.
-        module: of the class.
-        num_tokens: how many ranks there are.
+        folder: the folder of the ranks.
+        module: the module of the class.
+        num_tokens: the number of ranks.
     """
 
     folder: Path
@@ -155,7 +155,7 @@ _ALWAYS = {
 
 
 def _audio() -> Iterable[str]:
-    """The special tokens of Qwen-Audio after those of Qwen."""
+    """Yield the special tokens of Qwen-Audio that follow those of Qwen."""
     yield "[[[AUDIO:modality]]]"
     before = "startoftranscript startofanalysis translate transcribe caption keyword unknown en zh de es ko fr ja it"
     yield from _marked(f"{before} zh_tr notimestamps sil timestamps")

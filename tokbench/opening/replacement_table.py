@@ -1,8 +1,9 @@
-"""SentencePiece's table of replacements in a `tokenizer.json`, applied as its library does it (Precompiled).
+"""Apply SentencePiece's table of replacements in a `tokenizer.json` as its library does (Precompiled).
 
-The library looks up what readers see as one character, where that has fewer than six bytes, and else each character by
-itself: `Precompiled` in normalizers/precompiled.rs of `tokenizers`, and the crate spm_precompiled. Here a text is made
-of what it makes of each character where none can be one with another; all else is done by the library.
+The library looks up each grapheme cluster of fewer than six bytes as a whole, and otherwise its characters one by one:
+    `Precompiled` in normalizers/precompiled.rs of `tokenizers`, and the crate spm_precompiled. Here a text is
+    normalized character by character if none of its characters can join others in a cluster; the library does all other
+    texts.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class ReplacementTable(CharacterAgreement):
-    """What the table makes of a text; the agreement is on characters that stand alone in every text.
+    """Apply the table to texts; the agreement is on characters that never join others in a cluster.
 
     Args:
-        charsmap: the table, as SentencePiece writes it.
+        charsmap: the table in SentencePiece's format.
     """
 
     def __init__(self, charsmap: bytes) -> None:
@@ -37,19 +38,19 @@ class ReplacementTable(CharacterAgreement):
         super().__init__(bytearray(NUM_CODE_POINTS), unmarked=_bpe.unmarked)
 
     def __call__(self, text: str) -> str:
-        """The text with its replacements. Raises `UnicodeEncodeError` for lone surrogates."""
+        """Return the text with its replacements. Raises `UnicodeEncodeError` for lone surrogates."""
         if "\r\n" not in text and self.covers(text):
             return self._alone.of(text)
-        made: str = self._library.normalize_str(text)
-        return made
+        normalized: str = self._library.normalize_str(text)
+        return normalized
 
     def disputed_among(self, characters: set[str]) -> set[str]:
-        """Those that may be one with a character beside them."""
-        return {each for each in characters if joining()[ord(each)]}
+        """Return the characters that may join an adjacent one in a cluster."""
+        return {character for character in characters if joining()[ord(character)]}
 
 
 def table_of(step: Mapping[str, Any]) -> bytes:
-    """The table of a normalizer `Precompiled`. Raises `NotNativeError`."""
+    """Return the table of a `Precompiled` normalizer. Raises `NotNativeError`."""
     try:
         return base64.b64decode(step.get("precompiled_charsmap") or "", validate=True)
     except (binascii.Error, TypeError, ValueError):
@@ -57,6 +58,6 @@ def table_of(step: Mapping[str, Any]) -> bytes:
 
 
 def texts_written(charsmap: bytes) -> str:
-    """All that a table may write, one after another: what stands after its tree, whose size it begins with."""
+    """Return all replacement texts of a table, concatenated: they follow its trie, whose size comes first."""
     size = int.from_bytes(charsmap[:4], "little")
     return charsmap[4 + size :].decode(errors="ignore")

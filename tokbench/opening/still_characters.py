@@ -1,7 +1,7 @@
-"""The characters that a normal form of Unicode leaves as they are, but for the order of marks.
+"""Characters that a Unicode normal form leaves unchanged, except for the order of marks.
 
-A text of nothing else, whose marks are in order, is normalized already, and so is every part of it: most texts are, and
-to see that takes the kernel a fraction of the time that normalizing them takes Python.
+A text of only these characters, with its marks in order, is normalized already, and so is every part of it. That holds
+for most texts, and the kernel checks it in a fraction of the time that Python's normalization takes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ NORMAL_FORMS: tuple[NormalForm, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 
 
 class StillCharacters(CharacterAgreement):
-    """Decides whether a normal form leaves a text as it is; a disputed character may be changed.
+    """Decides whether a normal form leaves a text unchanged; a disputed character may be changed.
 
     Args:
-        form: the name of the form, as `unicodedata` has it.
+        form: the name of the form, as in `unicodedata`.
     """
 
     def __init__(self, form: NormalForm) -> None:
@@ -36,7 +36,7 @@ class StillCharacters(CharacterAgreement):
         self._marks_ascend = _marks_ascend if kernel == "python" else _compiled_marks_ascend()
 
     def leaves(self, text: str) -> bool:
-        r"""Whether a text is certainly what it would become, and every part of it, too.
+        r"""Whether a text, and every part of it, is certainly left unchanged.
 
         >>> nfc = StillCharacters("NFC")
         >>> nfc.leaves("é"), nfc.leaves("e\u0301"), nfc.leaves("\u0e01\u0e38\u0e48"), nfc.leaves("\u0e01\u0e48\u0e38")
@@ -45,16 +45,17 @@ class StillCharacters(CharacterAgreement):
         return text.isascii() or (self.covers(text) and self._marks_ascend(text, self._agreed))
 
     def mark_of(self, character: str) -> int:
-        """One more than the class by which marks are ordered, 0 for what is none."""
+        """Return one more than the combining class of a character."""
         return 1 + unicodedata.combining(character)
 
     def disputed_among(self, characters: set[str]) -> set[str]:
-        """Those that are changed, or may become one with what stands before them."""
+        """Return the characters that are changed, or that may compose with preceding ones."""
         composes = self._form.endswith("C")
         return {
-            each
-            for each in characters
-            if (composes and _may_join(each)) or unicodedata.normalize(self._form, each) != each
+            character
+            for character in characters
+            if (composes and _may_join(character))
+            or unicodedata.normalize(self._form, character) != character
         }
 
 
@@ -65,13 +66,13 @@ def _compiled_marks_ascend() -> Callable[[str, bytearray], bool]:
 
 
 def _marks_ascend(text: str, marks: bytearray) -> bool:
-    """Whether no mark of more than 1 follows a greater one in a text, without the native kernel."""
+    """Whether no value above 1 follows a greater one among the marks of a text; used without the native kernel."""
     found = [marks[ord(character)] for character in text]
-    return not any(1 < mark < before for before, mark in pairwise(found))
+    return not any(1 < mark < previous for previous, mark in pairwise(found))
 
 
 def _may_join(character: str) -> bool:
-    """Whether a character may become one with what stands before it.
+    """Whether a character may compose with a preceding one.
 
     >>> _may_join("\u09be"), _may_join("\u0bbe"), _may_join("a")  # the vowel signs AA of Bengali and of Tamil
     (True, True, False)

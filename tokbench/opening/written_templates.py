@@ -1,6 +1,6 @@
-"""Templates of classes, written in a line: "cls A sep B:1 sep:1".
+"""Parse templates written in one line: "cls A sep B:1 sep:1".
 
-A and B are the texts, other words are roles, with the type id where it is not 0.
+A and B are the texts, other words are roles; ":1" is a type id, by default 0.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _TEXTS = {"A": 0, "B": 1}
 
 
 def template_of(single: str, pair: str, *, texts: Mapping[str, str], ids: Mapping[str, int]) -> Template:
-    """The template that two lines write.
+    """Return the template for one text and for two.
 
     Args:
-        single: for one text.
-        pair: for two.
-        texts: role → text; a role that is not here writes nothing.
-        ids: text → id; nor does a text that is not here.
+        single: the line for one text.
+        pair: the line for two texts.
+        texts: role → text of its special token; other roles are skipped.
+        ids: text → id; tokens that are missing here are skipped.
 
     >>> made = template_of("cls A", "cls A B:1", texts={"cls": "<s>"}, ids={"<s>": 0})
     >>> made.single
@@ -32,7 +32,7 @@ def template_of(single: str, pair: str, *, texts: Mapping[str, str], ids: Mappin
 
 
 def roles_in(line: str) -> set[str]:
-    """The roles that a line writes.
+    """Return the roles in a line.
 
     >>> sorted(roles_in("cls A sep B:1 sep:1"))
     ['cls', 'sep']

@@ -1,4 +1,4 @@
-"""What the metadata of a GGUF file say a tokenizer is to a model."""
+"""Read the roles of tokens, chat templates and generation ids from the metadata of a GGUF file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROLES = {
     "eos": "eos_token_id",
     "unk": "unknown_token_id",
     "pad": "padding_token_id",
-    "sep": "seperator_token_id",  # as the format spells it
+    "sep": "seperator_token_id",  # the format's own spelling
     "cls": "cls_token_id",
     "mask": "mask_token_id",
 }
@@ -25,10 +25,10 @@ _MAX_TEMPLATE_BYTES = 2**20
 
 
 def gguf_config(metadata: Mapping[str, Any]) -> TokenizerConfig:
-    """Roles, chat templates and the ids that end a turn; other values are left out and reported.
+    """Return roles, chat templates and the ids that end a turn; invalid values are left out and reported.
 
     Args:
-        metadata: key → value, as `formats.gguf.read_metadata` gives those below "tokenizer.".
+        metadata: key → value for the keys below "tokenizer.", as returned by `formats.gguf.read_metadata`.
 
     >>> gguf_config({"tokenizer.ggml.tokens": [b"<s>", b"a"], "tokenizer.ggml.bos_token_id": 0}).roles
     {'bos': '<s>'}
@@ -61,7 +61,7 @@ def gguf_config(metadata: Mapping[str, Any]) -> TokenizerConfig:
 
 def _id(metadata: Mapping[str, Any], key: str, size: int, problems: list[str]) -> int | None:
     value = metadata.get(f"{_TOKENS}{key}")
-    if value in (None, 0xFFFFFFFF, -1):  # how no token is written
+    if value in (None, 0xFFFFFFFF, -1):  # conventional values for "no token"
         return None
     if type(value) is not int or not 0 <= value < size:
         problems.append(f"{key} is not an id of its {size:,} tokens, and is left out")

@@ -1,11 +1,11 @@
-"""The pre-tokenizers that GGUF files name: how llama.cpp splits text for each value of `tokenizer.ggml.pre`.
+"""The pre-tokenizers named in GGUF files: how llama.cpp splits text for each value of `tokenizer.ggml.pre`.
 
 In llama.cpp a name selects a `LLAMA_VOCAB_PRE_TYPE_*`, for which the constructor of `llm_tokenizer_bpe`
-(llama-vocab.cpp) has a list of regular expressions, `regex_exprs`; `unicode_regex_split` (unicode.cpp) applies
-them one after another, each to the parts that those before it left. What an expression matches is a part, and
-so is what stands between two matches; the last parts are the pre-tokens. A list of one expression that is a
-pattern of ours runs on our kernel. Where llama.cpp approximates the expression of the model's own tokenizer, as for
-gpt-4o, tekken and kimi-k2, here is the expression itself.
+(llama-vocab.cpp) lists regular expressions, `regex_exprs`; `unicode_regex_split` (unicode.cpp) applies them in order,
+each to the parts left by the previous ones. Every match is a part, and so is every gap between matches; the final parts
+are the pre-tokens. A list of one expression that is one of our named patterns runs on our kernel. Where llama.cpp only
+approximates the expression of the model's own tokenizer, as for gpt-4o, tekken and kimi-k2, this module has the
+original expression.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class PreTokenizer:
     """How a text is split into pre-tokens.
 
     Attributes:
-        expressions: applied one after another.
-        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without merging.
+        expressions: the regular expressions, applied in order.
+        whole_tokens_first: whether a pre-token found in the vocabulary becomes that token without merging.
     """
 
     expressions: tuple[str, ...]
@@ -36,7 +36,7 @@ class PreTokenizer:
 
 
 def pre_tokenizer_named(name: str) -> PreTokenizer | None:
-    r"""The pre-tokenizer of a name, or None where it is not known here.
+    r"""Return the pre-tokenizer with this name, or None if it is not known here.
 
     >>> pre_tokenizer_named("starcoder").expressions[0] == r"\p{N}"
     True
@@ -50,13 +50,13 @@ def pre_tokenizer_named(name: str) -> PreTokenizer | None:
 
 
 def known_names() -> list[str]:
-    """Every name that is known."""
+    """Return all known names, sorted."""
     return sorted({name for names, _ in _named() for name in names})
 
 
 @cache
 def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
-    """Names, and what they stand for."""
+    """Return sets of names with the pre-tokenizer that they stand for."""
 
     def named(names: str, *expressions: str, whole: bool = False) -> tuple[frozenset[str], PreTokenizer]:
         return frozenset(names.split()), PreTokenizer(expressions, whole_tokens_first=whole)
@@ -181,7 +181,7 @@ def _gpt4o(
     other_than: str = "",
     after_signs: str = r"[\r\n/]*",
 ) -> str:
-    """The pattern of GPT-4o, or one that differs in what is given."""
+    """Return GPT-4o's pattern, or a variant with the given differences."""
     upper = rf"[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}{other_than}]"
     lower = rf"[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}{other_than}]"
     words = (
@@ -192,15 +192,15 @@ def _gpt4o(
 
 
 def _halved_spaces() -> str:
-    """Runs of white space by powers of two, the longest first."""
+    """Return a pattern for runs of white space whose lengths are powers of two, the longest first."""
     powers = "|".join(rf"\s{{{1 << power}}}(?!\S)" for power in range(9, 1, -1))
     return rf"\s*[\r\n]+|{powers}|\s{{1,2}}(?!\S)|\s{{1}}"
 
 
 def _ranges(listed: str) -> str:
-    """The inside of a character class, from code points in hexadecimal."""
-    ends = (each.split("-") for each in listed.split())
-    return "".join("-".join(rf"\x{{{int(end, 16):04X}}}" for end in each) for each in ends)
+    """Return the inside of a character class for ranges of code points in hexadecimal."""
+    ends = (range_ends.split("-") for range_ends in listed.split())
+    return "".join("-".join(rf"\x{{{int(end, 16):04X}}}" for end in range_ends) for range_ends in ends)
 
 
 _EAST_ASIAN = "0800-4E00 4E00-9FA5 AC00-D7FF"
@@ -219,4 +219,4 @@ _CASED = (
     "A771-A787 A78B-A78E AB70-ABBF FB00-FB06 FB13-FB17 FF21-FF3A FF41-FF5A 10400-1044F 104B0-104D3 "
     "104D8-104FB 10C80-10CB2 10CC0-10CF2 118A0-118DF 1E900-1E943 "
 )
-"""The letters that DeepSeek LLM takes for letters with a case: those of some year's Unicode, with gaps."""
+"""The characters that DeepSeek LLM treats as cased letters: those of some version of Unicode, with gaps."""

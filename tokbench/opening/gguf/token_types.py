@@ -1,4 +1,4 @@
-"""What the tokens of a GGUF file are to llama.cpp, which does not take every type for what the file says."""
+"""The types of tokens in a GGUF file, as llama.cpp uses them: it overrides some of the file's own types."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _CONTROLS = frozenset(
         <|file_sep|>
     """.split()  # noqa: SIM905 -- it is a table
 )
-"""Ends of texts and turns, and what marks a gap to fill: control tokens to llama.cpp, whatever type a file gives."""
+"""Tokens that end texts or turns, and fill-in-the-middle tokens: control tokens to llama.cpp in any file."""
 _END = b"</s>"
 _BESIDE_AN_ORDINARY_END = {b"<|tool_response>", b"<|plamo:eos|>"}
-"""The vocabularies of Gemma 4 and PLaMo have these, and "</s>" as an ordinary token."""
+"""If a vocabulary has one of these, as Gemma 4's and PLaMo's do, "</s>" is an ordinary token."""
 
 
 def token_types(fields: Mapping[str, Any], tokens: Sequence[bytes], path: Path) -> list[int]:
-    """The type of each token, as numbers of `PieceType`.
+    """Return the type of each token, as numbers of `PieceType`.
 
     Args:
-        fields: the file's metadata of its tokenizer.
-        tokens: as the file spells them.
-        path: what error messages call the file.
+        fields: the tokenizer metadata of the file.
+        tokens: the tokens as the file spells them.
+        path: the file as error messages name it.
 
     Raises:
-        ModelFormatError: there are none, or others.
+        ModelFormatError: the types in the file are not one valid type per token.
     """
     types = fields.get("token_type", [int(PieceType.NORMAL)] * len(tokens))
     known = {int(kind) for kind in PieceType}
@@ -52,10 +52,10 @@ def token_types(fields: Mapping[str, Any], tokens: Sequence[bytes], path: Path) 
 
 
 def with_one_unknown(types: list[int], unknown: object) -> list[int]:
-    """The types with one unknown piece, as SentencePiece demands: the one that the file names.
+    """Return the types with exactly one unknown piece, as SentencePiece requires: the one that the file names.
 
-    Tokens that only fill a vocabulary up have this type too, as 53 of Phi-3's, whose <unk> is a control piece.
-    To llama.cpp they are what control pieces are: no text becomes them but where special tokens are looked for.
+    Tokens that only pad a vocabulary have this type too, such as 53 of Phi-3's, whose <unk> is a control piece.
+    llama.cpp treats them like control pieces: text becomes them only where special tokens are searched.
 
     >>> with_one_unknown([3, 1, 2, 2], 0)
     [2, 1, 3, 3]
@@ -64,6 +64,6 @@ def with_one_unknown(types: list[int], unknown: object) -> list[int]:
         return types
     if not 0 <= unknown < len(types) or types[unknown] not in (PieceType.UNKNOWN, PieceType.CONTROL):
         return types
-    made = [int(PieceType.CONTROL) if kind == PieceType.UNKNOWN else kind for kind in types]
-    made[unknown] = int(PieceType.UNKNOWN)
-    return made
+    replaced = [int(PieceType.CONTROL) if kind == PieceType.UNKNOWN else kind for kind in types]
+    replaced[unknown] = int(PieceType.UNKNOWN)
+    return replaced

@@ -1,4 +1,4 @@
-"""The tokenizer in a GGUF file, as what it was before: a tokenizer.json or a SentencePiece model."""
+"""Open the tokenizer in a GGUF file, rewritten as the tokenizer.json or SentencePiece model that it once was."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 _PREFIX = "tokenizer.ggml."
 
-_OF_CHARACTERS = {b"gemma4", b"granite-embed-multi-311m", b"sarvam-moe"}
-"""Pre-tokenizers of vocabularies of characters, which converters call "gpt2" like those of bytes."""
+_CHARACTER_PRE_TOKENIZERS = {b"gemma4", b"granite-embed-multi-311m", b"sarvam-moe"}
+"""Pre-tokenizers of vocabularies over characters, which converters call "gpt2" like byte-level ones."""
 _UNNAMED = (
     "the file names no pre-tokenizer: text is split by llama.cpp's default, which may not be the model's"
 )
 
 
 def open_gguf(source: Source, request: OpenRequest) -> Opened:
-    """The tokenizer of a GGUF file.
+    """Open the tokenizer of a GGUF file.
 
     Raises:
-        ModelFormatError: no tokenizer is in it, or a damaged one.
-        ConfigError: its pre-tokenizer is not known, and no pattern is given.
+        ModelFormatError: the file holds no tokenizer, or a damaged one.
+        ConfigError: the pre-tokenizer is unknown and no pattern is given.
     """
     path = source.files[0]
     metadata = read_metadata(path)
@@ -61,7 +61,7 @@ def open_gguf(source: Source, request: OpenRequest) -> Opened:
     }
     if model not in openers:
         raise ModelFormatError(path, f"a tokenizer of the model {', '.join(openers)}", repr(model))
-    is_of_characters = model == "gpt2" and fields.get("pre") in _OF_CHARACTERS
+    is_of_characters = model == "gpt2" and fields.get("pre") in _CHARACTER_PRE_TOKENIZERS
     opener = _open_character_bpe if is_of_characters else openers[model]
     opened = opener(fields, source=source, request=request)
     return replace(opened, source=replace(opened.source, config=gguf_config(metadata)))
@@ -94,10 +94,10 @@ def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest
 
 
 def _open_character_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
-    """Gemma 4's and Sarvam's: merges over characters, spaces written as "▁", and bytes for what is not a piece.
+    """Open a BPE over characters such as Gemma 4's and Sarvam's: spaces are "▁", unknown characters become bytes.
 
-    llama.cpp cuts a text at line ends first, and takes a run of them for a piece if it is one: no merge crosses a
-    run's ends, and the merges make the same of it.
+    llama.cpp splits a text at line ends first, and a run of line ends that is a piece becomes that piece. No merge
+    crosses the ends of such a run, so plain merging gives the same tokens.
     """
     path = source.files[0]
     request.takes_nothing("a GGUF file")
@@ -115,7 +115,7 @@ def _open_character_bpe(fields: Mapping[str, Any], *, source: Source, request: O
 
 
 def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> tuple[tuple[str, ...], bool]:
-    """The expressions that split a text, and whether whole tokens come first. Raises `ConfigError`."""
+    """Return the expressions that split a text, and whether whole tokens come first. Raises `ConfigError`."""
     name = _text(fields.get("pre", b"default"), path)
     known = pre_tokenizer_named(name)
     if asked is not None:
@@ -130,7 +130,7 @@ def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> t
 
 
 def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
-    """BERT's pieces, which GGUF spells with "▁" at the beginnings of words instead of "##" inside."""
+    """Open BERT's vocabulary, which GGUF spells with "▁" at the beginning of words instead of "##" inside them."""
     path = source.files[0]
     types = token_types(fields, _strings(fields, "tokens", path), path)
     vocab: dict[str, int] = {}
@@ -143,7 +143,7 @@ def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: Open
         if vocab.setdefault(spelled, id) != id:
             raise ModelFormatError(f"{path}, token {id}", "each piece once", f"{piece!a} again")
     lowercase = _flag(fields, "normalizer.lowercase")
-    if lowercase is None:  # as in most files
+    if lowercase is None:  # most files do not say
         lowercase = not any(word.lower() != word for word in vocab if not word.startswith("["))
     strip_accents = _flag(fields, "normalizer.strip_accents")
     document = bert_tokenizer_json(vocab, lowercase=lowercase, strip_accents=strip_accents)
@@ -151,7 +151,7 @@ def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: Open
 
 
 def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
-    """A SentencePiece model again: its pieces, scores and types are all there."""
+    """Open a SentencePiece model, rebuilt from its pieces, scores and types."""
     path = source.files[0]
     pieces = _strings(fields, "tokens", path)
     types = with_one_unknown(token_types(fields, pieces, path), fields.get("unknown_token_id", 0))
@@ -169,11 +169,11 @@ def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: O
 
 
 def _trainer(fields: Mapping[str, Any], types: Sequence[int], *, is_unigram: bool) -> bytes:
-    made = varint_field(3, 1 if is_unigram else 2) + varint_field(35, int(PieceType.BYTE in types))
+    options = varint_field(3, 1 if is_unigram else 2) + varint_field(35, int(PieceType.BYTE in types))
     for number, key in ((40, "unknown"), (41, "bos"), (42, "eos"), (43, "padding")):
         id = fields.get(f"{key}_token_id", -1)
-        made += varint_field(number, id if isinstance(id, int) and 0 <= id < len(types) else -1)
-    return made
+        options += varint_field(number, id if isinstance(id, int) and 0 <= id < len(types) else -1)
+    return options
 
 
 def _normalizer(fields: Mapping[str, Any]) -> bytes:
@@ -189,7 +189,7 @@ def _normalizer(fields: Mapping[str, Any]) -> bytes:
 
 
 def _pieces(fields: Mapping[str, Any], path: Path) -> list[str]:
-    """The tokens as texts, each once."""
+    """Return the tokens as texts; a repeated one is refused."""
     pieces = [
         _text(piece, f"{path}, token {id}") for id, piece in enumerate(_strings(fields, "tokens", path))
     ]
@@ -199,7 +199,7 @@ def _pieces(fields: Mapping[str, Any], path: Path) -> list[str]:
 
 
 def _flag(fields: Mapping[str, Any], key: str) -> bool | None:
-    """A setting that is on or off; None where it is not said."""
+    """Return a flag, or None if it is not set."""
     value = fields.get(key)
     return value if isinstance(value, bool) else None
 

@@ -1,1 +1,1 @@
-"""Models of words in Python: the definition of what the kernel does with them, which runs where that is not there."""
+"""Models of words in Python: the definition of what the kernel does with words, and its fallback."""

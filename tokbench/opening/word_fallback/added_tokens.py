@@ -1,4 +1,4 @@
-"""Added tokens, which are found in a text before it is split (native/encoding/added_tokens.hpp)."""
+"""Search for the added tokens of a text before it is split (native/encoding/added_tokens.hpp)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _WORD = re.compile(r"\w", re.ASCII)
 
 
 class TextPart(NamedTuple):
-    """An added token in a text, or what stands between two of them.
+    """An added token in a text, or a part between two of them.
 
     Attributes:
-        start: where it begins, in characters.
-        stop: where it ends.
-        id: of the token; None for what stands between.
+        start: its start, in characters.
+        stop: its stop.
+        id: the id of the token; None for a part between tokens.
     """
 
     start: int
@@ -31,10 +31,10 @@ class TextPart(NamedTuple):
 
 
 class AddedTokenSearch:
-    """Finds the leftmost token, of those that begin together the longest, and so on after it.
+    """Find the leftmost token, the longest one at that position, and continue after it.
 
     Args:
-        tokens: those that are looked for together.
+        tokens: the tokens to search for together.
     """
 
     def __init__(self, tokens: Sequence[FoundToken]) -> None:
@@ -43,7 +43,7 @@ class AddedTokenSearch:
         self._pattern = re.compile("|".join(map(re.escape, by_length))) if by_length else None
 
     def parts(self, text: str) -> Iterator[TextPart]:
-        """All of a text in its order, no part empty."""
+        """Yield the parts of a text in order; no part is empty."""
         end = 0
         for found in self._pattern.finditer(text) if self._pattern is not None else ():
             token = self._tokens[found.group()]

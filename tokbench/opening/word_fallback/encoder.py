@@ -1,4 +1,4 @@
-"""Texts → the tokens of their words, in Python: what `PreparedWordBpe` and `PreparedWordPiece` of the kernel are."""
+"""Encode texts word by word in Python, as `PreparedWordBpe` and `PreparedWordPiece` of the kernel do."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from tokbench.opening.splitting.steps import SplitSteps
     from tokbench.opening.word_fallback.models import WordModel, WordToken
 
-_MOST_SEEN = 1 << 16
+_CACHE_SIZE = 1 << 16
 
 
 class PlacedToken(NamedTuple):
-    """A token with the bytes of its text that it covers."""
+    """A token with its span in bytes of its text."""
 
     id: int
     start: int
@@ -35,11 +35,11 @@ class PlacedToken(NamedTuple):
 
 
 class WordEncoder:
-    """Finds added tokens in texts, cuts what is between them into words, and encodes these.
+    """Find added tokens in texts, split the parts between them into words, and encode these.
 
     Args:
-        model: encodes words.
-        splitting: how texts are cut into words.
+        model: the model that encodes words.
+        splitting: the steps that split texts into words.
         added: all added tokens.
     """
 
@@ -57,24 +57,24 @@ class WordEncoder:
             for specials in (False, True)
             for in_normalized in (False, True)
         }
-        self._seen: dict[str, list[WordToken]] = {}
+        self._cache: dict[str, list[WordToken]] = {}
 
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
-        """(start, stop, id) of the added tokens that are found before a text is normalized."""
+        """Return (start, stop, id) of the added tokens found in a raw text, before normalization."""
         characters = text.decode()
         places = byte_offsets(characters)
         found = self._searches[specials, False].parts(characters)
         return [(places[start], places[stop], id) for start, stop, id in found if id is not None]
 
     def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]:
-        """The ids of a text. Raises UnicodeEncodeError for lone surrogates."""
+        """Return the ids of a text. Raises UnicodeEncodeError for lone surrogates."""
         text.encode()
         return [token.id for token in self._tokens(text, specials=specials, normalized=normalized)]
 
     def encode_batch(
         self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
     ) -> Batch:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Return the ids of many texts, and their offsets as int64[len(texts) + 1]."""
         del threads
         encoded = [self.encode(text, specials=specials, normalized=normalized) for text in texts]
         ids = np.fromiter(chain.from_iterable(encoded), np.uint32)
@@ -83,13 +83,13 @@ class WordEncoder:
     def count_batch(
         self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
     ) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """Return the number of ids of each text."""
         del threads
         counts = (len(self.encode(text, specials=specials, normalized=normalized)) for text in texts)
         return np.fromiter(counts, np.int64, len(texts))
 
     def place_batch(self, texts: list[str], threads: int, *, normalized: bool = False) -> Places:
-        """Ids, starts, stops and the number of tokens of each text; places in bytes, as whole characters."""
+        """Return ids, starts, stops and the number of tokens of each text; spans are bytes of whole characters."""
         del threads
         placed = [self._whole_characters(text, normalized=normalized) for text in texts]
         columns = np.array(list(chain.from_iterable(placed)), np.int64).reshape(-1, 3).T
@@ -114,12 +114,12 @@ class WordEncoder:
                 continue
             for first, word in self._splitter.words(text[start:stop]):
                 at = places[start + first]
-                for token in self._of_word(word):
+                for token in self._word_tokens(word):
                     yield PlacedToken(token.id, at, at + token.size)
                     at += token.size
 
     def _parts(self, text: str, *, specials: bool, normalized: bool) -> Iterator[tuple[int, int, int | None]]:
-        """Added tokens and what is between them, with where they begin and end in characters."""
+        """Yield added tokens and the parts between them, with their start and stop in characters."""
         whole = [(0, len(text), None)] if text else []
         for first, end, id in whole if normalized else self._searches[specials, False].parts(text):
             if id is not None:
@@ -128,9 +128,9 @@ class WordEncoder:
             for start, stop, inner in self._searches[specials, True].parts(text[first:end]):
                 yield first + start, first + stop, inner
 
-    def _of_word(self, word: str) -> list[WordToken]:
-        if (tokens := self._seen.get(word)) is None:
-            if len(self._seen) >= _MOST_SEEN:
-                self._seen.clear()
-            tokens = self._seen[word] = self._model.tokens(word)
+    def _word_tokens(self, word: str) -> list[WordToken]:
+        if (tokens := self._cache.get(word)) is None:
+            if len(self._cache) >= _CACHE_SIZE:
+                self._cache.clear()
+            tokens = self._cache[word] = self._model.tokens(word)
         return tokens

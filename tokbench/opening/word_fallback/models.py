@@ -1,4 +1,4 @@
-"""One word → its tokens, by BPE over characters or by longest matches.
+"""Encode single words, by BPE over characters or by longest matches.
 
 Source: models/bpe and models/wordpiece of Hugging Face's `tokenizers`.
 """
@@ -24,7 +24,7 @@ class WordToken(NamedTuple):
 
     Attributes:
         id: its id.
-        size: how many bytes of the word it covers.
+        size: the number of bytes of the word that it covers.
     """
 
     id: int
@@ -32,36 +32,36 @@ class WordToken(NamedTuple):
 
 
 class WordModel(Protocol):
-    """Encodes words."""
+    """A model that encodes words."""
 
     def tokens(self, word: str) -> list[WordToken]:
-        """The tokens of a word that is not empty, one after the other."""
+        """Return the tokens of a non-empty word, in order."""
 
 
 def word_model(described: WordVocabulary) -> WordModel:
-    """What encodes words with a vocabulary."""
+    """Return the model that encodes words with a vocabulary."""
     if isinstance(described, WordBpe):
         return MergedCharacters(described)
-    assert isinstance(described, WordPieces)  # as `KernelDocument.runs_in_python` says
+    assert isinstance(described, WordPieces)  # `KernelDocument.runs_in_python` checked it
     return LongestPieces(described)
 
 
 class MergedCharacters:
     """A BPE over the characters of words.
 
-    Letters at the beginning, inside and at the end of a word may be different ones. A character without a letter is
-    left out: what comes after it is where it was.
+    Symbols at the beginning, inside and at the end of a word may differ. A character without a symbol is dropped: the
+    tokens after it start where it started.
     """
 
     def __init__(self, described: WordBpe) -> None:
         self._described = described
         self._ids = {token.decode(): id for id, token in enumerate(described.tokens) if token}
         self._merges = {
-            (left, right): (rank, made) for rank, (left, right, made) in enumerate(described.merges)
+            (left, right): (rank, merged) for rank, (left, right, merged) in enumerate(described.merges)
         }
 
     def tokens(self, word: str) -> list[WordToken]:
-        """The tokens of a word."""
+        """Return the tokens of a word."""
         whole = self._ids.get(word) if self._described.whole_words_first else None
         if whole is not None:
             return [WordToken(whole, len(word.encode()))]
@@ -69,7 +69,7 @@ class MergedCharacters:
         after_unknown = False
         start = 0
         data = word.encode()
-        for id, size in merge_symbols(self._letters(word), self._merge):
+        for id, size in merge_symbols(self._symbols(word), self._merge):
             if id != _UNKNOWN:
                 tokens.append(WordToken(id, size))
             elif self._described.byte_ids is not None:
@@ -79,13 +79,13 @@ class MergedCharacters:
             elif after_unknown and self._described.joins_unknown:
                 tokens[-1] = WordToken(tokens[-1].id, tokens[-1].size + size)
             else:
-                assert self._described.unknown is not None  # else there would be no such letter
+                assert self._described.unknown is not None  # otherwise there is no such symbol
                 tokens.append(WordToken(self._described.unknown, size))
             after_unknown = id == _UNKNOWN
             start += size
         return tokens
 
-    def _letters(self, word: str) -> Iterator[WordToken]:
+    def _symbols(self, word: str) -> Iterator[WordToken]:
         described = self._described
         leaves_out = described.unknown is None and described.byte_ids is None
         for place, character in enumerate(word):
@@ -102,7 +102,7 @@ class MergedCharacters:
 
 
 class LongestPieces:
-    """The longest matches of a WordPiece, or the words of a WordLevel."""
+    """The longest matches of a WordPiece, or the whole words of a WordLevel."""
 
     def __init__(self, described: WordPieces) -> None:
         self._described = described
@@ -110,7 +110,7 @@ class LongestPieces:
         self._sizes = {id: len(piece.encode()) for piece, id in described.pieces.items()}
 
     def tokens(self, word: str) -> list[WordToken]:
-        """The tokens of a word: a single one is all of it, known or not."""
+        """Return the tokens of a word; a single token covers all of it, known or unknown."""
         described = self._described
         ids = longest_match(
             word,

@@ -1,4 +1,4 @@
-"""Splitting in steps, each in the parts that the one before left (native/bpe/split_steps.hpp, split_program.hpp)."""
+"""Split texts in steps, each within the parts that the previous one left (split_steps.hpp, split_program.hpp)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """A part of a text that a step cuts.
+    """A part of a text, as a step cuts it.
 
     Attributes:
-        start: where it begins.
-        stop: where it ends.
+        start: its start.
+        stop: its stop.
         is_match: whether it counts as matched.
     """
 
@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 class Splitter:
-    """Cuts texts into words.
+    """Split texts into words.
 
     Args:
         splitting: the steps, none of which adds to a text.
@@ -44,7 +44,7 @@ class Splitter:
         self._cuts: list[Cut] = [_cut(step, sets) for step in splitting.steps]
 
     def words(self, text: str) -> list[tuple[int, str]]:
-        """The words of a text, each with where it begins, in characters."""
+        """Return the words of a text, each with its start in characters."""
         words = [(0, text)] if text else []
         for cut in self._cuts:
             words = [
@@ -56,7 +56,7 @@ class Splitter:
 
 
 def _cut(step: ProgramStep | PatternStep | MarkStep, sets: Sequence[bytes]) -> Cut:
-    assert not isinstance(step, MarkStep)  # as `KernelDocument.runs_in_python` says
+    assert not isinstance(step, MarkStep)  # `KernelDocument.runs_in_python` checked it
     if isinstance(step, PatternStep):
         pattern = resolve_pattern(step.name)
 
@@ -74,7 +74,7 @@ def _cut(step: ProgramStep | PatternStep | MarkStep, sets: Sequence[bytes]) -> C
     )
 
 
-# --- what becomes of matches ------------------------------------------------------------------
+# --- behaviors --------------------------------------------------------------------------------
 
 
 def _removed(parts: Sequence[Part]) -> Iterator[Part]:
@@ -82,13 +82,13 @@ def _removed(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _joined(joins: Callable[[Part, Part], bool]) -> Callable[[Sequence[Part]], Iterator[Part]]:
-    """Joins a part to the one before it where joins(before, part) says so."""
+    """Return a behavior that joins each part to the previous one if joins(previous, part)."""
 
     def joined(parts: Sequence[Part]) -> Iterator[Part]:
         start = parts[0].start if parts else 0
-        for before, part in pairwise(parts):
-            if not joins(before, part):
-                yield Part(start, before.stop)
+        for previous, part in pairwise(parts):
+            if not joins(previous, part):
+                yield Part(start, previous.stop)
                 start = part.start
         if parts:
             yield Part(start, parts[-1].stop)
@@ -109,11 +109,11 @@ _BEHAVIORS: dict[str, Callable[[Sequence[Part]], Iterable[Part]]] = {
 
 
 class _Program:
-    """A pattern as operations, matched with backtracking.
+    """A program, matched with backtracking.
 
     Args:
-        program: what is matched.
-        sets: of each set a byte for each code point, 1 for its members.
+        program: the program to match.
+        sets: for each set, one byte per code point: 1 for members.
     """
 
     def __init__(self, program: Program, sets: Sequence[bytes]) -> None:
@@ -122,7 +122,7 @@ class _Program:
         self._first = [members for number, members in enumerate(sets) if program.first >> number & 1]
 
     def parts(self, text: str) -> list[Part]:
-        """The matches in a text and what stands between them."""
+        """Return the matches in a text and the parts between them."""
         parts: list[Part] = []
         unmatched = place = 0
         while place < len(text):
@@ -141,20 +141,20 @@ class _Program:
         return parts
 
     def _match(self, number: int, text: str, place: int) -> int | None:
-        """Where the match of the operations from a number on ends that begins at a place; None if there is none."""
+        """Return the end of the match that begins at `place` with the operation `number`, or None."""
         while True:
-            kind, one_set, least, most, following, other = self._operations[number]
+            kind, set_number, least, most, following, other = self._operations[number]
             match kind:
                 case Kind.MATCH:
                     return place
                 case Kind.CHARACTERS | Kind.LAZY if least < most:
-                    end_of_run = self._after(one_set, text, place, most)
+                    end_of_run = self._end_of_run(set_number, text, place, most)
                     ends = range(place + least, end_of_run + 1)
                     tried = ends if kind == Kind.LAZY else reversed(ends)
                     stops = (self._match(following, text, end) for end in tried)
                     return next((stop for stop in stops if stop is not None), None)
                 case Kind.CHARACTERS | Kind.LAZY | Kind.POSSESSIVE:
-                    end_of_run = self._after(one_set, text, place, most)
+                    end_of_run = self._end_of_run(set_number, text, place, most)
                     if end_of_run - place < least:
                         return None
                     place = end_of_run
@@ -169,9 +169,9 @@ class _Program:
                     return None
             number = following
 
-    def _after(self, one_set: int, text: str, place: int, most: int) -> int:
-        """Where as many characters of a set end as stand there from a place on, at most `most`."""
-        members = self._sets[one_set]
+    def _end_of_run(self, number: int, text: str, place: int, most: int) -> int:
+        """Return the end of the run of at most `most` characters of a set that begins at `place`."""
+        members = self._sets[number]
         end_of_run, end = place, min(len(text), place + most)
         while end_of_run < end and members[ord(text[end_of_run])]:
             end_of_run += 1
