@@ -1,8 +1,8 @@
 """BPE over characters of a `tokenizer.json` as our kernel runs it, such as that of Llama 2, Mistral, Gemma and Phi-3.
 
 The text between added tokens is one word: spaces are written as ▁, one may be put in front, and a character without a
-    token is unknown or becomes bytes. If a document asks for anything else that could change an id, it is left to its
-    library. The checks mirror models/bpe/model.rs and pre_tokenizers/metaspace.rs of Hugging Face's `tokenizers`.
+token is unknown or becomes bytes. If a document asks for anything else that could change an id, it is left to its
+library. The checks mirror models/bpe/model.rs and pre_tokenizers/metaspace.rs of Hugging Face's `tokenizers`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `tokenizer_config.json` beside the ranks names the class. Its code is never run: this module restates what it does.
 
 Source: the code published by the makers of GLM-4, Qwen, Qwen-VL, Qwen-Audio, Kimi, Kimi-Audio, Hunyuan, Stable LM 2 and
-    Phi-3 small.
+Phi-3 small.
 """
 
 from __future__ import annotations

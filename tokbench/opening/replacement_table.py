@@ -1,9 +1,9 @@
 """Apply SentencePiece's table of replacements in a `tokenizer.json` as its library does (Precompiled).
 
 The library looks up each grapheme cluster of fewer than six bytes as a whole, and otherwise its characters one by one:
-    `Precompiled` in normalizers/precompiled.rs of `tokenizers`, and the crate spm_precompiled. Here a text is
-    normalized character by character if none of its characters can join others in a cluster; the library does all other
-    texts.
+`Precompiled` in normalizers/precompiled.rs of `tokenizers`, and the crate spm_precompiled. Here a text is
+normalized character by character if none of its characters can join others in a cluster; the library does all other
+texts.
 """
 
 from __future__ import annotations
