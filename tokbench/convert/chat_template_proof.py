@@ -1,4 +1,4 @@
-"""Rendering chat templates in a process of their own, from a source and from what was made of it."""
+"""Render chat templates in a separate process, from a source and from its conversion."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 SECONDS = 10
-"""Of processor time, for all templates together."""
+"""Limit on processor time, for all templates together."""
 
 _WAIT = 120
 
 
 def rendered_differently(folder: Path, config: TokenizerConfig) -> Mapping[str, str] | None:
-    """The first conversation that a folder renders differently from a configuration's templates.
+    """Return the first conversation that a folder renders differently from a configuration's templates.
 
     Args:
-        folder: what `AutoTokenizer` opens.
-        config: the templates, and the special tokens that they may write.
+        folder: a folder that `AutoTokenizer` opens.
+        config: the templates, and the special tokens that they may use.
 
     Returns:
-        "template", "conversation", "expected" and "found"; None where all are the same.
+        "template", "conversation", "expected" and "found"; None if there is no difference.
 
     Raises:
-        ConversionError: a template does not come to an end, or takes all memory.
+        ConversionError: a template does not terminate, or exhausts the memory.
     """
     job = job_of(folder, config)
     try:
@@ -57,7 +57,7 @@ def rendered_differently(folder: Path, config: TokenizerConfig) -> Mapping[str, 
 
 
 def job_of(folder: Path, config: TokenizerConfig) -> dict[str, Any]:
-    """The job that `chat_worker` is given."""
+    """Return the job for `chat_worker`."""
     specials = {f"{role}_token": text for role, text in config.roles.items()} | dict(config.named_tokens)
     return {
         "folder": str(folder),

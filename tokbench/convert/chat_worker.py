@@ -1,8 +1,8 @@
-"""The process in which chat templates are rendered; see `chat_template_proof`, which starts it.
+"""A process that renders chat templates, started by `chat_template_proof`.
 
 Standard input: JSON, {"folder": …, "templates": {name: text}, "specials": {name: text}, "seconds": …}.
-Standard output: JSON, a list of what differs, each with the name of the template, the conversation, and the two texts
-cut short. A template is a program of somebody else's: time and memory are bounded.
+Standard output: JSON, a list of differences, each with the name of the template, the conversation, and both texts,
+truncated. A template is an untrusted program: its time and memory are limited.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
         {"tools": [_TOOL], "add_generation_prompt": True},
     ),
 }
-"""Messages and options by what they are."""
+"""Description → messages and options."""
 
 
 def main() -> int:
-    """Compare as standard input says."""
+    """Run the job from standard input."""
     job = json.load(sys.stdin)
     json.dump(differences(job, begin=lambda: _bound(job["seconds"])), sys.stdout)
     return 0
 
 
 def differences(job: Mapping[str, Any], *, begin: Callable[[], None] = lambda: None) -> list[dict[str, str]]:
-    """Render the templates of a job from its source and from its folder.
+    """Render the templates of a job from its source and from its folder, and return the differences.
 
     Args:
-        job: as standard input says.
-        begin: called before the first template is looked at.
+        job: the job, as read from standard input.
+        begin: called before the first template is processed.
     """
     import transformers
 
@@ -82,7 +82,7 @@ def _bound(seconds: int) -> None:
 def _differences(
     tokenizer: Any, templates: dict[str, str], specials: dict[str, str]
 ) -> Iterator[dict[str, str]]:
-    """The source's text of a template and its special tokens, beside what the folder gives for its name."""
+    """Yield the differences between the source's templates and those that the folder has under their names."""
     for name, text in templates.items():
         for conversation, (messages, options) in CONVERSATIONS.items():
             chosen = {"chat_template": name} if isinstance(tokenizer.chat_template, dict) else {}
@@ -98,7 +98,7 @@ def _rendered(tokenizer: Any, messages: list[dict[str, Any]], options: dict[str,
         return str(tokenizer.apply_chat_template(messages, tokenize=False, **options))
     except MemoryError:
         raise
-    except Exception as error:  # a template may refuse a conversation, and then both must
+    except Exception as error:  # a template may refuse a conversation; then both must
         return f"error: {error}"
 
 

@@ -1,4 +1,4 @@
-"""The proof that a written folder is to a model what its source is: special tokens, roles, chat templates."""
+"""Prove that a written folder has the configuration of its source: special tokens, roles, chat templates."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 Fact = tuple[str, object, object]
-"""What is compared, what it is in the source, what it is in the folder."""
+"""What is compared, its value in the source, and its value in the folder."""
 
 
 def prove_config(opened: Any, folder: Path, *, source: Source, config: TokenizerConfig, name: str) -> None:
     """Compare the configuration of an opened folder with that of its source.
 
     Args:
-        opened: the folder as `AutoTokenizer` opens it.
-        folder: where it is.
-        source: what was converted.
-        config: what that is to a model.
-        name: the library, as messages call it.
+        opened: the folder, opened by `AutoTokenizer`.
+        folder: its path.
+        source: the source of the conversion.
+        config: the configuration of the source.
+        name: the library, as messages name it.
 
     Raises:
         ProofError: a special token, a role, a template or an id that ends a turn differs.
-        ConversionError: a chat template does not come to an end.
+        ConversionError: a chat template does not terminate.
     """
     for what, expected, found in _facts(opened, folder, source, config):
         if expected != found:
@@ -46,7 +46,7 @@ def prove_config(opened: Any, folder: Path, *, source: Source, config: Tokenizer
 
 
 def proved_in_words(config: TokenizerConfig) -> str:
-    """What `prove_config` compares, as a sentence for the user.
+    """Return a sentence for the user about what `prove_config` compares.
 
     >>> from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     >>> proved_in_words(TokenizerConfig(roles={"eos": "</s>"}, generation_ids={"eos": (2, 5)}))
@@ -65,9 +65,9 @@ def _facts(opened: Any, folder: Path, source: Source, config: TokenizerConfig) -
         yield f"the id of the special token {text!r}", id, opened.convert_tokens_to_ids(text)
     ids = {token.content: token.id for token in config.added_tokens}
     for role in ROLES:
-        said = config.roles.get(role)
-        yield f"the role {role}", said, getattr(opened, f"{role}_token")
-        yield f"the id of the role {role}", ids.get(said or ""), getattr(opened, f"{role}_token_id")
+        text = config.roles.get(role)
+        yield f"the role {role}", text, getattr(opened, f"{role}_token")
+        yield f"the id of the role {role}", ids.get(text or ""), getattr(opened, f"{role}_token_id")
     for name, text in config.named_tokens.items():
         yield f"the token {name}", text, str(getattr(opened, name, None))
     yield "the other special tokens", list(config.additional_special_tokens or ()), _additional(opened)
@@ -75,8 +75,8 @@ def _facts(opened: Any, folder: Path, source: Source, config: TokenizerConfig) -
     yield from _chat_templates(opened, config)
     yield "the longest text of the model", config.model_max_length, _limit(opened)
     for side in ("padding_side", "truncation_side"):
-        if (wanted := getattr(config, side)) is not None:
-            yield side, wanted, getattr(opened, side)
+        if (expected_side := getattr(config, side)) is not None:
+            yield side, expected_side, getattr(opened, side)
     yield "the ids to generate with", dict(config.generation_ids), _generation_ids(folder)
 
 
@@ -107,7 +107,7 @@ def _chat_templates(opened: Any, config: TokenizerConfig) -> Iterator[Fact]:
 
 
 def _additional(opened: Any) -> list[str]:
-    """The special tokens without a role; transformers 5 calls them extra."""
+    """Return the special tokens without a role; transformers 5 calls them extra."""
     for name in ("extra_special_tokens", "additional_special_tokens"):
         listed = getattr(opened, name, None)
         if isinstance(listed, list):
@@ -127,7 +127,7 @@ def _generation_ids(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _can_render() -> bool:
-    """Whether transformers can render templates here; their texts are compared in any case."""
+    """Whether transformers can render templates here; the texts of templates are compared in any case."""
     from importlib.util import find_spec
 
     return find_spec("jinja2") is not None

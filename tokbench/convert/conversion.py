@@ -1,4 +1,4 @@
-"""The source of a conversion, and its product."""
+"""The source of a conversion, and its result."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What is converted.
+    """The tokenizer to convert, with the user's options.
 
     Attributes:
-        tokenizer: it, running.
-        description: what it is made of; None for one that does not say.
-        roles: role → special token, as the user gives them.
+        tokenizer: the running tokenizer.
+        description: its components; None if it does not describe them.
+        roles: role → special token, as given by the user.
         chat_template: a Jinja template, or None.
-        accept_rounding: whether a Unigram may be segmented otherwise where rounding decides.
-        special_as_text: whether the texts of special tokens are to be ordinary text in the target, too.
+        accept_rounding: whether a Unigram may segment texts differently where rounding decides.
+        special_as_text: whether the texts of special tokens become ordinary text in the target, too.
     """
 
     tokenizer: Tokenizer
@@ -39,22 +39,22 @@ class Source:
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
-        """Text → id."""
+        """Text → id of the special tokens."""
         return self.tokenizer.info.special_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """What a conversion makes.
+    """The result of a conversion.
 
     Attributes:
-        files: the file under the name "", or the files of a folder by their names.
-        open: a path where they were put → the tokenizer as its own library opens it.
-        notes: what the format cannot say and its user has to know, a sentence each.
-        at_times: files of a folder that other sources have: they give way where a folder is replaced.
-        limits: what the proof rests on besides texts, a sentence each.
-        rounding: what the user has accepted of rounded sums, None where nothing had to be.
-        post_processing: what the target does to the ids of a text; None for a format that does nothing.
+        files: the file under the name "", or the files of a folder by name.
+        open: a function from the written path to the tokenizer as its own library opens it.
+        notes: what the format cannot express and users should know, one sentence each.
+        at_times: files that only some sources produce: a folder that is replaced may contain them.
+        limits: what the proof relies on other than texts, one sentence each.
+        rounding: the user's acceptance of rounded sums, in a sentence; None if none was needed.
+        post_processing: what the target does to the ids of a text; None if the format does nothing.
     """
 
     files: Mapping[str, bytes]
@@ -67,7 +67,7 @@ class Product:
 
 
 def undescribed(source: Source) -> ConversionError:
-    """The error for a tokenizer that does not describe its components."""
+    """Return the error for a tokenizer that does not describe its components."""
     return ConversionError(
         f"the backend {source.tokenizer.info.backend!r} does not describe its tokenizers in terms of other formats",
         hint="--to token_bytes needs no description",
@@ -75,7 +75,7 @@ def undescribed(source: Source) -> ConversionError:
 
 
 def kind_of(description: Description) -> str:
-    """A description as the end of "this is …".
+    """Describe the kind of tokenizer, as the end of "this is …".
 
     >>> kind_of(HuggingFaceModel(b'{"model": {"type": "WordPiece"}}'))
     'a tokenizer.json of WordPiece'

@@ -1,4 +1,4 @@
-"""Where two tokenizers differ: the text, and what each makes of it."""
+"""A difference between two tokenizers: the text, and the result of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tokbench.errors import TokbenchError, UnknownWordError
 from tokbench.libraries.huggingface.engines import asks_for_unknown
 
 Outcome = tuple[int, ...] | str | bytes | None
-"""Ids, a text, a token's bytes, or None where there is none; an error counts as its message."""
+"""Ids, a text, a token's bytes, or None for a missing token; an error is represented by its message."""
 
 _LONGEST_TEXT = 80
 
@@ -19,16 +19,16 @@ class Disagreement:
     """The smallest text found on which two tokenizers differ.
 
     Attributes:
-        way: "encode", "encode special", "decode", "token", "config"; or "ids", "type ids" or "attention mask" of
-            what a model gets.
-        text: the text; for a token its text in the first tokenizer.
-        expected: what the first makes of it.
-        found: what the second does.
-        expected_tokens: the bytes of the ids of `expected`, where those are ids.
-        found_tokens: the bytes of the ids of `found`, where those are ids: in the second tokenizer if it
-            can tell, else in the first.
-        pair: the second text, where two were given.
-        call: how a model's input was asked for, else None.
+        way: "encode", "encode special", "decode", "token", "config"; or, of model input, "ids", "type ids" or
+            "attention mask".
+        text: the text; for a token, its text in the first tokenizer.
+        expected: the result of the first tokenizer.
+        found: the result of the second tokenizer.
+        expected_tokens: the bytes of the tokens in `expected`, if that holds ids.
+        found_tokens: the bytes of the tokens in `found`, if that holds ids: from the second tokenizer if it can tell,
+            else from the first.
+        pair: the second text, if there were two.
+        call: the call that returned the model input, else None.
     """
 
     way: str
@@ -41,7 +41,7 @@ class Disagreement:
     call: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return the difference as a part of `--json`."""
         return {
             "way": self.way,
             "text": self.text,
@@ -57,7 +57,7 @@ class Disagreement:
 
 
 def in_words(found: Disagreement) -> str:
-    """What the second tokenizer does differently, as the end of a sentence.
+    """Describe what the second tokenizer does differently, as the end of a sentence.
 
     >>> in_words(Disagreement("encode", "ab", (1,), (2, 3)))
     "gives other ids for the text 'ab'"
@@ -77,9 +77,9 @@ def in_words(found: Disagreement) -> str:
 
 
 def failure_of(error: BaseException) -> str:
-    """What a library says that failed on a text, a panic of its Rust included; raises what is not a failure of it.
+    """Return the message of a library that failed on a text, even by a Rust panic; raise any other exception again.
 
-    All say the same of a text that has something unknown where the model has no token for it.
+    All libraries get the same message for an unknown character if the model has no unknown token.
 
     >>> failure_of(ValueError("too long"))
     'error: too long'

@@ -1,4 +1,4 @@
-"""What a conversion keeps of templates, truncation, padding and the flags of special tokens, and its notes."""
+"""What a conversion keeps of templates, truncation and padding, and notes on the rest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def post_processing_of(description: Description | None) -> PostProcessing:
-    """What a tokenizer does to the ids of a text; nothing where that is not known."""
+    """Return what a tokenizer does to the ids of a text; nothing if that is unknown."""
     match description:
         case ByteLevelBpe(post_processing=found) | SentencePieceModel(post_processing=found):
             return found
@@ -36,10 +36,10 @@ def post_processing_of(description: Description | None) -> PostProcessing:
 
 
 def as_configured(done: PostProcessing, config: TokenizerConfig) -> PostProcessing:
-    """What transformers does for a `tokenizer.json` with a `tokenizer_config.json` beside it.
+    """Return what transformers does for a `tokenizer.json` with a `tokenizer_config.json` beside it.
 
-    The role pad and the sides come before those of the file. The template is the file's, whatever
-    add_bos_token and add_eos_token say.
+    The role pad and the sides override those of the tokenizer.json. The template is always the one in the
+    tokenizer.json, regardless of add_bos_token and add_eos_token.
     """
     truncation, padding = done.truncation, done.padding
     if truncation is not None and config.truncation_side is not None:
@@ -55,7 +55,7 @@ def as_configured(done: PostProcessing, config: TokenizerConfig) -> PostProcessi
 
 
 def unwritten(done: PostProcessing, config: TokenizerConfig) -> tuple[str, ...]:
-    """Notes on add_bos_token and add_eos_token that no template implements.
+    """Return notes on add_bos_token and add_eos_token that no template implements.
 
     >>> from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     >>> unwritten(NOTHING, TokenizerConfig(roles={"bos": "<s>"}, add_bos_token=True))
@@ -73,7 +73,7 @@ def unwritten(done: PostProcessing, config: TokenizerConfig) -> tuple[str, ...]:
 
 
 def kept(done: PostProcessing) -> tuple[str, ...]:
-    """Notes on what `encode()` of the target keeps of its source.
+    """Return notes on what the target's `encode()` keeps of the source.
 
     >>> from tokbench.core.descriptions import PostProcessing, Truncation
     >>> kept(PostProcessing(truncation=Truncation(max_length=256)))
@@ -83,7 +83,7 @@ def kept(done: PostProcessing) -> tuple[str, ...]:
 
 
 def lost(done: PostProcessing, *, who: str) -> tuple[str, ...]:
-    """Notes on what the source does to the ids of a text and the target cannot.
+    """Return notes on what the source does to the ids of a text and the target cannot do.
 
     >>> from tokbench.core.descriptions import PostProcessing, Truncation
     >>> lost(PostProcessing(truncation=Truncation(max_length=256)), who="tiktoken")
@@ -93,7 +93,7 @@ def lost(done: PostProcessing, *, who: str) -> tuple[str, ...]:
 
 
 def as_document(done: PostProcessing) -> dict[str, Any]:
-    """What is done, as a part of `--json`."""
+    """Return the post-processing as a part of `--json`."""
     parts, template = dump_post_processing(done), done.template
     return {
         "template": None
@@ -105,7 +105,7 @@ def as_document(done: PostProcessing) -> dict[str, Any]:
 
 
 def padding_in_words(padding: Padding) -> str:
-    """To how many tokens texts are filled up, and with what.
+    """Describe the length that texts are padded to, and the pad token.
 
     >>> from tokbench.core.descriptions import Padding
     >>> padding_in_words(Padding(length=128))
@@ -140,7 +140,7 @@ def _lost(done: PostProcessing, who: str) -> Iterator[str]:
 
 
 def _writes(template: Template) -> bool:
-    """Whether a template writes anything: some only number the texts."""
+    """Whether a template adds any tokens: some only assign type ids."""
     return any(part.text is None for part in (*template.single, *template.pair))
 
 

@@ -1,7 +1,7 @@
 """Verify that two tokenizers are equal: ids, decoding and vocabularies.
 
-The texts are the bundled ones, generated ones and the text of each token of the vocabulary
-(`proof_texts`). What differs is cut down to the smallest text that still does.
+The texts are the bundled texts, generated texts and the text of each token in the vocabulary (`proof_texts`). A text
+that differs is reduced to a smallest text that still differs.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ _REPORT_EVERY = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A tokenizer of any library, as far as it can be compared.
+    """A tokenizer of any library, with the functions by which it can be compared.
 
     Attributes:
-        name: the library, as messages call it.
-        encode: the ids of a text in which nothing is a special token; None where it always finds them.
-        encode_special: the ids where the texts of special tokens are these; None where it never finds them.
-        decode: the text of ids, U+FFFD for what is incomplete; None where it cannot.
-        token_bytes: the bytes of an id, None where there is no such id; None where it cannot tell.
-        special_tokens: the texts of special tokens that it knows, where that is known.
-        excluded: characters on which it is not asked.
-        domain: the sentence that says so.
-        undecoded: ids that it decodes in a way of its own: the decoding of texts with them is not compared.
-        longest: texts are cut to this many characters for it; None takes any.
-        tolerated: whether other ids of a text (the first's, the second's) are accepted; None accepts none.
-        inputs: the ways to ask it for what a model gets; none where it knows neither templates nor limits.
-        found_otherwise: special tokens that it finds in another way, which are compared as ordinary text alone, and
-            stand in no text of `inputs`.
+        name: the library, as messages name it.
+        encode: returns the ids of a text, with special tokens as ordinary text; None if it always finds them.
+        encode_special: returns the ids of a text in which special tokens are found; None if it never finds them.
+        decode: returns the text of ids, with U+FFFD for incomplete characters; None if it cannot decode.
+        token_bytes: returns the bytes of an id, or None if there is no such id; None if it cannot tell.
+        special_tokens: the texts of its special tokens, if known.
+        excluded: characters that are removed from the texts.
+        domain: a sentence that states this restriction.
+        undecoded: ids that it decodes differently by design: decoding is not compared for texts with them.
+        longest: the length in characters that texts are cut to for it; None for no limit.
+        tolerated: whether different ids of a text (the first's, the second's) are accepted; None accepts none.
+        inputs: the calls that return model input; empty if it has neither templates nor limits.
+        found_otherwise: special tokens that it matches differently; they are compared as ordinary text only and removed
+            from the texts of `inputs`.
     """
 
     name: str
@@ -68,20 +68,20 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class ProofResult:
-    """What two tokenizers were compared on, and where they differ.
+    """The result of comparing two tokenizers.
 
     Attributes:
-        first: the name of the one that is right.
-        second: the name of the other.
-        texts: texts compared.
-        characters: their code points.
-        token_occurrences: the tokens they became.
-        vocabulary_tokens: tokens of the vocabulary that were compared by their bytes.
-        inputs: texts and pairs of texts for which what a model gets was compared.
-        seed: drew the generated texts.
-        limits: what the comparison leaves out, a sentence each.
-        disagreement: the smallest text found that differs, None where none does.
-        tolerated: texts that differ in a way that is accepted.
+        first: the name of the reference tokenizer.
+        second: the name of the other tokenizer.
+        texts: the number of texts compared.
+        characters: the number of code points in them.
+        token_occurrences: the number of their tokens.
+        vocabulary_tokens: the number of tokens of the vocabulary compared by their bytes.
+        inputs: the number of texts and pairs of texts whose model input was compared.
+        seed: the seed of the generated texts.
+        limits: what the comparison leaves out, one sentence each.
+        disagreement: the smallest differing text found, or None.
+        tolerated: the number of texts that differ in an accepted way.
     """
 
     first: str
@@ -102,7 +102,7 @@ class ProofResult:
         return self.disagreement is None
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return the result as a part of `--json`."""
         return {
             "first": self.first,
             "second": self.second,
@@ -120,10 +120,10 @@ class ProofResult:
 
 
 class ProofError(ConversionError):
-    """The error of a conversion whose result differs from its source: nothing was written.
+    """The error of a conversion whose result differs from its source, so that nothing was written.
 
     Attributes:
-        proof: the `ProofResult` with the smallest text that differs.
+        proof: the `ProofResult` with the smallest differing text.
     """
 
     exit_code = 3
@@ -134,7 +134,7 @@ class ProofError(ConversionError):
 
 
 def peer_of(tokenizer: Tokenizer, *, name: str | None = None) -> Peer:
-    """A tokenizer of ours as one side of a comparison."""
+    """Wrap one of our tokenizers as a side of a comparison."""
     return Peer(
         name=name or tokenizer.info.name,
         encode=tokenizer.encode,
@@ -146,7 +146,7 @@ def peer_of(tokenizer: Tokenizer, *, name: str | None = None) -> Peer:
 
 
 def token_bytes_of(tokenizer: Tokenizer, id: int) -> bytes | None:
-    """The bytes of a token, None where the vocabulary has no such id."""
+    """Return the bytes of a token, or None if the vocabulary has no such id."""
     try:
         return tokenizer.token_bytes(id)
     except UnknownIdError:
@@ -161,31 +161,31 @@ def prove(
     texts: Iterable[str] | None = None,
     progress: Progress = no_progress,
 ) -> ProofResult:
-    """Compare a tokenizer with another: vocabulary, ids with and without special tokens, decoding.
+    """Compare two tokenizers: vocabulary, ids with and without special tokens, decoding.
 
     Args:
-        source: the one that is right.
-        peer: the other.
-        seed: draws the generated texts.
-        texts: what to compare them on instead of the bundled, and generated texts and those of the tokens.
+        source: the reference tokenizer.
+        peer: the other tokenizer.
+        seed: the seed of the generated texts.
+        texts: the texts to compare on; by default the bundled, generated and token texts.
         progress: called with the number of texts done.
 
     Returns:
-        What was compared, and the smallest difference found; the comparison ends at the first one.
+        The counts, and the smallest difference found; the comparison ends at the first one.
     """
     known = dict.fromkeys([*source.info.special_tokens, *peer.special_tokens])
     special = [token for token in known if not set(token) & set(peer.excluded)]
     vocabulary = _vocabulary(source)
     comparison = _Comparison(source, peer, progress)
     if texts is None:
-        # Short texts come first: what differs on them is soon made smaller.
+        # Short texts come first: a difference on a short text is quickly reduced.
         differs = comparison.run(chain(generated_texts(special, seed=seed), corpus_texts()))
         differs = differs or comparison.run(_readable(vocabulary), decoding=peer.token_bytes is None)
     else:
         differs = comparison.run(texts)
     if not differs and peer.encode is not None and peer.encode_special is not None:
-        alike = [token for token in special if token not in peer.found_otherwise]
-        comparison.run(special_texts(alike, seed=seed), special=True)
+        comparable = [token for token in special if token not in peer.found_otherwise]
+        comparison.run(special_texts(comparable, seed=seed), special=True)
     difference, inputs = comparison.disagreement, 0
     if difference is None:
         asked = [
@@ -215,7 +215,7 @@ def prove(
 
 
 class _Comparison:
-    """Compares text after text, counts them, and keeps the first difference in its smallest form."""
+    """Compares texts one by one, counts them, and keeps the first difference, reduced to a smallest text."""
 
     def __init__(self, source: Tokenizer, peer: Peer, progress: Progress) -> None:
         self._source = source
@@ -225,7 +225,7 @@ class _Comparison:
         self.disagreement: Disagreement | None = None
 
     def run(self, texts: Iterable[str], *, special: bool = False, decoding: bool = True) -> bool:
-        """Compare text after text; whether one differs."""
+        """Compare texts until one differs; return whether one did."""
         special = special or self._peer.encode is None
         for text in _suited(texts, self._peer):
             if self.texts % _REPORT_EVERY == 0:
@@ -247,7 +247,7 @@ class _Comparison:
         return _with_tokens(difference(smallest) or found, self._source, self._peer)
 
     def _difference(self, text: str, *, special: bool, decoding: bool) -> tuple[Disagreement | None, int]:
-        """How the two differ on a text, and the tokens that it has."""
+        """Return the difference between the two on a text, or None; and the number of its tokens."""
         encode = self._peer.encode_special if special else self._peer.encode
         if encode is None:
             return None, 0
@@ -261,9 +261,9 @@ class _Comparison:
         if isinstance(expected, str):
             return None, 0
         if decoding and self._peer.decode is not None and self._peer.undecoded.isdisjoint(expected):
-            read, also = self._source.decode(expected), _text(self._peer.decode, expected)
-            if read != also:
-                return Disagreement("decode", text, read, also), 0
+            expected_text, found_text = self._source.decode(expected), _text(self._peer.decode, expected)
+            if expected_text != found_text:
+                return Disagreement("decode", text, expected_text, found_text), 0
         return None, len(expected)
 
     def _is_tolerated(self, expected: Outcome, found: Outcome) -> bool:
@@ -273,7 +273,7 @@ class _Comparison:
 
 
 def _settled(texts: Iterable[str], source: Tokenizer, peer: Peer) -> Iterable[str]:
-    """The texts without those on which other ids are accepted."""
+    """Return the texts on which both give the same ids, if different ids are tolerated."""
     encode = peer.encode_special
     if peer.tolerated is None or encode is None:
         return texts
@@ -282,7 +282,7 @@ def _settled(texts: Iterable[str], source: Tokenizer, peer: Peer) -> Iterable[st
 
 
 def _with_tokens(found: Disagreement, source: Tokenizer, peer: Peer) -> Disagreement:
-    """The difference with the bytes of its ids, where it is one of ids."""
+    """Add the bytes of the tokens to a difference in ids."""
     if found.way in ("type ids", "attention mask"):
         return found
     return replace(
@@ -327,9 +327,9 @@ def _different_token(
 
 
 def _readable(vocabulary: Iterable[bytes | None]) -> Iterator[str]:
-    """The texts of those tokens that are whole characters, and the beginning of very long ones.
+    """Yield the texts of tokens that are whole characters, very long ones truncated.
 
-    For a token of 30,000 characters that repeat, `tokenizers` takes ten seconds to find the best pieces.
+    For a token of 30,000 repeated characters, `tokenizers` takes ten seconds to find the best pieces.
     """
     for token in vocabulary:
         try:
@@ -340,7 +340,7 @@ def _readable(vocabulary: Iterable[bytes | None]) -> Iterator[str]:
 
 
 def _suited(texts: Iterable[str], peer: Peer) -> Iterator[str]:
-    """The texts as far as the peer takes them."""
+    """Yield the texts as the peer can take them: without excluded characters, cut to its longest length."""
     without = {ord(character): None for character in peer.excluded}
     for text in texts:
         kept = text.translate(without) if without else text

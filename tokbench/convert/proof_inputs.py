@@ -1,4 +1,4 @@
-"""Comparing what a model gets: templates, truncation, padding and special tokens, for one text and for two."""
+"""Compare model input: templates, truncation, padding and special tokens, for one text and for two."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.interfaces import Tokenizer
 
-# The bare ids of many more texts are compared: here it is about what comes before, between and after them.
-_EVERY = 11
+# Many more texts are compared by their bare ids: here the ids before, between and after them matter.
+_TEXT_STEP = 11
 _SPECIAL_TEXTS = 300
-_BEGINNING = 300
+_MOST_CHARACTERS = 300
 _WAYS = ("ids", "type ids", "attention mask")
 
 
 class GivesInput(Protocol):
-    """A call of a library that gives what a model gets."""
+    """A call of a library that returns model input."""
 
     def __call__(self, text: str, pair: str | None, /) -> ModelInput:
-        """What a model gets of one text, or of two; rows that the call does not tell are empty."""
+        """Return the model input of one text, or of two; rows that the call does not return are empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputCall:
-    """One way to ask a library for what a model gets of a text.
+    """A way to ask a library for the model input of a text.
 
     Attributes:
-        name: the call, as messages spell it.
-        call: it.
-        template: whether the special tokens of the template are written.
-        limits: whether texts are cut and filled up.
-        special: what becomes of special tokens in the texts.
-        done: what is to be done to the ids, where that is not what the source does.
+        name: the call, as messages show it.
+        call: the function.
+        template: whether the special tokens of the template are added.
+        limits: whether texts are truncated and padded.
+        special: how special tokens in the texts are treated.
+        done: the expected post-processing, if it is not the source's.
     """
 
     name: str
@@ -54,13 +54,13 @@ class InputCall:
     done: PostProcessing | None = None
 
     def expected(self, source: Tokenizer, text: str, pair: str | None) -> ModelInput:
-        """What the call has to give. Raises `TextError` for texts that cannot be cut as is asked."""
+        """Return the expected model input. Raises `TextError` for texts that cannot be truncated as requested."""
         if self.done is None:
             return input_of(
                 source, text, pair, special=self.special, template=self.template, limits=self.limits
             )
         ids = [
-            source.encode(each, special=self.special) for each in ([text] if pair is None else [text, pair])
+            source.encode(part, special=self.special) for part in ([text] if pair is None else [text, pair])
         ]
         return model_input(self.done, ids, template=self.template, limits=self.limits)
 
@@ -70,7 +70,7 @@ class ComparedInputs:
     """The result of a comparison.
 
     Attributes:
-        count: texts and pairs of texts that were compared.
+        count: the number of texts and pairs of texts compared.
         disagreement: the smallest difference found, or None.
     """
 
@@ -79,15 +79,15 @@ class ComparedInputs:
 
 
 def compare_inputs(source: Tokenizer, calls: Sequence[InputCall], texts: Iterable[str]) -> ComparedInputs:
-    """Compare what a model gets from a tokenizer with what each call of a library gives it.
+    """Compare the model input of a tokenizer with the result of each call of a library.
 
     Args:
-        source: the tokenizer that is right.
-        calls: the ways to ask the library.
-        texts: what to compare them on, alone and with the one before.
+        source: the reference tokenizer.
+        calls: the calls of the library.
+        texts: the texts to compare on, each alone and together with the one before it.
 
     Returns:
-        What was compared, up to the first difference.
+        The number of comparisons, and the first difference.
     """
     count = 0
     if not calls:
@@ -102,17 +102,17 @@ def compare_inputs(source: Tokenizer, calls: Sequence[InputCall], texts: Iterabl
 
 
 def input_texts(special: Sequence[str], *, seed: int) -> Iterator[str]:
-    """Texts in which special tokens stand, some of each generated kind, and a long one to be cut."""
-    made = list(special_texts(special, seed=seed))
-    yield from made[:: -(-len(made) // _SPECIAL_TEXTS) or 1]
-    yield from islice(generated_texts(special, seed=seed), 0, None, _EVERY)
+    """Yield texts with special tokens, some generated texts of each kind, and a long text to be truncated."""
+    texts = list(special_texts(special, seed=seed))
+    yield from texts[:: -(-len(texts) // _SPECIAL_TEXTS) or 1]
+    yield from islice(generated_texts(special, seed=seed), 0, None, _TEXT_STEP)
     bundled = list(corpus_texts())
-    yield from (text[:_BEGINNING] for text in bundled)
+    yield from (text[:_MOST_CHARACTERS] for text in bundled)
     yield max(bundled, key=len)
 
 
 def _texts_and_pairs(texts: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Each text alone, and with the one before it; a second text that is empty is none to some libraries."""
+    """Yield each text alone, and with the one before it; some libraries ignore an empty second text."""
     yield from ((text, None) for text in texts)
     yield from ((text, pair) for pair, text in pairwise(chain(texts, texts[:1])) if pair)
 
@@ -120,7 +120,7 @@ def _texts_and_pairs(texts: Sequence[str]) -> Iterator[tuple[str, str | None]]:
 def _difference(source: Tokenizer, call: InputCall, text: str, pair: str | None) -> Disagreement | None:
     try:
         expected = call.expected(source, text, pair)
-    except TokbenchError:  # a text that cannot be cut as the file asks: the library fails on it, too
+    except TokbenchError:  # the text cannot be truncated as the file asks: the library fails, too
         return None
     try:
         found: ModelInput | str = call.call(text, pair)
@@ -128,14 +128,14 @@ def _difference(source: Tokenizer, call: InputCall, text: str, pair: str | None)
         found = failure_of(error)
     if isinstance(found, str):
         return Disagreement("ids", text, expected.ids, found, pair=pair, call=call.name)
-    for number, (way, one, other) in enumerate(zip(_WAYS, expected, found, strict=True)):
-        if one != other and (number == 0 or other):
-            return Disagreement(way, text, one, other, pair=pair, call=call.name)
+    for number, (way, expected_row, found_row) in enumerate(zip(_WAYS, expected, found, strict=True)):
+        if expected_row != found_row and (number == 0 or found_row):
+            return Disagreement(way, text, expected_row, found_row, pair=pair, call=call.name)
     return None
 
 
 def _smallest(source: Tokenizer, call: InputCall, found: Disagreement) -> Disagreement:
-    """The difference on the smallest text, and then on the smallest second one."""
+    """Reduce the first text of a difference as far as possible, then the second one."""
 
     def difference(text: str, pair: str | None) -> Disagreement | None:
         return _difference(source, call, text, pair)

@@ -1,4 +1,4 @@
-"""The texts on which a conversion is proved: the bundled ones, generated ones, and each token's own."""
+"""The texts on which a conversion is proved: bundled texts, generated texts, and texts with special tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOMAIN = (
 )
 """What the generated texts leave out, and why."""
 
-# Blocks that Unicode 3.2 did not have, without holes.
+# Blocks added after Unicode 3.2, without unassigned code points.
 _LATER_BLOCKS = (
     (0x0980, 0x0983),  # Bengali signs
     (0x1B13, 0x1B33),  # Balinese
@@ -43,13 +43,13 @@ _TEXTS_OF_A_KIND = 60
 
 
 def corpus_texts() -> Iterator[str]:
-    """Each bundled text whole, and the lines of those that are hard cases."""
+    """Yield each bundled text as a whole, and the single lines of those with hard cases."""
     yield from _corpus_texts()
 
 
 @cache
 def _corpus_texts() -> tuple[str, ...]:
-    """Read once for the several comparisons of a command: half a megabyte."""
+    """Read the texts once for all comparisons of a command: half a megabyte."""
     from tokbench.files.bundled import bundled_files
 
     found = []
@@ -62,7 +62,7 @@ def _corpus_texts() -> tuple[str, ...]:
 
 
 def generated_texts(special_tokens: Sequence[str], *, seed: int) -> Iterator[str]:
-    """Texts drawn from a seed: spaces, line ends, digits, every block, controls, special tokens, anything.
+    """Yield texts drawn from a seed: spaces, line ends, digits, every block, controls, special tokens, and random ones.
 
     >>> texts = list(generated_texts(["<end>"], seed=0))
     >>> texts == list(generated_texts(["<end>"], seed=0)), len(texts) > 1000
@@ -73,7 +73,7 @@ def generated_texts(special_tokens: Sequence[str], *, seed: int) -> Iterator[str
 
 @lru_cache(maxsize=2)
 def _generated_texts(special_tokens: tuple[str, ...], seed: int) -> tuple[str, ...]:
-    """Drawn once for the several comparisons of a command, which take a tenth of a second each without."""
+    """Draw the texts once for all comparisons of a command; drawing takes a tenth of a second."""
     return tuple(_drawn_texts(special_tokens, seed=seed))
 
 
@@ -91,7 +91,7 @@ def _drawn_texts(special_tokens: Sequence[str], *, seed: int) -> Iterator[str]:
 
 
 def special_texts(special_tokens: Sequence[str], *, seed: int) -> Iterator[str]:
-    """Texts with special tokens: alone, in words, adjacent, between spaces, truncated.
+    """Yield texts with special tokens: alone, in words, adjacent, between spaces, truncated.
 
     >>> "a<end>b" in list(special_texts(["<end>"], seed=0))
     True
@@ -119,7 +119,7 @@ def _controls() -> Iterator[str]:
 
 
 def _blocks(source: random.Random) -> Iterator[str]:
-    """A word or two from each block of 128 code points that has characters."""
+    """Yield a text of three words from each block of 128 code points that has characters."""
     for characters in _characters_of_blocks():
         yield " ".join(
             "".join(source.choice(characters) for _ in range(source.randint(1, 6))) for _ in range(3)
@@ -143,7 +143,7 @@ def _sentence(source: random.Random, words: Sequence[str]) -> str:
 
 @cache
 def _characters() -> str:
-    """Those of Unicode 3.2, the same in every Python, and of some later blocks."""
+    """Return the characters of Unicode 3.2, which are the same in every Python, and of some later blocks."""
     early = unicodedata.ucd_3_2_0
     assigned = [
         chr(code)

@@ -1,4 +1,4 @@
-"""What a converted tokenizer is to a model: roles, added tokens and templates of its files and of the user."""
+"""The configuration of a converted tokenizer: roles, added tokens and templates from its files and the user."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 def model_config(source: Source) -> TokenizerConfig:
-    """The configuration of a converted tokenizer, with all added tokens; `problems` says what is left out.
+    """Return the configuration of a converted tokenizer, with all added tokens; `problems` says what is left out.
 
-    A role counts as the user gives it, else as it stands beside the tokenizer, else as it says itself.
-    A token that the vocabulary does not have is left out: it would become a new one.
+    A role is taken from the user, else from the files beside the tokenizer, else from the tokenizer itself. A token
+    that is missing from the vocabulary is left out: it would become a new one.
     """
     ids = _Ids(source)
-    said = config_of(source.tokenizer)
-    roles = known_roles(source) | dict(said.roles)
+    configured = config_of(source.tokenizer)
+    roles = known_roles(source) | dict(configured.roles)
     beside = with_given(
-        replace(said, roles=roles),
+        replace(configured, roles=roles),
         roles=source.roles,
         chat_template=source.chat_template,
         id_of=ids.find,
@@ -60,7 +60,7 @@ def model_config(source: Source) -> TokenizerConfig:
 
 
 def unsaid(source: Source) -> tuple[str, ...]:
-    """A note on configuration that a format of one file cannot hold.
+    """Return a note on configuration that a format of one file cannot hold.
 
     >>> from types import SimpleNamespace as Made
     >>> config = TokenizerConfig(roles={"eos": "</s>"}, chat_templates={"default": "{{ messages }}"})
@@ -79,7 +79,7 @@ def unsaid(source: Source) -> tuple[str, ...]:
 
 
 def added_tokens(source: Source) -> tuple[AddedToken, ...]:
-    """The added tokens of a source by ascending id, as far as it says more of them than that they are special."""
+    """Return the added tokens of a source by ascending id, with their flags as far as the source has them."""
     match source.description:
         case HuggingFaceModel(document=document):
             return listed_tokens(document)
@@ -92,7 +92,7 @@ def added_tokens(source: Source) -> tuple[AddedToken, ...]:
 
 
 def listed_tokens(document: bytes) -> tuple[AddedToken, ...]:
-    """The added tokens of a `tokenizer.json`, with the ids and flags that its library gives them."""
+    """Return the added tokens of a `tokenizer.json`, with the ids and flags that its library assigns."""
     import tokenizers
 
     opened = tokenizers.Tokenizer.from_buffer(document).get_added_tokens_decoder()
@@ -111,7 +111,7 @@ def listed_tokens(document: bytes) -> tuple[AddedToken, ...]:
 
 
 class _Ids:
-    """The ids of the tokens that a vocabulary has, by their texts as its file spells them."""
+    """A mapping from the text of a token, as the vocabulary's file spells it, to its id."""
 
     def __init__(self, source: Source) -> None:
         self._tokenizer = source.tokenizer
@@ -132,15 +132,15 @@ class _Ids:
         return id
 
     def find(self, text: str) -> int | None:
-        """The id of a token; None where there is none."""
+        """Return the id of a token, or None."""
         id = self._spelled.get(text)
         return token_id(self._tokenizer, text) if id is None else id
 
 
 def known_roles(source: Source) -> dict[str, str]:
-    """Role → special token: what a SentencePiece model or a `tokenizer.json` says, its template and padding among it.
+    """Return role → special token, as a SentencePiece model or a `tokenizer.json` with its template and padding says.
 
-    Without unk, but for those that BERT named: of an added token, a library would find the text.
+    The role unk is omitted unless BERT's names imply it: a library would match the text of an added unknown token.
 
     >>> from types import SimpleNamespace as Made
     >>> added = b'{"id": 1, "content": "[SEP]", "special": true}'
@@ -150,9 +150,9 @@ def known_roles(source: Source) -> dict[str, str]:
     """
     match source.description:
         case SentencePieceModel(proto=proto):
-            return _without_unk(_of_sentencepiece(proto))
+            return _without_unk(_roles_of_sentencepiece(proto))
         case HuggingFaceModel(document=document):
-            return _of_document(document)
+            return _roles_of_document(document)
         case _:
             file_roles = getattr(source.tokenizer, "file_roles", {})
             return _without_unk({role: text for role, text in file_roles.items() if role != "turn_end"})
@@ -162,13 +162,13 @@ def _without_unk(roles: Mapping[str, str]) -> dict[str, str]:
     return {role: text for role, text in roles.items() if role != "unk"}
 
 
-def _of_sentencepiece(proto: bytes) -> Mapping[str, str]:
+def _roles_of_sentencepiece(proto: bytes) -> Mapping[str, str]:
     from tokbench.formats.sentencepiece.model import parse_model, roles_of_model
 
     return roles_of_model(parse_model(proto))
 
 
-def _of_document(data: bytes) -> dict[str, str]:
+def _roles_of_document(data: bytes) -> dict[str, str]:
     from tokbench.libraries.huggingface.tokenizer_json import own_roles, parse_tokenizer_json, roles_of_names
 
     document = parse_tokenizer_json(data, source="the tokenizer")

@@ -1,4 +1,4 @@
-"""Whether two libraries add up the scores of a Unigram to the same sums, and what to report where they do not."""
+"""Whether two libraries add up the scores of a Unigram to the same sums, and what to report if they may not."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Rounding:
     """The effect of summing the scores of a Unigram model in two precisions.
 
     Attributes:
-        limit: what is proved by arithmetic; None where sums may be rounded.
-        accepted: what the user has accepted instead, in a sentence; None where there is nothing to accept.
-        pieces: the model's, by id.
+        limit: what is proved by arithmetic; None if sums may be rounded.
+        accepted: a sentence about the rounding that the user accepted; None if there is nothing to accept.
+        pieces: the pieces of the model, by id.
     """
 
     limit: str | None = None
@@ -43,11 +43,11 @@ class Rounding:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What a proof has to say of it."""
+        """Sentences about this for a proof."""
         return (self.limit,) if self.limit else ()
 
     def tolerant(self, peer: Peer) -> Peer:
-        """A peer that may segment otherwise where rounding alone decides, if that is accepted."""
+        """Return a peer that may segment differently where only rounding decides, if that is accepted."""
         if self.accepted is None:
             return peer
         pieces = self.pieces
@@ -55,11 +55,11 @@ class Rounding:
 
 
 def rounding_of(pieces: Sequence[ModelPiece], source: Source) -> Rounding:
-    """How the other library rounds the scores of a Unigram model.
+    """Determine the effect of rounding if another library adds up the scores of a Unigram model.
 
     Args:
-        pieces: the model's, by id.
-        source: what is converted, and whether rounding is accepted.
+        pieces: the pieces of the model, by id.
+        source: the source of the conversion, which says whether rounding is accepted.
 
     Raises:
         ConversionError: sums may be rounded, and that is not accepted.
@@ -77,7 +77,7 @@ def rounding_of(pieces: Sequence[ModelPiece], source: Source) -> Rounding:
 
 
 def no_rounding(source: Source) -> Rounding:
-    """For a source that has no scores to add up. Raises `ConfigError` where rounding was to be accepted."""
+    """Return the result for a source without scores. Raises `ConfigError` if the user asked to accept rounding."""
     if source.accept_rounding:
         raise ConfigError(
             f"{source.tokenizer.info.name!r} is not a Unigram model: no scores are rounded",

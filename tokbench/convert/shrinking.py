@@ -1,4 +1,4 @@
-"""Shrink a text on which something goes wrong."""
+"""Shrink a text for which a condition holds."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ _MOST_CHARACTERS = 4_000_000
 
 
 def shrink(text: str, differs: Callable[[str], bool]) -> str:
-    """The smallest text on which `differs` still holds, found by leaving out characters.
+    """Return a smallest text for which `differs` still holds, by removing characters.
 
-    Both ends are cut off by bisection, then ever smaller parts are left out from everywhere
-    (delta debugging, Zeller and Hildebrandt 2002): no single character of the result can be left
-    out, unless four million characters were tried before that was known.
+    Both ends are cut by bisection, then ever smaller parts are removed everywhere (delta debugging, Zeller and
+    Hildebrandt 2002). No single character of the result can be removed, unless the search stopped early after trying
+    four million characters.
 
     Args:
-        text: one on which it holds.
-        differs: asked for texts that are shorter, and never for the empty one.
+        text: a text for which it holds.
+        differs: the condition; called with shorter texts, never with the empty one.
 
     Returns:
-        A text on which it holds; `text` itself where nothing can be left out.
+        A text for which it holds; `text` itself if nothing can be removed.
 
     >>> shrink("some text, with a cause; and more", lambda text: "x" in text and "u" in text)
     'xu'
     """
-    asked = _Asked(differs)
-    text = text[: _least(len(text), lambda size: asked(text[:size]))]
+    holds = _CountedCondition(differs)
+    text = text[: _smallest_size(len(text), lambda size: holds(text[:size]))]
     whole = text
-    text = whole[-_least(len(whole), lambda size: asked(whole[-size:])) :]
+    text = whole[-_smallest_size(len(whole), lambda size: holds(whole[-size:])) :]
     size = -(-len(text) // 2)
-    while text and not asked.too_much:
-        shorter = _without_parts(text, size, asked)
+    while text and not holds.too_much:
+        shorter = _without_parts(text, size, holds)
         if size == 1 and shorter == text:
             break
         size = max(1, min(size // 2, len(shorter)))
@@ -41,8 +41,8 @@ def shrink(text: str, differs: Callable[[str], bool]) -> str:
     return text
 
 
-class _Asked:
-    """The question, with a count of the characters for which it was asked."""
+class _CountedCondition:
+    """The condition, with a count of the characters that it was called with."""
 
     def __init__(self, differs: Callable[[str], bool]) -> None:
         self._differs = differs
@@ -57,8 +57,8 @@ class _Asked:
         return self._characters > _MOST_CHARACTERS
 
 
-def _least(largest: int, holds: Callable[[int], bool]) -> int:
-    """A size at which it holds, the least one if it holds from some size on; it does at the largest."""
+def _smallest_size(largest: int, holds: Callable[[int], bool]) -> int:
+    """Return a size for which a condition holds, the least if it is monotonic; it must hold for `largest`."""
     below = 0
     while largest - below > 1:
         middle = (below + largest) // 2
@@ -66,12 +66,12 @@ def _least(largest: int, holds: Callable[[int], bool]) -> int:
     return largest
 
 
-def _without_parts(text: str, size: int, asked: _Asked) -> str:
-    """The text without each part of a size that can be left out, the last ones first."""
+def _without_parts(text: str, size: int, holds: _CountedCondition) -> str:
+    """Return the text without every part of a size that can be removed, trying the last ones first."""
     start = (len(text) - 1) // size * size
-    while start >= 0 and not asked.too_much:
+    while start >= 0 and not holds.too_much:
         shorter = text[:start] + text[start + size :]
-        if asked(shorter):
+        if holds(shorter):
             text = shorter
         start -= size
     return text

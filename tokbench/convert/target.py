@@ -1,4 +1,4 @@
-"""The formats that a tokenizer can be converted to: one module of `targets/` each, loaded when it is used."""
+"""The formats that a tokenizer can be converted to, each in a module of `targets/` that is loaded on use."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Target:
     """A format to convert to.
 
     Attributes:
-        name: what `--to` takes.
-        summary: what it is, in a line.
-        place: the module and function that make a product of a source; may raise `ConversionError`.
-        without_roles: whether a file of it holds a tokenizer and not what its tokens are to a model.
-        takes_roles: whether roles, a chat template, and that special tokens are text can be said in it.
+        name: its name for `--to`.
+        summary: a description in one line.
+        place: the module and function that convert a source; the function may raise `ConversionError`.
+        without_roles: whether the file holds a tokenizer without the roles of its tokens.
+        takes_roles: whether it can hold roles, a chat template, and that special tokens are text.
         adds_otherwise: whether its library may add up scores in another precision than the source's.
     """
 
@@ -36,7 +36,7 @@ class Target:
     adds_otherwise: bool = False
 
     def make(self, source: Source) -> Product:
-        """The product. Raises `ConversionError` where the format cannot hold the tokenizer."""
+        """Convert a source. Raises `ConversionError` if the format cannot hold the tokenizer."""
         module, _, name = self.place.partition(":")
         make = cast(
             "Callable[[Source], Product]", getattr(import_module(f"tokbench.convert.targets.{module}"), name)
@@ -75,11 +75,11 @@ TARGETS = {
         Target("token_bytes", "a .npy of each id's bytes, for bits per byte", "token_bytes:make"),
     )
 }
-"""Every target by its name."""
+"""Name → target."""
 
 
 def target_named(name: str) -> Target:
-    """The target of a name. Raises `ConfigError`; the hint lists all targets.
+    """Return the target with this name. Raises `ConfigError`; the hint lists all targets.
 
     >>> target_named("tiktoken").summary
     'a rank file for tiktoken'

@@ -1,4 +1,4 @@
-"""To llama2.c: its `tokenizer.bin`, proved by its encoder written out in Python."""
+"""Convert to the `tokenizer.bin` of llama2.c, proved with a Python version of its encoder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST = 400  # its greedy search is quadratic
 
 
 def make(source: Source) -> Product:
-    """A `tokenizer.bin`. Raises `ConversionError`."""
+    """Convert a source to a `tokenizer.bin`. Raises `ConversionError`."""
     if source.description is None:
         raise undescribed(source)
     if not isinstance(source.description, SentencePieceModel | HuggingFaceModel):

@@ -1,4 +1,4 @@
-"""To sentencepiece: the `.model` of a tokenizer that was one, or that merges characters as one does."""
+"""Convert to a SentencePiece `.model`, from such a model or from a tokenizer that merges characters like one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokbench.formats.sentencepiece.unigram import UnigramModel
 
 _REMARK = 200
-"""The first field of `ModelProto` that is left to others, and read by none."""
+"""The first field number of `ModelProto` reserved for extensions, which nothing reads."""
 
 _JOINING = (
     "texts without characters that join others (marks, joiners, jamo) or split words unseen (such as U+0085): there "
@@ -29,7 +29,7 @@ _JOINING = (
 
 
 def make(source: Source) -> Product:
-    """A `.model` file. Raises `ConversionError`, `ConfigError`."""
+    """Convert a source to a `.model` file. Raises `ConversionError`, `ConfigError`."""
     unigram = _unigram(source)
     rounding = rounding_of(unigram.pieces, source) if unigram else no_rounding(source)
     proto = unigram.proto if unigram else proto_of(source)
@@ -62,7 +62,7 @@ def make(source: Source) -> Product:
 
 
 def _unigram(source: Source) -> UnigramModel | None:
-    """The model of a `tokenizer.json` with a Unigram; None for what is something else."""
+    """Return the model for a `tokenizer.json` with a Unigram; None for any other source."""
     if not isinstance(source.description, HuggingFaceModel):
         return None
     from tokbench.formats.sentencepiece.unigram import model_of_unigram
@@ -73,12 +73,12 @@ def _unigram(source: Source) -> UnigramModel | None:
 
 
 def proto_of(source: Source) -> bytes:
-    """The serialized `ModelProto` of a description, of merges if it is none yet. Raises `ConversionError`."""
+    """Return the serialized `ModelProto` of a description, or of a BPE `tokenizer.json`. Raises `ConversionError`."""
     match source.description:
         case SentencePieceModel(proto=proto):
             return proto
         case HuggingFaceModel(document=data):
-            return _of_document(data, name=source.tokenizer.info.name)
+            return _proto_of_document(data, name=source.tokenizer.info.name)
         case ByteLevelBpe():
             raise ConversionError(
                 "SentencePiece merges characters and knows no split pattern; a byte-level BPE merges bytes, "
@@ -88,7 +88,7 @@ def proto_of(source: Source) -> bytes:
             raise undescribed(source)
 
 
-def _of_document(data: bytes, *, name: str) -> bytes:
+def _proto_of_document(data: bytes, *, name: str) -> bytes:
     from tokbench.formats.sentencepiece.bpe import model_of_bpe
     from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
     from tokbench.opening.native_bpe import merge_pairs

@@ -1,4 +1,4 @@
-"""To tiktoken: a rank file, proved together with the pattern and the special tokens that go with it."""
+"""Convert to a rank file for tiktoken, proved together with its split pattern and special tokens."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _FLAGS = ("lstrip", "rstrip", "single_word")
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """A source as tiktoken would have it: its added tokens are all special ones there."""
+    """A source in the form of tiktoken, where all added tokens become special tokens."""
 
     bpe: ByteLevelBpe
     added: AddedTokens
 
 
 def make(source: Source) -> Product:
-    """A rank file. Raises `ConversionError`."""
+    """Convert a source to a rank file. Raises `ConversionError`."""
     ranked = _ranked(source)
     description, everywhere = ranked.bpe, set(ranked.added.everywhere)
     if description.normalization is not None:
@@ -69,52 +69,52 @@ def make(source: Source) -> Product:
 
 
 def _ranked(source: Source) -> _Ranked:
-    """What of a source is ranks, pattern and special tokens. Raises `ConversionError` where there is more to it."""
+    """Return the ranks, pattern and special tokens of a source. Raises `ConversionError` if it has more than these."""
     match source.description:
         case ByteLevelBpe() as description:
             added = AddedTokens(special=description.special_tokens, flags=description.token_flags)
             return _Ranked(description, added)
         case HuggingFaceModel(document=data):
-            return _of_document(data, name=source.tokenizer.info.name)
+            return _ranked_document(data, name=source.tokenizer.info.name)
         case SentencePieceModel() as description:
             raise ConversionError(f"tiktoken runs byte-level BPE only, and this is {kind_of(description)}")
         case None:
             raise undescribed(source)
 
 
-def _of_document(data: bytes, *, name: str) -> _Ranked:
-    """A `tokenizer.json` that its library runs, as far as it is splitting by one pattern and merging bytes."""
+def _ranked_document(data: bytes, *, name: str) -> _Ranked:
+    """Parse a `tokenizer.json` that only splits by one pattern and merges bytes; refuse any other."""
     document = parse_tokenizer_json(data, source=name)
     if (kind := model_type(document)) != "BPE":
         raise ConversionError(f"tiktoken runs byte-level BPE only, and this is {kind}")
     try:
-        found = parse_byte_level_bpe(document, path=name)
+        parsed = parse_byte_level_bpe(document, path=name)
     except NotNativeError as error:
         raise ConversionError(
             f"tiktoken runs byte-level BPE with one split pattern and no normalizer; for this tokenizer, {error}"
         ) from None
-    _check_everywhere(found.added)
-    return _Ranked(found.bpe, found.added)
+    _check_everywhere(parsed.added)
+    return _Ranked(parsed.bpe, parsed.added)
 
 
 def _check_everywhere(added: AddedTokens) -> None:
-    """Refuse added tokens that change ordinary text in a way that tiktoken's special tokens do not."""
+    """Refuse added tokens that affect ordinary text differently from tiktoken's special tokens."""
     for text in added.everywhere:
         if flags := _flags_of(added).get(text):
             raise ConversionError(
                 f"the added token {text!r} is found in every text and has the flag {flags[0]}, "
                 "which tiktoken's special tokens do not have"
             )
-    if (added.everywhere or added.in_two_passes) and (found := overlapping(added.all)):
-        one, other = found
+    if (added.everywhere or added.in_two_passes) and (overlap := overlapping(added.all)):
+        first, second = overlap
         raise ConversionError(
-            f"the added tokens {one!r} and {other!r} can overlap in a text, and which of them tiktoken "
+            f"the added tokens {first!r} and {second!r} can overlap in a text, and which of them tiktoken "
             "would find first is undefined"
         )
 
 
 def _flags_of(added: AddedTokens) -> dict[str, list[str]]:
-    """Text → the flags by which a token takes more of a text than itself, or is not found inside words."""
+    """Return text → flags by which a token takes more text than its own, or is not found inside words."""
     named = {text: [name for name in _FLAGS if getattr(flags, name)] for text, flags in added.flags.items()}
     return {text: names for text, names in named.items() if names}
 
@@ -128,7 +128,7 @@ def _entry(encoding: object, id: int) -> bytes | None:
 
 
 def _domain(added: AddedTokens) -> str | None:
-    """What of special tokens the proof leaves out."""
+    """Return which special tokens the proof leaves out, in words; None if there are none."""
     flags = _flags_of(added)
     if not flags:
         return None

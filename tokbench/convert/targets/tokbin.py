@@ -1,4 +1,4 @@
-"""To tokbin: our own file for inference."""
+"""Convert to tokbin, our own file format for inference."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def make(source: Source) -> Product:
-    """A tokbin file. Raises `ConversionError`."""
+    """Convert a source to a tokbin file. Raises `ConversionError`."""
     match source.description:
         case ByteLevelBpe() as description:
             contents = _byte_level(source, description)
@@ -51,7 +51,7 @@ def make(source: Source) -> Product:
 
 
 def _notes(done: PostProcessing) -> tuple[str, ...]:
-    """What the file says and `encode` does not do."""
+    """Return notes on settings that the file holds and `encode` does not apply."""
     if done == NOTHING:
         return ()
     return (
@@ -84,7 +84,7 @@ def _opened(path: Path, config: TokenizerConfig) -> Peer:
 def _byte_level(source: Source, description: ByteLevelBpe) -> TokbinContents:
     tokens = _entries(source)
     listed = description.merges
-    made = [merge[2] for merge in listed_merges(description)]
+    merged_ids = [merge[2] for merge in listed_merges(description)]
     return TokbinContents(
         model=Model.RANKS if listed is None else Model.MERGES,
         texts=Texts(
@@ -96,7 +96,7 @@ def _byte_level(source: Source, description: ByteLevelBpe) -> TokbinContents:
         ),
         tokens=tokens,
         kinds=_kinds(source, tokens),
-        scores=merge_scores(made, num_ids=len(tokens)),
+        scores=merge_scores(merged_ids, num_ids=len(tokens)),
         special_tokens=source.special_tokens,
         merges=listed or (),
         lossless=source.tokenizer.info.lossless,

@@ -1,4 +1,4 @@
-"""How many bytes each id stands for, for bits per byte: uint32[vocab_size], 0 for special tokens and gaps."""
+"""Convert to the number of bytes of each id, for bits per byte: uint32[vocab_size], 0 for special tokens and gaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def make(source: Source) -> Product:
-    """A `.npy` file."""
+    """Convert a source to a `.npy` file."""
     import numpy as np
 
     tokenizer = source.tokenizer
@@ -33,7 +33,7 @@ def make(source: Source) -> Product:
         read = read_token_bytes(path)
 
         def entry(id: int) -> bytes | None:
-            """The token, where the file has the number of its bytes."""
+            """Return the token's bytes if the file has their number, else b""."""
             data = token_bytes_of(tokenizer, id)
             size = 0 if id in special else len(data or b"")
             return data if id >= len(read) or int(read[id]) == size else b""
@@ -50,7 +50,7 @@ def make(source: Source) -> Product:
 
 
 def read_token_bytes(path: Path) -> NDArray[np.uint32]:
-    """The array of such a file. Raises `ModelFormatError`."""
+    """Read the array from such a file. Raises `ModelFormatError`."""
     import numpy as np
 
     try:

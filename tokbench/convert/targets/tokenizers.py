@@ -1,4 +1,4 @@
-"""To tokenizers: a `tokenizer.json`."""
+"""Convert to a `tokenizer.json` for tokenizers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPECIAL_NOTE = (
 
 
 def make(source: Source) -> Product:
-    """A `tokenizer.json`. Raises `ConversionError`."""
+    """Convert a source to a `tokenizer.json`. Raises `ConversionError`."""
     rounding, done = scores_of(source), post_processing_of(source.description)
     return Product(
         files={"": tokenizer_json_of(source, rounding=rounding)},
@@ -43,7 +43,7 @@ def make(source: Source) -> Product:
 
 
 def tokenizer_json_of(source: Source, *, rounding: Rounding | None = None) -> bytes:
-    """The `tokenizer.json` of any description; it says what was accepted. Raises `ConversionError`."""
+    """Return the `tokenizer.json` of any description, with a note of accepted rounding. Raises `ConversionError`."""
     match source.description:
         case HuggingFaceModel(document=document):
             return document
@@ -63,7 +63,7 @@ def tokenizer_json_of(source: Source, *, rounding: Rounding | None = None) -> by
 
 
 def scores_of(source: Source) -> Rounding:
-    """What tokenizers makes of the scores of a SentencePiece model. Raises `ConversionError`, `ConfigError`."""
+    """Determine how tokenizers adds up the scores of a SentencePiece model. Raises `ConversionError`, `ConfigError`."""
     if isinstance(source.description, SentencePieceModel):
         from tokbench.formats.sentencepiece.model import ModelType, parse_model
 
@@ -74,11 +74,11 @@ def scores_of(source: Source) -> Rounding:
 
 
 def restricted(peer: Peer, source: Source) -> Peer:
-    """The library's tokenizer, restricted to what ours does too.
+    """Restrict the comparison with the library's tokenizer to what both can do.
 
-    Special tokens and the unknown piece it decodes in its own way. And where special tokens are
-    pieces of the vocabulary, as in a Unigram or a WordLevel that was not made by us, it finds them in
-    every text, whatever is set.
+    The library decodes special tokens and the unknown piece in its own way. If special tokens are pieces of the
+    vocabulary, as in some Unigram or WordLevel models not trained here, it always finds them in texts, whatever its
+    settings.
     """
     peer = replace(peer, undecoded=undecoded_ids(source))
     if excluded := _excluded(source):
@@ -95,7 +95,7 @@ def restricted(peer: Peer, source: Source) -> Peer:
 
 
 def _excluded(source: Source) -> str:
-    """The characters that stand for something else there while a text is normalized."""
+    """Return the characters that serve as placeholders in the target's normalizer."""
     if not isinstance(source.description, SentencePieceModel):
         return ""
     from tokbench.formats.sentencepiece.charsmap_json import normalization_of
@@ -106,11 +106,11 @@ def _excluded(source: Source) -> str:
 
 
 def opened(path: Path) -> Peer:
-    """A `tokenizer.json` as tokenizers opens it, once with special tokens and once without, and untouched."""
+    """Open a `tokenizer.json` with tokenizers: once with special tokens, once without, and once unmodified."""
     import tokenizers
 
     whole = tokenizers.Tokenizer.from_buffer(path.read_bytes())
-    ordinary, special = _library_opens(path), _library_opens(path)
+    ordinary, special = _unlimited_tokenizer(path), _unlimited_tokenizer(path)
     ordinary.encode_special_tokens = True
 
     def decode(ids: Sequence[int]) -> str:
@@ -138,7 +138,7 @@ def _input(encoding: Any) -> ModelInput:
 
 
 def undecoded_ids(source: Source) -> frozenset[int]:
-    """The ids that libraries decode each in its own way: special tokens and the unknown piece."""
+    """Return the ids that each library decodes in its own way: special tokens and the unknown piece."""
     special = frozenset(source.special_tokens.values())
     match source.description:
         case SentencePieceModel(proto=proto):
@@ -151,7 +151,7 @@ def undecoded_ids(source: Source) -> frozenset[int]:
             return special
 
 
-def _library_opens(path: Path) -> Any:
+def _unlimited_tokenizer(path: Path) -> Any:
     import tokenizers
 
     tokenizer = tokenizers.Tokenizer.from_buffer(path.read_bytes())

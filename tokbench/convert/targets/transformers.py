@@ -1,4 +1,4 @@
-"""To transformers: a folder that AutoTokenizer opens, with roles and a chat template."""
+"""Convert to a folder for transformers' AutoTokenizer, with roles and a chat template."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _STRATEGIES = {"LongestFirst": "longest_first", "OnlyFirst": "only_first", "Only
 
 
 def make(source: Source) -> Product:
-    """The files of a folder. Raises `ConversionError`, `BackendUnavailableError` without transformers to prove it."""
+    """Convert a source to a folder. Raises `ConversionError`, or `BackendUnavailableError` without transformers."""
     _require()
     rounding, asked = scores_of(source), post_processing_of(source.description)
     config = _with_limits(model_config(source), source, asked)
@@ -69,24 +69,24 @@ def make(source: Source) -> Product:
 
 
 def _with_limits(config: TokenizerConfig, source: Source, asked: PostProcessing) -> TokenizerConfig:
-    """The configuration with what the user asks for, and with what the source cuts at and fills up with."""
+    """Add the user's options, and the source's truncation length and pad token, to the configuration."""
     if source.special_as_text:
         config = replace(config, split_special_tokens=True)
     if config.model_max_length is None and asked.truncation is not None:
         config = replace(config, model_max_length=asked.truncation.max_length)
     if asked.padding is not None and "pad" not in config.roles:
-        # transformers takes it for that in any case.
+        # transformers uses this token for padding in any case.
         pad = asked.padding.pad_token
         others = tuple(text for text in config.additional_special_tokens or () if text != pad)
         config = replace(config, roles={**config.roles, "pad": pad}, additional_special_tokens=others)
     return config
 
 
-def _has_token_types(description: Description | None, done: PostProcessing) -> bool:
-    """Whether the model gets type ids for pairs of texts: BERT models do, whose tokenizers are WordPiece."""
-    if done.template is None or not isinstance(description, HuggingFaceModel):
+def _has_token_types(description: Description | None, post_processing: PostProcessing) -> bool:
+    """Whether the model gets type ids for pairs of texts: BERT models do, and their tokenizers are WordPiece."""
+    if post_processing.template is None or not isinstance(description, HuggingFaceModel):
         return False
-    if not any(part.type_id for part in done.template.pair):
+    if not any(part.type_id for part in post_processing.template.pair):
         return False
     from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
 
@@ -147,7 +147,7 @@ def _opened(path: Path, source: Source, config: TokenizerConfig, done: PostProce
 
 
 def _found_unknown(source: Source, config: TokenizerConfig) -> frozenset[str]:
-    """The unknown piece of a SentencePiece model, which no text becomes by its spelling, but the role unk does."""
+    """Return the unknown piece of a SentencePiece model: no text becomes it by its spelling, but the role unk does."""
     text = config.roles.get("unk")
     if text is None or config.split_special_tokens or not isinstance(source.description, SentencePieceModel):
         return frozenset()
@@ -167,12 +167,12 @@ def _require() -> Any:
 
 
 def input_calls(tokenizer: Any, *, done: PostProcessing, special_as_text: bool) -> Iterator[InputCall]:
-    """The calls that people write.
+    """Yield the calls that users write.
 
     Args:
-        tokenizer: the folder as `AutoTokenizer` opens it.
-        done: what it has to do to the ids of a text.
-        special_as_text: whether the folder says that special tokens in a text are ordinary text.
+        tokenizer: the folder, opened by `AutoTokenizer`.
+        done: the post-processing that it must apply.
+        special_as_text: whether the folder treats special tokens in texts as ordinary text.
     """
     policy = SpecialPolicy.TEXT if special_as_text else SpecialPolicy.ENCODE
 
@@ -210,7 +210,7 @@ def _limited(
     text: str,
     pair: str | None,
 ) -> ModelInput:
-    """What a model gets where the caller asks to cut and to fill up as the source does."""
+    """Return the model input for a caller who asks for the source's truncation and padding."""
     options: dict[str, Any] = {}
     if done.truncation is not None:
         options = {"truncation": _STRATEGIES[done.truncation.strategy], "stride": done.truncation.stride}
@@ -232,7 +232,7 @@ def _limited(
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silences its warning that PyTorch is missing: tokenizers need none."""
+    """Suppress the warning that PyTorch is missing: tokenizers do not need it."""
     before = os.environ.get("TRANSFORMERS_NO_ADVISORY_WARNINGS")
     os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
     try:

@@ -1,4 +1,4 @@
-"""To a `vocab.txt`: the pieces of a WordPiece tokenizer, one a line, as BERT's are."""
+"""Convert to a `vocab.txt`: the pieces of a WordPiece tokenizer, one per line, as BERT's."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_ch
 _WHITE_SPACE = "\t\v\f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
-"""What the library takes off the ends of lines; Python would take U+001C to U+001F too."""
-_NEVER_MADE = ("", "##")
+"""The white space that the library strips from lines; Python would strip U+001C to U+001F, too."""
+_HARMLESS_READINGS = ("", "##")
 _SPECIAL = ("[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]")
 
 
 def make(source: Source, *, configured: bool = False) -> Product:
-    """A `vocab.txt`.
+    """Convert a source to a `vocab.txt`.
 
     Args:
-        source: the tokenizer.
-        configured: whether a `tokenizer_config.json` beside it says which lines are special tokens, other than BERT's.
+        source: the source of the conversion.
+        configured: whether a `tokenizer_config.json` beside the file lists special tokens other than BERT's.
 
     Raises:
-        ConversionError: a `vocab.txt` cannot say what it is.
+        ConversionError: a `vocab.txt` cannot hold the tokenizer.
     """
     if source.description is None:
         raise undescribed(source)
@@ -60,16 +60,18 @@ def make(source: Source, *, configured: bool = False) -> Product:
             )
     added = _added(document, configured=configured)
     pieces = _pieces(model["vocab"])
-    done, written = post_processing_of(source.description), bert_template(model["vocab"])
+    post_processing, template = post_processing_of(source.description), bert_template(model["vocab"])
 
     def opened(path: Path) -> Peer:
         import tokenizers
         from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
-        # One copy in which special tokens are found in texts, and one in which they are not.
+        # One tokenizer finds special tokens in texts, the other treats them as text.
         ordinary, special = (BertWordPieceTokenizer.from_file(str(path), **options) for _ in range(2))
-        for each in (ordinary, special):
-            each.add_special_tokens([tokenizers.AddedToken(text, **flags) for text, flags in added.items()])
+        for tokenizer in (ordinary, special):
+            tokenizer.add_special_tokens(
+                [tokenizers.AddedToken(text, **flags) for text, flags in added.items()]
+            )
         ordinary._tokenizer.encode_special_tokens = True
         return Peer(
             name=f"tokenizers {tokenizers.__version__}",
@@ -77,19 +79,19 @@ def make(source: Source, *, configured: bool = False) -> Product:
             encode_special=lambda text: special.encode(text, add_special_tokens=False).ids,
             decode=lambda ids: ordinary.decode(list(ids), skip_special_tokens=False),
             undecoded=undecoded_ids(source),
-            inputs=_inputs(special) if written == done.template else (),
+            inputs=_inputs(special) if template == post_processing.template else (),
         )
 
     return Product(
         files={"": "".join(f"{piece}\n" for piece in pieces).encode()},
         open=opened,
-        notes=(*_notes(options, pieces, added), *_template_notes(done, written)),
-        post_processing=PostProcessing(template=written),
+        notes=(*_notes(options, pieces, added), *_template_notes(post_processing, template)),
+        post_processing=PostProcessing(template=template),
     )
 
 
 def bert_template(vocabulary: Mapping[str, int]) -> Template | None:
-    """The template that BERT's tokenizers write with a vocabulary; None where it has not both tokens.
+    """Return the template of BERT's tokenizers for a vocabulary; None if it lacks one of the two tokens.
 
     >>> bert_template({"[CLS]": 0, "[SEP]": 1}).single[0].tokens
     ('[CLS]',)
@@ -105,7 +107,7 @@ def bert_template(vocabulary: Mapping[str, int]) -> Template | None:
 
 
 def _inputs(tokenizer: Any) -> tuple[InputCall, ...]:
-    """What a model gets from whoever opens the vocabulary; truncation and padding are for them to ask for."""
+    """Return the call for model input after opening the vocabulary; truncation and padding are left to the user."""
 
     def called(text: str, pair: str | None) -> ModelInput:
         found = tokenizer.encode(text, pair)
@@ -115,7 +117,7 @@ def _inputs(tokenizer: Any) -> tuple[InputCall, ...]:
 
 
 def _template_notes(done: PostProcessing, written: Template | None) -> tuple[str, ...]:
-    """What becomes of the template, truncation and padding of the source."""
+    """Return notes on the template, truncation and padding of the source."""
     limits = lost(replace(done, template=None), who="a vocab.txt")
     if written == done.template:
         return (*kept(PostProcessing(template=written)), *limits)
@@ -125,7 +127,7 @@ def _template_notes(done: PostProcessing, written: Template | None) -> tuple[str
 
 
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said of the normalizer to whoever opens the vocabulary."""
+    """Return the normalizer options to pass when the vocabulary is opened."""
     normalizer, splitter = document.get("normalizer") or {}, document.get("pre_tokenizer") or {}
     for part, step, expected in (
         ("normalizer", normalizer, "BertNormalizer"),
@@ -145,20 +147,20 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _added(document: Mapping[str, Any], *, configured: bool) -> dict[str, dict[str, bool]]:
-    """The special tokens to be named to whoever opens the vocabulary, with their flags; BERT's are known."""
-    vocabulary, named = document["model"]["vocab"], {}
+    """Return the flags of the special tokens to name when the vocabulary is opened; BERT's tokens are built in."""
+    vocabulary, tokens = document["model"]["vocab"], {}
     for token in document.get("added_tokens", []):
         text = token["content"]
         sayable = text in _SPECIAL or (configured and token["special"])
         if not sayable or vocabulary.get(text) != token["id"]:
             raise ConversionError(f"a vocab.txt cannot mark {text!r} as an added token")
         if text not in _SPECIAL:
-            named[text] = {flag: token[flag] for flag in ("single_word", "lstrip", "rstrip", "normalized")}
-    return named
+            tokens[text] = {flag: token[flag] for flag in ("single_word", "lstrip", "rstrip", "normalized")}
+    return tokens
 
 
 def _pieces(vocabulary: Mapping[str, int]) -> list[str]:
-    """The pieces in the order of their ids, which are their lines."""
+    """Return the pieces in the order of their ids, which are their line numbers."""
     by_id = {id: piece for piece, id in vocabulary.items()}
     if sorted(by_id) != list(range(len(vocabulary))):
         raise ConversionError("the ids have a gap, and a vocab.txt has a line for each")
@@ -168,15 +170,15 @@ def _pieces(vocabulary: Mapping[str, int]) -> list[str]:
 
 
 def _check_line(piece: str) -> None:
-    """Refuse a piece that whoever opens the file would take for another one.
+    """Refuse a piece that readers of the file would read as a different one.
 
-    A line ends at U+000A and at nothing else; the library strips the white space before it. What is left of
-    a piece that is white space alone is nothing, and no text becomes either: BERT splits at white space.
+    A line ends only at U+000A; the library strips white space before it. Pieces of white space alone become empty; that
+    is harmless, as no text becomes such a piece: BERT splits at white space.
     """
     if not piece or "\n" in piece or "\r" in piece:
         raise ConversionError(f"the piece {piece!r} {'holds a line end' if piece else 'is an empty line'}")
     read = piece.rstrip(_WHITE_SPACE)
-    if read != piece and read not in _NEVER_MADE:
+    if read != piece and read not in _HARMLESS_READINGS:
         raise ConversionError(f"the piece {piece!r} ends in white space, and would be read as {read!r}")
 
 
