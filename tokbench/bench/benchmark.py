@@ -1,4 +1,4 @@
-"""Run a benchmark: open all entrants, require equal ids, take the measurements."""
+"""Run a benchmark: open all entrants, check that their ids are equal, measure."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def run_bench(
     threads: int | None = None,
     progress: Progress = no_progress,
 ) -> Bench:
-    """Time tokenizers, and the same tokenizers in other libraries, on the same text.
+    """Time tokenizers, and the same tokenizers in other libraries, on the same texts.
 
     Args:
-        subjects: at least one; the first is the baseline.
-        sample: what is encoded.
+        subjects: the tokenizers, at least one; the first is the baseline.
+        sample: the texts to encode.
         peers: the libraries; one that is not installed, or cannot run a tokenizer, is left out and reported.
         parts: which of `PARTS` to measure.
-        runs: rounds at most.
-        seconds: what each may take for one measurement; each has one round at least.
-        threads: of a batch; None takes every processor.
-        progress: called with how much of the work is done.
+        runs: the maximum number of rounds.
+        seconds: the time for each entrant in one measurement; each has at least one round.
+        threads: the number of threads for batches; None for all processors.
+        progress: called with the progress of the work.
 
     Raises:
-        StoreError, ModelFormatError, ConfigError: a tokenizer that cannot be opened.
-        TextError: one that cannot encode the text.
+        StoreError, ModelFormatError, ConfigError: a tokenizer cannot be opened.
+        TextError: a tokenizer cannot encode the texts.
     """
     budget = measurements.Budget(runs, seconds, threads or processors(), processors())
     with tempfile.TemporaryDirectory(prefix="tokbench-bench-") as folder:
@@ -74,8 +74,8 @@ class _BenchRun:
     """The entrants of one benchmark, and their measurements.
 
     Attributes:
-        entrants: also those that gave other ids.
-        left_out: the peers that could not be had.
+        entrants: all entrants, including those whose ids differ.
+        left_out: the peers that are not available.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class _BenchRun:
                     self._enter(entrant, expected)
 
     def measured(self, parts: Sequence[str]) -> dict[str, Rounds]:
-        """Measure → entrant → a number for each round."""
+        """Return name of a measure → entrant → one number for each round."""
         equal = [entrant for entrant in self.entrants if entrant.difference is None]
         found: dict[str, Rounds] = {}
         steps = self._steps(equal, parts)

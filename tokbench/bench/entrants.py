@@ -1,4 +1,4 @@
-"""The entrants of a benchmark: each tokenizer, and the same one in other libraries."""
+"""The entrants of a benchmark: each tokenizer, and the same tokenizer in other libraries."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _ENDINGS = (".tiktoken", ".json", ".model", ".gguf", ".tokbin", ".txt")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A tokenizer that was named.
+    """A tokenizer that the user named.
 
     Attributes:
-        name: unique among those that are compared.
-        options: what `tokbench.load` takes, as plain data: a process of its own opens it too.
+        name: its name, unique within the benchmark.
+        options: the arguments of `tokbench.load`, as plain data, so that another process can open it, too.
     """
 
     name: str
     options: Mapping[str, Any]
 
     def opened(self) -> Tokenizer:
-        """Open it. Raises what `load` raises."""
+        """Open the tokenizer. Raises what `load` raises."""
         from tokbench.workbench.open import load
 
         tokenizer: Tokenizer = load(**self.options)
@@ -43,17 +43,17 @@ class Subject:
 
 @dataclass(slots=True)
 class Entrant:
-    """A tokenizer in a library that is timed.
+    """A tokenizer in one library, to be timed.
 
     Attributes:
-        name: unique.
-        tokenizer: the tokenizer that it is.
+        name: its name, unique within the benchmark.
+        tokenizer: the name of the subject.
         peer: the library, or None for ours.
-        vocab_size: tokens.
-        open: opens it anew.
-        recipe: how a process of its own does, as plain data; see `worker.py`.
-        runner: one that is open.
-        difference: where it first gives something else than the tokenizer.
+        vocab_size: the size of the vocabulary.
+        open: opens it again.
+        recipe: how another process opens it, as plain data; see `worker.py`.
+        runner: the open tokenizer.
+        difference: the first difference from the subject, in words; None if there is none.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Entrant:
 
 
 def entrant_of(subject: Subject) -> tuple[Entrant, Tokenizer]:
-    """A tokenizer that was named. Raises what `open_tokenizer` raises."""
+    """Open a named tokenizer. Raises what `open_tokenizer` raises."""
     tokenizer = subject.opened()
     entrant = Entrant(
         name=subject.name,
@@ -82,7 +82,7 @@ def entrant_of(subject: Subject) -> tuple[Entrant, Tokenizer]:
 
 
 def peer_of(subject: Subject, tokenizer: Tokenizer, peer: Peer, folder: Path) -> Entrant | str:
-    """The same tokenizer in another library, or why that cannot be."""
+    """Open the same tokenizer in another library, or return the reason why that is impossible."""
     if not peer.is_installed:
         return f"not installed: pip install {peer.name}"
     description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
@@ -94,7 +94,7 @@ def peer_of(subject: Subject, tokenizer: Tokenizer, peer: Peer, folder: Path) ->
         runner = peer.opened(folder)
     except ConversionError as error:
         return error.reason
-    except BaseException as error:  # a library of others may raise anything; panics are not `Exception`
+    except BaseException as error:  # a foreign library may raise anything; panics are not `Exception`
         if not is_of_library(error):
             raise
         return f"it cannot open it: {first_line(error)}"
@@ -110,7 +110,7 @@ def peer_of(subject: Subject, tokenizer: Tokenizer, peer: Peer, folder: Path) ->
 
 
 def subjects_of(names: Sequence[str], **options: Any) -> list[Subject]:
-    """Subjects by the names of `-t`, each called differently."""
+    """Return subjects for the values of `-t`, with unique names."""
     from tokbench.core.wording import unique_names
 
     return [
@@ -120,7 +120,7 @@ def subjects_of(names: Sequence[str], **options: Any) -> list[Subject]:
 
 
 def _short(name: str) -> str:
-    """The last part of a path without its ending, or the name.
+    """Return the last component of a path without its suffix, or the name itself.
 
     >>> _short("vocab/cl100k_base.tiktoken"), _short("tokenizers/v1.2/"), _short("tiktoken:gpt2")
     ('cl100k_base', 'v1.2', 'tiktoken:gpt2')
@@ -132,11 +132,11 @@ def _short(name: str) -> str:
 
 
 def is_of_library(error: BaseException) -> bool:
-    """Whether an exception is a failure of the library, not an interrupt or an exit."""
+    """Whether an exception is a failure of the library, rather than an interrupt or an exit."""
     return not isinstance(error, KeyboardInterrupt | SystemExit | MemoryError)
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message."""
+    """Return the first line of an error's message."""
     text = str(error).strip()
     return text.splitlines()[0] if text else type(error).__name__

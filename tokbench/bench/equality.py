@@ -14,33 +14,33 @@ _SHOWN = 4
 
 
 class Expected:
-    """The ids that a tokenizer gives for a sample; its peers must give the same."""
+    """The ids of a tokenizer for a sample, which its peers must give, too."""
 
     def __init__(self, runner: Runner, sample: Sample) -> None:
         self._sample = sample
-        self._texts = [_listed(runner.encode(text)) for text in sample.texts]
-        self._prompts = [_listed(runner.encode(prompt)) for prompt in sample.prompts]
+        self._texts = [_as_list(runner.encode(text)) for text in sample.texts]
+        self._prompts = [_as_list(runner.encode(prompt)) for prompt in sample.prompts]
         self._bytes = runner.token_bytes
 
     @property
     def num_tokens(self) -> int:
-        """How many ids the texts have together."""
+        """The total number of ids of the texts."""
         return sum(map(len, self._texts))
 
     @property
     def ids(self) -> list[int]:
-        """The ids of the texts, one after another."""
+        """The ids of all texts, concatenated."""
         return [id for ids in self._texts for id in ids]
 
     def difference(self, runner: Runner, *, threads: Sequence[int]) -> str | None:
-        """Where a runner gives something else first, in words; None where it never does."""
+        """Return the first difference of a runner from the expected ids, in words, or None."""
         parts = (
             ("document", self._sample.texts, self._texts),
             ("prompt", self._sample.prompts, self._prompts),
         )
         for kind, texts, expected in parts:
             for number, (text, ids) in enumerate(zip(texts, expected, strict=True), 1):
-                if found := _difference(_listed(runner.encode(text)), ids):
+                if found := _difference(_as_list(runner.encode(text)), ids):
                     return f"{kind} {number}: {found}"
         return self._batch_difference(runner, threads) or self._byte_difference(runner)
 
@@ -52,7 +52,7 @@ class Expected:
             if len(batch) != len(self._texts):
                 return f"a batch of {len(self._texts)} documents became {len(batch)}"
             for number, (found, ids) in enumerate(zip(batch, self._texts, strict=True), 1):
-                if difference := _difference(_listed(found), ids):
+                if difference := _difference(_as_list(found), ids):
                     return f"document {number} in a batch: {difference}"
         return None
 
@@ -65,12 +65,12 @@ class Expected:
         return None
 
 
-def _listed(ids: Sequence[int]) -> list[int]:
+def _as_list(ids: Sequence[int]) -> list[int]:
     return ids if isinstance(ids, list) else list(map(int, ids))
 
 
 def _difference(found: list[int], expected: list[int]) -> str | None:
-    """The first position at which two lists of ids part.
+    """Return the first position at which two lists of ids differ, in words, or None.
 
     >>> _difference([1, 2, 9], [1, 2, 3])
     'at token 3 it gives 9 instead of 3'
@@ -78,7 +78,11 @@ def _difference(found: list[int], expected: list[int]) -> str | None:
     if found == expected:
         return None
     position = next(
-        (index for index, (one, other) in enumerate(zip(found, expected, strict=False)) if one != other),
+        (
+            index
+            for index, (found_id, expected_id) in enumerate(zip(found, expected, strict=False))
+            if found_id != expected_id
+        ),
         min(len(found), len(expected)),
     )
     return (

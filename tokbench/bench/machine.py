@@ -12,7 +12,7 @@ from tokbench.bench.results import Machine
 
 
 def this_machine() -> Machine:
-    """A description of this machine."""
+    """Return a description of this machine."""
     from tokbench import __version__
 
     return Machine(
@@ -26,7 +26,7 @@ def this_machine() -> Machine:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The measurements: each times all entrants in turns and returns one number for each round."""
+"""The measurements: each times all entrants in turn and returns one number per round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Document
 
 Rounds = dict[str, list[float]]
-"""Name of an entrant → a number for each round that it was in."""
+"""Name of an entrant → one number for each of its rounds."""
 _Item = TypeVar("_Item")
 _PERCENTILES = {"p50": 0.50, "p90": 0.90, "p99": 0.99}
 _LOOKUPS = 10_000
@@ -33,10 +33,10 @@ class Budget:
     """The limits of a measurement.
 
     Attributes:
-        runs: rounds at most.
-        seconds: what one entrant may take for one measurement, in all rounds.
-        threads: of a batch.
-        processors: how many there are.
+        runs: the maximum number of rounds.
+        seconds: the time of one entrant for one measurement, over all rounds.
+        threads: the number of threads for batches.
+        processors: the number of processors.
     """
 
     runs: int
@@ -46,7 +46,7 @@ class Budget:
 
 
 def opening(entrants: Iterable[Entrant], sample: Sample, budget: Budget) -> dict[str, Rounds]:
-    """Milliseconds that opening takes, and MB/s of the first pass after it."""
+    """Measure the milliseconds that opening takes, and the MB/s of the first pass after it."""
 
     def opened(entrant: Entrant) -> tuple[float, float]:
         runners: list[Runner] = []
@@ -67,7 +67,7 @@ def opening(entrants: Iterable[Entrant], sample: Sample, budget: Budget) -> dict
 
 
 def encoding(entrants: Iterable[Entrant], sample: Sample, budget: Budget) -> dict[str, Rounds]:
-    """MB/s of a pass, text by text; the check before it was the pass that fills caches."""
+    """Measure the MB/s of a pass, text by text; the equality check has filled the caches before."""
     calls = {
         entrant.name: partial(_call_for_each, entrant.runner.encode, sample.texts) for entrant in entrants
     }
@@ -75,7 +75,7 @@ def encoding(entrants: Iterable[Entrant], sample: Sample, budget: Budget) -> dic
 
 
 def batches(entrants: Iterable[Entrant], sample: Sample, budget: Budget) -> dict[str, Rounds]:
-    """MB/s of all texts in one call, on one thread and on as many as are wanted."""
+    """Measure the MB/s of all texts in one call, on one thread and on the requested number."""
     entrants, texts = list(entrants), list(sample.texts)
     counts = {"batch_one": 1, "batch": budget.threads} if budget.threads > 1 else {"batch_one": 1}
     return {
@@ -94,7 +94,7 @@ def batches(entrants: Iterable[Entrant], sample: Sample, budget: Budget) -> dict
 
 
 def latencies(entrants: Iterable[Entrant], sample: Sample, budget: Budget) -> dict[str, Rounds]:
-    """Microseconds for a short prompt: percentiles over the prompts, round by round."""
+    """Measure the microseconds for a short prompt: percentiles over the prompts, for each round."""
     found: dict[str, list[list[float]]] = in_turns(
         {
             entrant.name: partial(microseconds_of_each, entrant.runner.encode, sample.prompts)
@@ -112,23 +112,23 @@ def latencies(entrants: Iterable[Entrant], sample: Sample, budget: Budget) -> di
 def lookups(
     entrants: Iterable[Entrant], ids: Mapping[str, Sequence[int]], budget: Budget
 ) -> dict[str, Rounds]:
-    """Ids turned into bytes a second, of ids as they stand in the text.
+    """Measure how many ids per second are turned into bytes, with the ids in the order of the texts.
 
     Args:
-        entrants: those that can.
-        ids: tokenizer → the ids of the texts.
-        budget: how much.
+        entrants: the entrants; those without lookups are skipped.
+        ids: name of a tokenizer → the ids of the texts.
+        budget: the limits.
     """
     calls = {}
     for entrant in entrants:
         if entrant.runner.token_bytes is not None and ids[entrant.tokenizer]:
-            some = _repeated(ids[entrant.tokenizer], _LOOKUPS)
-            calls[entrant.name] = partial(_call_for_each, entrant.runner.token_bytes, some)
+            repeated = _repeated(ids[entrant.tokenizer], _LOOKUPS)
+            calls[entrant.name] = partial(_call_for_each, entrant.runner.token_bytes, repeated)
     return {"lookups": _rates(calls, _LOOKUPS, budget)}
 
 
 def _rates(calls: Mapping[str, Callable[[], object]], amount: float, budget: Budget) -> Rounds:
-    """How much of something is done in a second, round by round."""
+    """Return the amount per second, for each round."""
     taken = in_turns(
         {name: partial(seconds_of, call) for name, call in calls.items()},
         runs=budget.runs,
@@ -143,7 +143,7 @@ def _call_for_each(call: Callable[[_Item], object], items: Sequence[_Item]) -> N
 
 
 def _repeated(ids: Sequence[int], number: int) -> list[int]:
-    """The first ids, again from the beginning until there are enough.
+    """Return the first ids, repeated until there are `number`.
 
     >>> _repeated([1, 2], 5)
     [1, 2, 1, 2, 1]
@@ -156,9 +156,9 @@ class Sample:
     """The texts to encode, and prompts cut from them.
 
     Attributes:
-        texts: the first documents, the last one cut.
-        num_bytes: their UTF-8 bytes.
-        prompts: pieces of them, of 20 to 200 characters where the texts are that long.
+        texts: the first documents, the last one possibly truncated.
+        num_bytes: their size in UTF-8.
+        prompts: parts of them, of 20 to 200 characters if the texts are that long.
     """
 
     texts: tuple[str, ...]
@@ -167,7 +167,7 @@ class Sample:
 
 
 def sample_of(documents: Iterable[Document], *, max_bytes: int) -> Sample:
-    """The first documents, as they are, up to this many bytes.
+    """Return the first documents, up to this many bytes.
 
     Raises:
         CorpusError: there is no text.
@@ -176,7 +176,7 @@ def sample_of(documents: Iterable[Document], *, max_bytes: int) -> Sample:
     left = max_bytes
     for document in documents:
         data = document.text.encode()[:left]
-        text = data.decode(errors="ignore")  # the last one may be cut inside a character
+        text = data.decode(errors="ignore")  # truncation may split the last character
         if text:
             texts.append(text)
         left -= len(data)
@@ -188,7 +188,7 @@ def sample_of(documents: Iterable[Document], *, max_bytes: int) -> Sample:
 
 
 def _prompts(texts: list[str]) -> tuple[str, ...]:
-    """Cut anywhere; long texts are cut more often."""
+    """Cut prompts at random places; longer texts are chosen more often."""
     source = random.Random(_SEED)  # noqa: S311 -- a sample, not a secret
     chosen = source.choices(texts, weights=list(map(len, texts)), k=_PROMPTS)
     prompts = []

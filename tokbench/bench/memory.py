@@ -1,4 +1,4 @@
-"""Measure the peak memory of a tokenizer in a process of its own."""
+"""Measure the peak memory of a tokenizer in a separate process."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _PATIENCE_SECONDS = 600
 
 
 def write_texts(texts: Sequence[str], path: Path) -> None:
-    """A line for each text: whoever reads them has one at a time."""
+    """Write one text per line, so that a reader needs only one in memory."""
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(f"{json.dumps(text)}\n" for text in texts)
 
 
 def peak_of(entrant: Entrant, texts: Path) -> int | None:
-    """The peak resident bytes of a process that opens the tokenizer and encodes the texts once.
+    """Return the peak resident bytes of a process that opens the tokenizer and encodes the texts once.
 
-    That is with the interpreter, the library and one text at a time. None where the system does not tell.
+    This includes the interpreter, the library and one text at a time. Return None if the system does not report it.
     """
-    asked = json.dumps({"recipe": dict(entrant.recipe), "texts": str(texts)})
+    job = json.dumps({"recipe": dict(entrant.recipe), "texts": str(texts)})
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "tokbench.bench.worker"],
         stdin=subprocess.PIPE,
@@ -39,7 +39,7 @@ def peak_of(entrant: Entrant, texts: Path) -> int | None:
         encoding="utf-8",
     )
     try:
-        answer, _ = process.communicate(asked, timeout=_PATIENCE_SECONDS)
+        answer, _ = process.communicate(job, timeout=_PATIENCE_SECONDS)
         return int(answer) or None
     except (subprocess.SubprocessError, OSError, ValueError):
         return None

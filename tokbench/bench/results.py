@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 SCHEMA = "tokbench.bench/1"
 PARTS = ("encode", "batch", "latency", "lookup", "load", "memory")
-"""What can be measured, by the names that `--only` takes."""
+"""What can be measured, by the names for `--only`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure that is measured.
+    """A measured figure.
 
     Attributes:
-        name: in JSON and CSV.
-        title: of its column.
-        unit: in words.
+        name: its name in JSON and CSV.
+        title: the title of its column.
+        unit: its unit, in words.
         part: one of `PARTS`.
         better: whether higher or lower is better.
     """
@@ -49,38 +49,38 @@ MEASURES = {
         Measure("memory", "peak MB", "peak resident memory of a process", "memory", "lower"),
     )
 }
-"""Every figure by its name."""
+"""Name → measure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of one tokenizer.
+    """One figure of one entrant.
 
     Attributes:
-        value: over the runs.
-        ratio: to the baseline, round by round; None for the baseline, and where that has no such figure.
+        value: the distribution over the rounds.
+        ratio: the ratio to the baseline, round by round; None for the baseline, or if that lacks the figure.
     """
 
     value: Spread
     ratio: Spread | None
 
     def to_json(self) -> dict[str, Any]:
-        """This as plain data for JSON."""
+        """Return the figure as plain data for JSON."""
         return {**self.value.to_json(), "ratio": None if self.ratio is None else self.ratio.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One tokenizer in one library.
+    """A tokenizer in one library.
 
     Attributes:
-        name: unique among those compared.
-        tokenizer: the tokenizer that it is, as it was named.
-        peer: the library, where it is not tokbench; else None.
-        version: what runs it, with its version.
-        vocab_size: entries.
-        figures: by the names of `MEASURES`; those that could not be had are missing.
-        difference: where it first gave something else than the tokenizer; then nothing was timed.
+        name: its name, unique within the benchmark.
+        tokenizer: the name of the subject.
+        peer: the library, or None for tokbench.
+        version: the library that runs it, with its version.
+        vocab_size: the size of the vocabulary.
+        figures: name of a measure → figure; unavailable figures are missing.
+        difference: the first difference from the subject, in words; if there is one, nothing was timed.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Entry:
     difference: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """This as plain data for JSON."""
+        """Return the entry as plain data for JSON."""
         return {
             "name": self.name,
             "tokenizer": self.tokenizer,
@@ -107,12 +107,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A peer that was asked for and is not among the entries.
+    """A requested peer that is not among the entries.
 
     Attributes:
-        tokenizer: whose peer it would be; None where that does not matter.
+        tokenizer: the name of the subject; None if it applies to all.
         peer: its name.
-        reason: why.
+        reason: why it was left out.
     """
 
     tokenizer: str | None
@@ -120,13 +120,13 @@ class LeftOut:
     reason: str
 
     def to_json(self) -> dict[str, Any]:
-        """This as plain data for JSON."""
+        """Return this as plain data for JSON."""
         return {"tokenizer": self.tokenizer, "peer": self.peer, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine of the measurements."""
+    """The machine on which the benchmark ran."""
 
     cpu: str
     processors: int
@@ -136,7 +136,7 @@ class Machine:
     date: str
 
     def to_json(self) -> dict[str, Any]:
-        """This as plain data for JSON."""
+        """Return the machine as plain data for JSON."""
         return {
             "cpu": self.cpu,
             "processors": self.processors,
@@ -149,19 +149,19 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Tokenizers and their peers, timed on the same text.
+    """The result of timing tokenizers and their peers on the same texts.
 
     Attributes:
-        entries: each tokenizer with its peers after it, in the order in which they were named.
-        baseline: the name of the one that ratios are taken to: the first.
+        entries: each tokenizer followed by its peers, in the order given.
+        baseline: the name of the entry that ratios refer to: the first.
         parts: which of `PARTS` were measured.
-        documents: how many were encoded.
-        num_bytes: their UTF-8 bytes.
-        prompts: how many prompts were encoded for the latency.
-        threads: of a batch.
-        runs: rounds at most.
-        machine: where.
-        left_out: peers that were asked for and are not there, or cannot run a tokenizer.
+        documents: the number of encoded texts.
+        num_bytes: their size in UTF-8.
+        prompts: the number of prompts encoded for the latency.
+        threads: the number of threads for batches.
+        runs: the maximum number of rounds.
+        machine: the machine.
+        left_out: requested peers that are not installed or cannot run a tokenizer.
     """
 
     entries: tuple[Entry, ...]
@@ -177,7 +177,7 @@ class Bench:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The figures of the measured parts, without those that no entrant has."""
+        """The measures of the measured parts, without those that no entry has."""
         return tuple(
             measure
             for measure in MEASURES.values()
@@ -185,16 +185,18 @@ class Bench:
         )
 
     def best(self, measure: Measure) -> float | None:
-        """The best median of a figure; None where there are not two to choose between."""
+        """Return the best median of a measure; None if fewer than two entries have it."""
         values = [
-            one.figures[measure.name].value.median for one in self.entries if measure.name in one.figures
+            entry.figures[measure.name].value.median
+            for entry in self.entries
+            if measure.name in entry.figures
         ]
         if len(values) < 2:
             return None
         return max(values) if measure.better == "higher" else min(values)
 
     def to_json(self) -> dict[str, Any]:
-        """This as plain data for JSON."""
+        """Return the result as plain data for JSON."""
         return {
             "schema": SCHEMA,
             "machine": self.machine.to_json(),
@@ -204,5 +206,5 @@ class Bench:
             "baseline": self.baseline,
             "units": {measure.name: measure.unit for measure in self.measures},
             "tokenizers": [entry.to_json() for entry in self.entries],
-            "left_out": [one.to_json() for one in self.left_out],
+            "left_out": [peer.to_json() for peer in self.left_out],
         }

@@ -1,4 +1,4 @@
-"""The calls of one tokenizer in one library that are timed."""
+"""The timed calls of a tokenizer in one library."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 Threads = Literal["any", "one or all", "all"]
-"""On how many threads a library can be asked to encode a batch."""
+"""The numbers of threads on which a library can encode a batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """An open tokenizer, by the calls that are timed.
+    """An open tokenizer, represented by its timed calls.
 
     Attributes:
         version: the library that runs it, with its version.
-        encode: a text → its ids, in whatever holds them there.
-        encode_batch: texts and a number of threads → what the library returns; None where it has no such call.
-        batch_ids: what `encode_batch` returned → the ids of each text; never timed.
-        threads: on how many threads `encode_batch` can run.
-        token_bytes: an id → the bytes it stands for; None where the library does not tell.
+        encode: text → ids, in the library's own container.
+        encode_batch: texts, number of threads → the library's result; None if it has no such call.
+        batch_ids: result of `encode_batch` → the ids of each text; never timed.
+        threads: the numbers of threads that `encode_batch` supports.
+        token_bytes: id → bytes; None if the library does not offer it.
     """
 
     version: str
@@ -35,7 +35,7 @@ class Runner:
     token_bytes: Callable[[int], bytes] | None = None
 
     def can_batch(self, threads: int, *, processors: int) -> bool:
-        """Whether it encodes a batch on this many threads."""
+        """Whether it can encode a batch on this number of threads."""
         if self.encode_batch is None:
             return False
         return (
@@ -44,7 +44,7 @@ class Runner:
 
 
 def runner_of(tokenizer: Tokenizer) -> Runner:
-    """The runner of a tokenizer of tokbench, on whichever engine."""
+    """Return the runner of one of our tokenizers, on whichever engine."""
     from tokbench import __version__
 
     return Runner(

@@ -1,6 +1,6 @@
 """A process that opens one tokenizer, encodes the sample once and reports its peak memory.
 
-Read from stdin, as JSON: the recipe of an `Entrant` and the file of the texts. Written to stdout: a number.
+Standard input: JSON with the recipe of an `Entrant` and the file of the texts. Standard output: a number of bytes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run the job described on stdin."""
+    """Run the job from standard input."""
     from tokbench.core.time_and_memory import peak_bytes
 
-    asked = json.load(sys.stdin)
-    runner = _opened(asked["recipe"])
-    with Path(asked["texts"]).open(encoding="utf-8", newline="") as lines:
+    job = json.load(sys.stdin)
+    runner = _opened(job["recipe"])
+    with Path(job["texts"]).open(encoding="utf-8", newline="") as lines:
         for line in lines:
             runner.encode(json.loads(line))
     print(peak_bytes() or 0)

@@ -1,1 +1,1 @@
-"""What is inside an opened tokenizer: its tokens, how they are made of one another, how two tokenizers differ."""
+"""The contents of an opened tokenizer: its tokens, the merges between them, and the differences of two tokenizers."""

@@ -1,4 +1,4 @@
-"""What an opened tokenizer is made of, worked out when it is asked for and kept."""
+"""The components of an opened tokenizer, computed on demand and cached."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 _DEEPEST = 8
-"""Sequences within sequences of a file that are looked into."""
+"""The maximum nesting of sequences that is searched."""
 
 
 class TokenizerContents:
-    """The tokens of a tokenizer and its parts, of whatever file and engine.
+    """The tokens and components of a tokenizer, whatever its file and engine.
 
     Attributes:
-        opened: the tokenizer, and what was found in its files.
+        opened: the tokenizer, with what was learned from its files.
     """
 
     def __init__(self, opened: Opened) -> None:
@@ -42,21 +42,21 @@ class TokenizerContents:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer, ready for use."""
+        """The tokenizer."""
         return self.opened.tokenizer
 
     # --- the vocabulary -----------------------------------------------------------------------
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The bytes of each id (None for a gap), which are special, which are not whole characters."""
+        """The bytes of each id (None for a gap), the special tokens, and the tokens that are not whole characters."""
         from tokbench.metrics.vocabulary import vocabulary_of
 
         return vocabulary_of(self.tokenizer)
 
     @cached_property
     def added_ids(self) -> frozenset[int]:
-        """The ids of special tokens and of other added tokens: found in a text before the model runs."""
+        """The ids of special and other added tokens, which are found in a text before the model runs."""
         return frozenset({*self.tokenizer.info.special_tokens.values(), *self.opened.added_tokens.values()})
 
     @cached_property
@@ -69,23 +69,23 @@ class TokenizerContents:
         return found
 
     def symbol(self, id: int) -> Symbol:
-        """The token of an id."""
+        """Return the token with this id."""
         return Symbol(id, self.tokens.get(id, b""))
 
     @cached_property
     def ordinary(self) -> Mapping[int, bytes]:
-        """The tokens that the model itself makes: id → bytes, in the order of ids."""
+        """The tokens that the model itself produces: id → bytes, in the order of ids."""
         return {
             id: piece
             for id, piece in enumerate(self.vocabulary.pieces)
             if piece is not None and id not in self.added_ids
         }
 
-    # --- what it is made of -------------------------------------------------------------------
+    # --- components -----------------------------------------------------------------------------
 
     @cached_property
     def description(self) -> Description | None:
-        """What the tokenizer says that it is made of, or None."""
+        """The components as the tokenizer describes them, or None."""
         if not isinstance(self.tokenizer, DescribesItself):
             return None
         try:
@@ -95,7 +95,7 @@ class TokenizerContents:
 
     @cached_property
     def sentencepiece(self) -> SentencePieceFile | None:
-        """The SentencePiece model that it is; None where it is none."""
+        """The parsed SentencePiece model, or None for any other tokenizer."""
         from tokbench.formats.sentencepiece.model import parse_model
 
         if not isinstance(self.description, SentencePieceModel):
@@ -104,7 +104,7 @@ class TokenizerContents:
 
     @cached_property
     def document(self) -> Mapping[str, Any] | None:
-        """The tokenizer.json that it was read from, parsed; None where it is no such file."""
+        """The parsed tokenizer.json, or None for any other file."""
         from tokbench.opening.files import parse_json, read_file
         from tokbench.opening.recognition import Format
 
@@ -130,10 +130,10 @@ class TokenizerContents:
 
     @cached_property
     def merges(self) -> Sequence[Merge] | None:
-        """What each merge joins, as bytes in the order of ranks; None where no merges are listed, or ranked.
+        """The pair of each merge, as bytes in the order of ranks; None if there are neither merges nor ranks.
 
-        Pieces that are not written in byte-level characters are the UTF-8 of how their file spells them. Of ranked
-        tokens, as those of tiktoken, each is made by one pair, which decides the same ids.
+        Pieces not written in byte-level characters are given as the UTF-8 of their spelling in the file. For ranked
+        tokens, such as tiktoken's, there is one pair for each token, which leads to the same ids.
         """
         from tokbench.formats.ranked_merges import last_pair
         from tokbench.formats.tokenizer_json import from_byte_level
@@ -166,8 +166,8 @@ class TokenizerContents:
 
 
 def _has_byte_level(step: object, depth: int = 0) -> bool:
-    """Whether a step, or one of a sequence, is ByteLevel."""
+    """Whether a step, or any step of a sequence, is ByteLevel."""
     if not isinstance(step, dict) or depth > _DEEPEST:
         return False
-    inner = [each for value in step.values() if isinstance(value, list) for each in value]
-    return step.get("type") == "ByteLevel" or any(_has_byte_level(each, depth + 1) for each in inner)
+    inner = [child for value in step.values() if isinstance(value, list) for child in value]
+    return step.get("type") == "ByteLevel" or any(_has_byte_level(child, depth + 1) for child in inner)

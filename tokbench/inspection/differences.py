@@ -1,4 +1,4 @@
-"""How two vocabularies differ: tokens by their bytes and ids, merges by their order."""
+"""Compare two vocabularies: tokens by their bytes and ids, merges by their order."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Merge = tuple[bytes, bytes]
-"""What a merge joins."""
+"""The two parts of a merge."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenDifferences:
-    """Where the tokens of two vocabularies differ.
+    """The differences between the tokens of two vocabularies.
 
     Attributes:
-        moved: id in the first → ids in the second of tokens that both have, where the second has them not there.
-        only_first: ids of the first whose tokens the second does not have.
-        only_second: ids of the second whose tokens the first does not have.
+        moved: id in the first → ids in the second, for tokens of both that have another id in the second.
+        only_first: ids in the first of tokens that the second lacks.
+        only_second: ids in the second of tokens that the first lacks.
     """
 
     moved: Mapping[int, tuple[int, ...]]
@@ -52,13 +52,13 @@ def compare_tokens(first: Mapping[int, bytes], second: Mapping[int, bytes]) -> T
 
 @dataclass(frozen=True, slots=True)
 class MergeDifferences:
-    """Where two lists of merges differ.
+    """The differences between two lists of merges.
 
     Attributes:
-        rank: the first rank at which they do.
-        only_first: ranks of the first list's merges that the second does not have.
-        only_second: likewise of the second list's.
-        moved: the fewest of the others that have to change their places for the order to be the same.
+        rank: the first rank at which they differ.
+        only_first: ranks in the first list of merges that the second lacks.
+        only_second: ranks in the second list of merges that the first lacks.
+        moved: the minimum number of common merges that have to move to give both lists the same order.
     """
 
     rank: int
@@ -68,7 +68,7 @@ class MergeDifferences:
 
 
 def compare_merges(first: Sequence[Merge], second: Sequence[Merge]) -> MergeDifferences | None:
-    """Compare lists of merges from the first rank to the last; None where they are equal.
+    """Compare two lists of merges; return None if they are equal.
 
     >>> compare_merges([(b"a", b"b"), (b"c", b"d")], [(b"c", b"d"), (b"a", b"b"), (b"e", b"f")])
     MergeDifferences(rank=0, only_first=(), only_second=(2,), moved=1)
@@ -77,7 +77,11 @@ def compare_merges(first: Sequence[Merge], second: Sequence[Merge]) -> MergeDiff
         return None
     in_first, in_second = set(first), set(second)
     return MergeDifferences(
-        rank=next(rank for rank, (one, other) in enumerate(zip_longest(first, second)) if one != other),
+        rank=next(
+            rank
+            for rank, (merge, other_merge) in enumerate(zip_longest(first, second))
+            if merge != other_merge
+        ),
         only_first=tuple(rank for rank, merge in enumerate(first) if merge not in in_second),
         only_second=tuple(rank for rank, merge in enumerate(second) if merge not in in_first),
         moved=_moved(first, second),
@@ -85,9 +89,9 @@ def compare_merges(first: Sequence[Merge], second: Sequence[Merge]) -> MergeDiff
 
 
 def _moved(first: Sequence[Merge], second: Sequence[Merge]) -> int:
-    """The fewest merges of both that have to change their places for the order to be the same."""
+    """Return the minimum number of common merges that have to move to give both lists the same order."""
     places = {merge: place for place, merge in enumerate(second)}
-    kept: list[int] = []  # of rising places so far, the smallest last one of each length
+    kept: list[int] = []  # the smallest last element of an increasing subsequence, by its length
     common = [places[merge] for merge in first if merge in places]
     for place in common:
         at = bisect_left(kept, place)

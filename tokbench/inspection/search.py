@@ -1,4 +1,4 @@
-"""Find the tokens of a vocabulary that a user asks for."""
+"""Search a vocabulary for tokens."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 _SECONDS_OF_ONE = 2.0
-"""How long a user's expression may take on all texts, and on one: some would take for ever."""
+"""Time limits for a user's expression, on all texts and on each text: some expressions would never finish."""
 _RANKS = re.compile(r"([0-9]{0,12})(:?)([0-9]{0,12})")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenQuery:
-    """What is asked for; a token is found that has all of it.
+    """The conditions of a search; a token is found if it satisfies all of them.
 
     Attributes:
-        find: a regular expression of the `regex` package that matches somewhere in the text.
-        ids: the token has one of these ids; None for any.
-        data: the bytes of the token hold these in one place; None for any.
-        script: most letters of the text are of this Unicode script; None for any.
-        ranks: merging makes it at a rank from the first to below the second; None for any.
+        find: a regular expression of the `regex` package that matches somewhere in the token's text; None for any.
+        ids: the ids to choose from; None for any.
+        data: bytes that the token contains; None for any.
+        script: the Unicode script of most letters of the text; None for any.
+        ranks: the range of ranks at which merging makes it, excluding the second; None for any.
     """
 
     find: str | None = None
@@ -51,11 +51,11 @@ class TokenQuery:
 
 @dataclass(frozen=True, slots=True)
 class FoundTokens:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        ids: those of the tokens, in their order.
-        without_text: tokens that were left out, as their bytes are not whole characters and a text was asked for.
+        ids: the ids of the tokens found, in order.
+        without_text: the number of tokens skipped because the query is about text and they are not whole characters.
     """
 
     ids: tuple[int, ...]
@@ -63,11 +63,11 @@ class FoundTokens:
 
 
 def search(vocabulary: VocabularyTokens, query: TokenQuery) -> FoundTokens:
-    """The tokens of a vocabulary that a query describes.
+    """Return the tokens of a vocabulary that match a query.
 
     Raises:
-        ConfigError: the expression is none, or takes too long; there is no such script; an id has no token; or
-            ranks are asked for and nothing is merged.
+        ConfigError: the expression is invalid or takes too long, there is no such script, an id has no token, or ranks
+            are given and the algorithm does not merge.
     """
     ids: Collection[int] = vocabulary.tokens.keys()
     if query.ids is not None:
@@ -92,15 +92,15 @@ def search(vocabulary: VocabularyTokens, query: TokenQuery) -> FoundTokens:
 
 
 def longest_first(vocabulary: VocabularyTokens, ids: Iterable[int]) -> list[int]:
-    """Ids in the order of the lengths of their tokens in bytes, of equal ones the lowest id first."""
-    return sorted(ids, key=lambda each: (-len(vocabulary.tokens[each]), each))
+    """Sort ids by the length of their tokens in bytes, longest first; ties by id."""
+    return sorted(ids, key=lambda token_id: (-len(vocabulary.tokens[token_id]), token_id))
 
 
 def parse_ranks(text: str) -> tuple[float, float]:
-    """Ranks as --rank takes them: from the first to below the second, either of which may be left out.
+    """Parse a range of ranks as given to --rank: from the first to below the second; either may be omitted.
 
     Raises:
-        ConfigError: they are none.
+        ConfigError: it is not a range of ranks.
 
     >>> parse_ranks("300:400"), parse_ranks("7"), parse_ranks(":10")
     ((300, 400), (7, 8), (0, 10))
@@ -117,7 +117,7 @@ def parse_ranks(text: str) -> tuple[float, float]:
 
 
 def parse_bytes_of_token(text: str) -> bytes:
-    """Bytes in hexadecimal, as --bytes takes them; spaces between them are allowed. Raises `ConfigError`."""
+    """Parse hexadecimal bytes as given to --bytes; spaces between them are allowed. Raises `ConfigError`."""
     digits = "".join(text.split()).removeprefix("0x")
     if not _HEX.fullmatch(digits):
         raise ConfigError(
@@ -142,15 +142,15 @@ def _ranked_ids(vocabulary: VocabularyTokens, ranks: tuple[float, float], ids: I
             f"--rank does not apply: {vocabulary.merges}", hint="--id takes the number of a token"
         )
     first, stop = ranks
-    asked = set(ids)
+    allowed = set(ids)
     found = sorted(
-        (rank, id) for id, rank in vocabulary.ranks.items() if first <= rank < stop and id in asked
+        (rank, id) for id, rank in vocabulary.ranks.items() if first <= rank < stop and id in allowed
     )
     return [id for _, id in found]
 
 
 def _matching(expression: str, texts: Mapping[int, str]) -> list[int]:
-    """The ids whose texts an expression matches. Raises `ConfigError`."""
+    """Return the ids whose texts match an expression. Raises `ConfigError`."""
     find, until, timeout = _compiled(expression).search, time.monotonic() + _SECONDS, _SECONDS_OF_ONE
     found: list[int] = []
     try:
@@ -182,5 +182,5 @@ def _compiled(expression: str) -> regex.Pattern[str]:
 def _in_script(script: str, texts: Mapping[int, str], ids: Iterable[int]) -> list[int]:
     from tokbench.corpus.scripts import COMMON, script_of
 
-    is_ascii = script in ("Latin", COMMON)  # letters of ASCII are of no other script
+    is_ascii = script in ("Latin", COMMON)  # ASCII letters are of no other script
     return [id for id in ids if (is_ascii or not texts[id].isascii()) and script_of(texts[id]) == script]

@@ -1,4 +1,4 @@
-"""The settings that affect ids besides tokens and merges: pattern, normalizer, template, flags, by name."""
+"""The settings other than tokens and merges that affect ids, by name: pattern, normalizer, template, flags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODEL_LEFT_OUT = ("vocab", "merges", "type")
 _TRAINER = ("model_type", "byte_fallback", "treat_whitespace_as_suffix", "unk_surface")
 _DEFAULTS: dict[str, object] = {"use_regex": True, "split": True}
 _OFFSETS = ("trim_offsets",)
-"""Settings that change where tokens are said to be, and no ids."""
+"""Settings that affect spans, but not ids."""
 _SHOWN = 8
 _BY_TOKEN = ("special token", "added token", "special piece")
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
@@ -29,17 +29,17 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 def differing_settings(
     first: TokenizerContents, second: TokenizerContents
 ) -> dict[str, tuple[object, object]]:
-    """The settings in which two tokenizers differ, as (first, second) by name.
+    """Return the settings in which two tokenizers differ, as name → (first, second).
 
-    They are compared in the form that both have: as byte-level BPE, as SentencePiece models, or as tokenizer.json;
-    nothing is compared of two that have none in common.
+    They are compared in a form that both have: as byte-level BPE, as SentencePiece models, or as tokenizer.json;
+    without a common form, nothing is compared.
     """
     if first.bpe is not None and second.bpe is not None:
-        ours, theirs = _of_bpe(first), _of_bpe(second)
+        ours, theirs = _bpe_settings(first), _bpe_settings(second)
     elif first.sentencepiece is not None and second.sentencepiece is not None:
-        ours, theirs = _of_sentencepiece(first), _of_sentencepiece(second)
+        ours, theirs = _sentencepiece_settings(first), _sentencepiece_settings(second)
     elif first.document is not None and second.document is not None:
-        ours, theirs = _of_document(first.document), _of_document(second.document)
+        ours, theirs = _document_settings(first.document), _document_settings(second.document)
     else:
         return {}
     found: dict[str, tuple[object, object]] = {}
@@ -65,15 +65,16 @@ def differing_settings(
 def differing_parts(
     first: Mapping[str, Any], second: Mapping[str, Any], *, model: Sequence[str]
 ) -> Iterator[str]:
-    """The parts in which two tokenizer.json differ: normalizer, pre_tokenizer, decoder, and settings of the model.
+    """Yield the names of differing components of two tokenizer.json: normalizer, pre_tokenizer, decoder, model
+    settings.
 
     Args:
-        first: the one, parsed.
-        second: the other.
-        model: the settings of the model that are compared.
+        first: the first document, parsed.
+        second: the second document, parsed.
+        model: the settings of the model to compare.
     """
     for part in ("normalizer", "pre_tokenizer", "decoder"):
-        ours, theirs = (_deciding(document.get(part), part) for document in (first, second))
+        ours, theirs = (_relevant_settings(document.get(part), part) for document in (first, second))
         if any(_differ(name, ours.get(name), theirs.get(name)) for name in {*ours, *theirs}):
             yield part
     for name in model:
@@ -81,8 +82,8 @@ def differing_parts(
             yield name
 
 
-def _deciding(step: object, part: str) -> dict[str, object]:
-    """The settings of a part that decide ids or text: ByteLevel decodes alike whatever its settings."""
+def _relevant_settings(step: object, part: str) -> dict[str, object]:
+    """Return the settings of a component that affect ids or text; those of a ByteLevel decoder do not."""
     leaves = {
         name: value for name, value in _leaves(_unnested(step)) if name.rpartition(".")[2] not in _OFFSETS
     }
@@ -92,7 +93,7 @@ def _deciding(step: object, part: str) -> dict[str, object]:
 
 
 def _unnested(step: object) -> object:
-    """A sequence of one step as that step."""
+    """Replace a sequence of one step by that step."""
     for key in ("normalizers", "pretokenizers", "decoders"):
         inner = step.get(key) if isinstance(step, dict) else None
         if isinstance(inner, list) and len(inner) == 1:
@@ -101,31 +102,33 @@ def _unnested(step: object) -> object:
 
 
 def _leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
-    """Values within others, under names as `pre_tokenizer.use_regex`."""
+    """Yield nested values with names such as `pre_tokenizer.use_regex`."""
     if isinstance(value, list | tuple):
-        value = {str(number): each for number, each in enumerate(value, 1)}
+        value = {str(number): child for number, child in enumerate(value, 1)}
     if not isinstance(value, dict):
         yield name, value
         return
-    for key, each in value.items():
-        yield from _leaves(each, f"{name}.{key}" if name else str(key))
+    for key, child in value.items():
+        yield from _leaves(child, f"{name}.{key}" if name else str(key))
 
 
 def _differ(name: str, first: object, second: object) -> bool:
-    """Whether values differ; what older files leave out has a default."""
+    """Whether two values differ; values missing from older files take their defaults."""
     key = name.rpartition(".")[2]
     if key in _DEFAULTS:
         first, second = (_DEFAULTS[key] if value is None else value for value in (first, second))
     return first != second and (first or None) != (second or None)
 
 
-def _of_bpe(contents: TokenizerContents) -> dict[str, object]:
+def _bpe_settings(contents: TokenizerContents) -> dict[str, object]:
     bpe = contents.bpe
     assert bpe is not None
     return {
         "split pattern": bpe.pattern,
         "normalizer": bpe.normalization,
-        "template": None if bpe.post_processing.template is None else _written(bpe.post_processing.template),
+        "template": None
+        if bpe.post_processing.template is None
+        else _template_text(bpe.post_processing.template),
         "special token": {
             text: {"id": id, **_flags(contents, text)} for text, id in bpe.special_tokens.items()
         },
@@ -138,13 +141,13 @@ def _flags(contents: TokenizerContents, text: str) -> dict[str, bool]:
     return {} if flags is None else asdict(flags)
 
 
-def _written(template: Template) -> str:
-    """The template of one text: `<s> $A </s>`."""
+def _template_text(template: Template) -> str:
+    """Write the template for one text, as in `<s> $A </s>`."""
     parts = ("$A" if part.text is not None else " ".join(part.tokens) for part in template.single)
     return " ".join(parts)
 
 
-def _of_sentencepiece(contents: TokenizerContents) -> dict[str, object]:
+def _sentencepiece_settings(contents: TokenizerContents) -> dict[str, object]:
     file = contents.sentencepiece
     assert file is not None
     rules = file.normalizer.get("precompiled_charsmap") or b""
@@ -158,7 +161,7 @@ def _of_sentencepiece(contents: TokenizerContents) -> dict[str, object]:
     }
 
 
-def _of_document(document: Mapping[str, Any]) -> dict[str, object]:
+def _document_settings(document: Mapping[str, Any]) -> dict[str, object]:
     model = document["model"]
     listed = document.get("added_tokens") or []
     return {

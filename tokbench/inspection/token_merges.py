@@ -1,4 +1,4 @@
-"""How the tokens of a BPE are made of one another, whichever form its file gives the merges in."""
+"""The merges that make the tokens of a BPE, in whichever form its file stores them."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", str, bytes)
 _MOST_EXPANSIONS = 1 << 16
-"""A damaged file may have tokens that make one another."""
+"""Limits the expansion of a damaged file whose tokens are made from each other."""
 
 
 class TokenMerges(Protocol):
-    """The merges of a vocabulary, asked for by token."""
+    """The merges of a vocabulary, looked up by token."""
 
     @property
     def ranks(self) -> Mapping[int, float]:
-        """Id → the rank at which merging makes it; a SentencePiece model has the negative score."""
+        """Id → the rank of the merge that makes it; for a SentencePiece model, its negated score."""
 
     def derivation(self, id: int) -> MergeTrace:
-        """How what a token consists of is merged, alone: ends in the token, or in those that stand for it."""
+        """Return how the symbols of a token merge when it stands alone; they may end in more than one token."""
 
     def uses(self, id: int) -> tuple[MergeRule, ...]:
-        """The merges that take a token, in the order of their ranks."""
+        """Return the merges that use a token as a part, in the order of their ranks."""
 
 
 class NoTokenMerges(Exception):  # noqa: N818 -- an answer, not a mistake of the user
-    """A tokenizer that has no merges; the message says why."""
+    """Raised for a tokenizer without merges; the message gives the reason."""
 
 
 def token_merges(contents: TokenizerContents) -> TokenMerges:
-    """The merges of a tokenizer.
+    """Return the merges of a tokenizer.
 
     Raises:
-        NoTokenMerges: its algorithm merges nothing, or does not tell.
+        NoTokenMerges: the algorithm does not merge, or its merges are not known.
     """
     if (bpe := contents.bpe) is not None:
         if bpe.merges is not None:
@@ -51,14 +51,14 @@ def token_merges(contents: TokenizerContents) -> TokenMerges:
         ids = {token: id for id, token in enumerate(bpe.tokens) if token is not None}
         return MergesOfRanks(ids, ids, symbol=contents.symbol)
     if contents.sentencepiece is not None:
-        return _by_scores(contents)
+        return _scored_merges(contents)
     if contents.document is not None:
-        return _of_document(contents)
+        return _document_merges(contents)
     backend = contents.tokenizer.info.backend
     raise NoTokenMerges(f"{backend} has no merges")
 
 
-def _by_scores(contents: TokenizerContents) -> TokenMerges:
+def _scored_merges(contents: TokenizerContents) -> TokenMerges:
     from tokbench.formats.sentencepiece.model import ModelType
     from tokbench.formats.sentencepiece.pieces import PieceType
 
@@ -77,7 +77,7 @@ def _by_scores(contents: TokenizerContents) -> TokenMerges:
     return MergesOfRanks(ids, ranks, symbol=contents.symbol, by_score=True)
 
 
-def _of_document(contents: TokenizerContents) -> TokenMerges:
+def _document_merges(contents: TokenizerContents) -> TokenMerges:
     from tokbench.opening.native_bpe import merge_pairs
 
     document = contents.document
@@ -100,12 +100,11 @@ def _of_document(contents: TokenizerContents) -> TokenMerges:
 
 
 class MergesOfList:
-    """Merges that are listed.
+    """Merges stored as a list.
 
     Args:
-        merges: left, right and made id of each, in the order of their ranks; of a pair that is listed twice the
-            last rank counts.
-        symbol: the token of an id.
+        merges: (left id, right id, merged id) in the order of their ranks; of a repeated pair, the last rank counts.
+        symbol: returns the token of an id.
 
     >>> tokens = [b"a", b"b", b"ab", b"abab"]
     >>> merges = MergesOfList([(0, 1, 2), (2, 2, 3)], symbol=lambda id: Symbol(id, tokens[id]))
@@ -126,27 +125,27 @@ class MergesOfList:
         return ranks
 
     @cached_property
-    def _makers(self) -> Mapping[int, tuple[int, int]]:
+    def _pair_of(self) -> Mapping[int, tuple[int, int]]:
         return {made: pair for pair, (rank, made) in self._listed.items() if self.ranks[made] == rank}
 
     def derivation(self, id: int) -> MergeTrace:
-        """How what a token consists of is merged, alone."""
+        """Return how the symbols of a token merge when it stands alone."""
         return trace_merges(list(self._leaves(id)), ListedMerges(self._listed), show=self._symbol)
 
     def _leaves(self, id: int) -> Iterator[int]:
-        """What a token consists of: what no merge makes, from left to right."""
+        """Yield the symbols that a token consists of, which no merge makes, from left to right."""
         waiting, expansions = [id], 0
         while waiting:
-            one = waiting.pop()
-            pair = self._makers.get(one)
-            if pair is None or one in pair or expansions >= _MOST_EXPANSIONS:
-                yield one
+            current = waiting.pop()
+            pair = self._pair_of.get(current)
+            if pair is None or current in pair or expansions >= _MOST_EXPANSIONS:
+                yield current
                 continue
             expansions += 1
             waiting += reversed(pair)
 
     def uses(self, id: int) -> tuple[MergeRule, ...]:
-        """The merges that take a token, in the order of their ranks."""
+        """Return the merges that use a token as a part, in the order of their ranks."""
         found = sorted((rank, pair, made) for pair, (rank, made) in self._listed.items() if id in pair)
         return tuple(
             MergeRule(rank, self._symbol(left), self._symbol(right), self._symbol(made))
@@ -155,13 +154,13 @@ class MergesOfList:
 
 
 class MergesOfRanks(Generic[Key]):
-    """Merges by the ranks of tokens: two neighbours merge where they are a token together.
+    """Merges implied by the ranks of tokens: two adjacent parts merge if they form a token together.
 
     Args:
         ids: token → id.
-        ranks: token → its rank.
-        symbol: the token of an id.
-        by_score: whether ranks are negative scores.
+        ranks: token → rank.
+        symbol: returns the token of an id.
+        by_score: whether ranks are negated scores.
 
     >>> ids = {b"a": 0, b"b": 1, b"ab": 2, b"bb": 3, b"abb": 4}
     >>> names = {id: token for token, id in ids.items()}
@@ -185,7 +184,7 @@ class MergesOfRanks(Generic[Key]):
 
     @cached_property
     def ranks(self) -> Mapping[int, float]:
-        """Id → the rank of the token, where merging makes it: it is not a single byte or character."""
+        """Id → its rank, for tokens that merging makes: more than one byte or character."""
         return {id: self._ranks[token] for token, id in self._ids.items() if len(token) > 1}
 
     @cached_property
@@ -193,15 +192,15 @@ class MergesOfRanks(Generic[Key]):
         return {id: token for token, id in self._ids.items()}
 
     def derivation(self, id: int) -> MergeTrace:
-        """How the bytes or characters of a token are merged, alone."""
-        if id not in self._tokens:  # as that of unknown characters, and those that stand for one byte
+        """Return how the bytes or characters of a token merge when it stands alone."""
+        if id not in self._tokens:  # such as the unknown token and byte tokens
             return MergeTrace((self._symbol(id),), (), (self._symbol(id),), (0, 1), ())
         token = self._tokens[id]
         singles = [token[place : place + 1] for place in range(len(token))]
         return trace_merges(singles, RankedTokens(self._ranks.get), show=self._shown, by_score=self._by_score)
 
     def uses(self, id: int) -> tuple[MergeRule, ...]:
-        """The merges that take a token, in the order of their ranks: one makes each token, its last."""
+        """Return the merges that use a token as a part, in the order of their ranks: for each token its last merge."""
         if id not in self._tokens:
             return ()
         part = self._tokens[id]

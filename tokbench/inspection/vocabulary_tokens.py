@@ -1,6 +1,6 @@
-r"""The tokens of a vocabulary: the bytes of each token, and what its file says of it.
+r"""The tokens of a vocabulary: their bytes, and the properties that the file gives them.
 
-A token is bytes. Its text is what they are in UTF-8; bytes that are not whole characters have none, and are written
+A token is bytes. Its text is their UTF-8 decoding; bytes that are not whole characters have no text, and are written
 with `\xNN` for each byte that belongs to no character.
 """
 
@@ -25,15 +25,15 @@ _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 class VocabularyTokenKind(StrEnum):
-    """What a token of a vocabulary is."""
+    """The kind of a token in a vocabulary."""
 
     NORMAL = "normal"
     BYTE = "byte"
     """One byte of a character that the vocabulary has no token for (byte fallback)."""
     UNKNOWN = "unknown"
-    """What a character, or a word, becomes that the vocabulary cannot spell."""
+    """Stands for a character, or a word, that the vocabulary cannot spell."""
     ADDED = "added"
-    """Found in every text before the model runs."""
+    """An added token that is not special: found in every text before the model runs."""
     SPECIAL = "special"
 
 
@@ -44,10 +44,10 @@ class VocabularyToken:
     Attributes:
         id: its id.
         data: its bytes.
-        kind: what it is.
-        spelling: how its file spells it, where that may differ from its text (`▁the`, `##ing`); else None.
-        score: its score, where the algorithm has scores.
-        rank: the rank at which merging makes it, where the algorithm merges.
+        kind: its kind.
+        spelling: its spelling in the file, where that may differ from its text (`▁the`, `##ing`); else None.
+        score: its score, if the algorithm has scores.
+        rank: the rank of the merge that makes it, if the algorithm merges.
 
     >>> VocabularyToken(0, "é".encode()).text, VocabularyToken(1, b"\xc3").text
     ('é', None)
@@ -62,15 +62,15 @@ class VocabularyToken:
 
     @property
     def text(self) -> str | None:
-        """Its text; None where its bytes are not whole characters."""
+        """Its text; None if its bytes are not whole characters."""
         return text_of_bytes(self.data)
 
 
 class VocabularyTokens:
-    """The tokens of a tokenizer's vocabulary, made as they are asked for.
+    """The tokens of a tokenizer's vocabulary, built on demand.
 
     Args:
-        contents: what it is made of.
+        contents: the contents of the tokenizer.
     """
 
     def __init__(self, contents: TokenizerContents) -> None:
@@ -80,7 +80,7 @@ class VocabularyTokens:
         return (self[id] for id in self.tokens)
 
     def __getitem__(self, id: int) -> VocabularyToken:
-        """The token of an id. Raises `KeyError` where no token has it."""
+        """Return the token with this id. Raises `KeyError` if there is none."""
         rank = self.ranks.get(id)
         return VocabularyToken(
             id=id,
@@ -98,7 +98,7 @@ class VocabularyTokens:
 
     @cached_property
     def merges(self) -> TokenMerges | NoTokenMerges:
-        """How the tokens are merged, or why none is."""
+        """The merges between the tokens, or the reason why there are none."""
         try:
             return token_merges(self.contents)
         except NoTokenMerges as none:
@@ -106,12 +106,12 @@ class VocabularyTokens:
 
     @cached_property
     def ranks(self) -> Mapping[int, float]:
-        """The rank at which each token is made; empty where nothing is merged."""
+        """The rank at which each token is made; empty if the algorithm does not merge."""
         return {} if isinstance(self.merges, NoTokenMerges) else self.merges.ranks
 
     @cached_property
     def spellings(self) -> Mapping[int, str]:
-        """How the pieces of a SentencePiece model, or of a `tokenizer.json` without byte map, are spelled."""
+        """The spellings of the pieces of a SentencePiece model, or a `tokenizer.json` without byte-level pieces."""
         contents = self.contents
         if contents.bpe is not None:
             return {}
@@ -146,7 +146,7 @@ class VocabularyTokens:
 
     @cached_property
     def _unknown_id(self) -> int | None:
-        """The id of the unknown token; None where the files name none."""
+        """The id of the unknown token; None if the files name none."""
         contents = self.contents
         if contents.sentencepiece is not None:
             types = [piece.type for piece in contents.sentencepiece.pieces]
@@ -164,7 +164,7 @@ class VocabularyTokens:
 
 
 def text_of_bytes(data: bytes) -> str | None:
-    r"""The text of bytes; None where they are not whole characters.
+    r"""Return the text of bytes, or None if they are not whole characters.
 
     >>> text_of_bytes(b"a"), text_of_bytes(b"\xe2\x82")
     ('a', None)
@@ -176,10 +176,10 @@ def text_of_bytes(data: bytes) -> str | None:
 
 
 def escaped(data: bytes) -> str:
-    r"""Bytes as one line of text from which they can be read back, whatever they are.
+    r"""Return bytes as one line of text from which they can be recovered unambiguously.
 
-    A backslash is doubled. What cannot be seen is `\t`, `\n`, `\r` or `\u{HEX}`, the number of a character; a byte
-    that belongs to no character is `\xNN`.
+    A backslash is doubled. Invisible characters become `\t`, `\n`, `\r` or `\u{HEX}`, with their code point; a byte
+    that belongs to no character becomes `\xNN`.
 
     >>> print(escaped(b"a\tb\\n"), escaped("\u200b".encode()), escaped(b"\xe2\x82!"))
     a\tb\\n \u{200b} \xe2\x82!

@@ -81,9 +81,9 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return self._owned(texts, encoded, *places)
 
     def _segment(self, text: str) -> Iterator[Token]:
-        encoded = self._encode_spans([text], threads=1)
-        spans = map(Span, encoded.starts.tolist(), encoded.stops.tolist())
-        return map(self._ordinary_token, encoded.encoded.ids.tolist(), spans)
+        placed = self._encode_spans([text], threads=1)
+        spans = map(Span, placed.starts.tolist(), placed.stops.tolist())
+        return map(self._ordinary_token, placed.encoded.ids.tolist(), spans)
 
     @cached_property
     def kernel_encoder(self) -> CompiledEncoder:

@@ -1,8 +1,8 @@
-"""Libraries that run the same tokenizer: one module per library, imported when it is asked for.
+"""Other libraries that run the same tokenizers: one module per library, imported on use.
 
-Each has two functions. `prepare(source, folder)` writes the files that the library opens, or raises
-`ConversionError` with the reason why it cannot run this tokenizer; `opened(folder)` opens them. So
-the same files can be opened again, and in another process, and only opening is timed.
+Each module has two functions. `prepare(source, folder)` writes the files that the library opens, or raises
+`ConversionError` with the reason why it cannot run this tokenizer; `opened(folder)` opens them. So the files can be
+opened again, even by another process, and timing includes only opening them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.convert.conversion import Source
 
 INSTALLED = "installed"
-"""What `--peers` is by default."""
+"""The default of `--peers`."""
 _ALL, _NONE = "all", "none"
 
 
@@ -32,8 +32,8 @@ class Peer:
     """A library to compare with.
 
     Attributes:
-        name: what `--peers` takes; the library is imported, and installed, by the same name.
-        module: the module of tokbench that knows it.
+        name: its name for `--peers`, under which it is also imported and installed.
+        module: our module for it.
     """
 
     name: str
@@ -41,16 +41,16 @@ class Peer:
 
     @property
     def is_installed(self) -> bool:
-        """Whether the library is there; it is not imported."""
+        """Whether the library is installed; it is not imported."""
         return find_spec(self.name) is not None
 
     def prepare(self, source: Source, folder: Path) -> None:
-        """Write what the library opens. Raises `ConversionError` with the reason why it cannot run it."""
+        """Write the files for the library. Raises `ConversionError` with the reason why it cannot run the tokenizer."""
         prepare = cast("Callable[[Source, Path], None]", import_module(self.module).prepare)
         prepare(source, folder)
 
     def opened(self, folder: Path) -> Runner:
-        """Open what was written. Raises whatever the library raises."""
+        """Open the files. Raises whatever the library raises."""
         opened = cast("Callable[[Path], Runner]", import_module(self.module).opened)
         return opened(folder)
 
@@ -70,14 +70,14 @@ PEERS = {
         "sentencepiece",
     )
 }
-"""Every library that is known, by its name."""
+"""Name → library."""
 
 
 def peers_named(names: str) -> tuple[Peer, ...]:
-    """The peers of `--peers`: names with commas between them, "installed", "all" or "none".
+    """Parse the value of `--peers`: names separated by commas, "installed", "all" or "none".
 
     Raises:
-        ConfigError: one that is not known; the hint has the nearest names.
+        ConfigError: a name is not known; the hint gives the nearest names.
 
     >>> [peer.name for peer in peers_named("tiktoken, tokenizers")], peers_named("none")
     (['tiktoken', 'tokenizers'], ())

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def prepare(source: Source, folder: Path) -> None:
-    """The `tokenizer.json`. Raises `ConversionError`."""
+    """Write the `tokenizer.json`. Raises `ConversionError`."""
     write_document(source, folder)
 
 
 def opened(folder: Path) -> Runner:
-    """The tokenizer of that file."""
+    """Open the `tokenizer.json`."""
     import fastokens
 
     tokenizer = fastokens.Tokenizer.from_file(str(folder / DOCUMENT_NAME))

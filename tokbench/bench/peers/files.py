@@ -1,4 +1,4 @@
-"""The files that several libraries open."""
+"""Files that several libraries open."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ PATTERN_NAME = "pattern.txt"
 
 
 def without_special(source: Source) -> Source:
-    """The same without special tokens, which are not timed and which some libraries find in every text."""
+    """Remove special tokens, which are not timed and which some libraries find in every text."""
     description = source.description
     if isinstance(description, ByteLevelBpe):
         return replace(
-            source, description=replace(description, special_tokens={}, tokens=_ordinary(description))
+            source, description=replace(description, special_tokens={}, tokens=_ordinary_tokens(description))
         )
     return source
 
 
 def write_ranks(source: Source, folder: Path) -> ByteLevelBpe:
-    """A rank file. Raises `ConversionError` where ranks cannot say what the tokenizer does."""
+    """Write a rank file. Raises `ConversionError` if ranks cannot express the tokenizer."""
     from tokbench.formats.byte_level_bpe import ranks_of
     from tokbench.formats.tiktoken import dump_ranked
 
@@ -43,13 +43,13 @@ def write_ranks(source: Source, folder: Path) -> ByteLevelBpe:
 
 
 def write_document(source: Source, folder: Path) -> None:
-    """A `tokenizer.json`. Raises `ConversionError`."""
+    """Write a `tokenizer.json`. Raises `ConversionError`."""
     from tokbench.convert.targets.tokenizers import tokenizer_json_of
 
     (folder / DOCUMENT_NAME).write_bytes(tokenizer_json_of(without_special(source)))
 
 
-def _ordinary(description: ByteLevelBpe) -> tuple[bytes | None, ...]:
+def _ordinary_tokens(description: ByteLevelBpe) -> tuple[bytes | None, ...]:
     special = set(description.special_tokens.values())
     tokens = [None if id in special else token for id, token in enumerate(description.tokens)]
     while tokens and tokens[-1] is None:

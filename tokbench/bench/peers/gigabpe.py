@@ -1,4 +1,4 @@
-"""gigabpe: trains; it opens no vocabulary."""
+"""gigabpe: it only trains and opens no vocabulary."""
 
 from __future__ import annotations
 

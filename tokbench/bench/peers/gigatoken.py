@@ -1,4 +1,4 @@
-"""gigatoken: byte-level BPE with the patterns that it knows, and SentencePiece BPE."""
+"""gigatoken: SentencePiece BPE, and byte-level BPE with the split patterns that it knows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from tokbench.convert.conversion import Source
 
 _PATTERNS = {"gpt2": "gpt2", "gpt4": "gpt4", "gpt4o": "o200k"}
-"""Our name of a pattern → its name. Others it knows only as they are spelled in the tokenizer.json of a model."""
+"""Our name of a pattern → its name. It recognizes other patterns only as spelled in the tokenizer.json of a model."""
 
 
 def prepare(source: Source, folder: Path) -> None:
-    """A rank file with the pattern's name, else a `tokenizer.json`. Raises `ConversionError`."""
+    """Write a rank file with the pattern's name, or else a `tokenizer.json`. Raises `ConversionError`."""
     description = source.description
     if isinstance(description, ByteLevelBpe) and description.pattern_name in _PATTERNS:
         write_ranks(source, folder)
@@ -35,7 +35,7 @@ def prepare(source: Source, folder: Path) -> None:
 
 
 def opened(folder: Path) -> Runner:
-    """The tokenizer of these files."""
+    """Open these files."""
     import gigatoken
 
     tokenizer: Any

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def prepare(source: Source, folder: Path) -> None:
-    """The `tokenizer.json`. Raises `ConversionError`."""
+    """Write the `tokenizer.json`. Raises `ConversionError`."""
     if isinstance(source.description, ByteLevelBpe | SentencePieceModel):
         raise ConversionError("it runs WordPiece only, and this is another kind of tokenizer")
     write_document(source, folder)
 
 
 def opened(folder: Path) -> Runner:
-    """The tokenizer of that file."""
+    """Open the `tokenizer.json`."""
     import nanotoken
 
     tokenizer: Any = nanotoken.WordPieceTokenizer.from_json((folder / DOCUMENT_NAME).read_bytes())

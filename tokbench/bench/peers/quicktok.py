@@ -1,4 +1,4 @@
-"""quicktok: BPE over whole texts, from a list of merges; it knows no split pattern."""
+"""quicktok: BPE over whole texts, from a list of merges, without split patterns."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NUM_BYTES = 256
 
 
 def prepare(source: Source, folder: Path) -> None:
-    """The pairs that merge, a line each. Raises `ConversionError`."""
+    """Write the merges, one per line. Raises `ConversionError`."""
     description = source.description
     if not isinstance(description, ByteLevelBpe) or description.pattern is not None:
         raise ConversionError("it has no split patterns: it can only run byte-level BPE over whole texts")
     merges = description.merges or ()
-    is_in_order = [made for _, _, made in merges] == list(range(_NUM_BYTES, _NUM_BYTES + len(merges)))
+    is_in_order = [merged for _, _, merged in merges] == list(range(_NUM_BYTES, _NUM_BYTES + len(merges)))
     if (
         not merges
         or not is_in_order
@@ -38,7 +38,7 @@ def prepare(source: Source, folder: Path) -> None:
 
 
 def opened(folder: Path) -> Runner:
-    """The tokenizer of these merges."""
+    """Open these merges."""
     import quicktok
 
     tokenizer = quicktok.BasicTokenizer()

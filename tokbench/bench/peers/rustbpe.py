@@ -1,4 +1,4 @@
-"""rustbpe: trains, and encodes with what it has trained; it opens no vocabulary."""
+"""rustbpe: it trains and encodes with the result; it opens no vocabulary."""
 
 from __future__ import annotations
 

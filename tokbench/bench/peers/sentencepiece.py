@@ -18,14 +18,14 @@ _MODEL_NAME = "tokenizer.model"
 
 
 def prepare(source: Source, folder: Path) -> None:
-    """The model. Raises `ConversionError`."""
+    """Write the model. Raises `ConversionError`."""
     if not isinstance(source.description, SentencePieceModel):
         raise ConversionError("it runs SentencePiece models only, and this is another kind of tokenizer")
     (folder / _MODEL_NAME).write_bytes(source.description.proto)
 
 
 def opened(folder: Path) -> Runner:
-    """The processor of that model."""
+    """Open the model."""
     import sentencepiece
 
     processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / _MODEL_NAME))

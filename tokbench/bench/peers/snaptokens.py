@@ -1,4 +1,4 @@
-"""snaptokens: the byte-level BPE of a `tokenizer.json`, with the patterns that it knows by their spelling."""
+"""snaptokens: the byte-level BPE of a `tokenizer.json`, with patterns that it recognizes by their spelling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GPT2 = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, 
 
 
 def prepare(source: Source, folder: Path) -> None:
-    """The `tokenizer.json`, with gpt2's pattern as `ByteLevel` has it. Raises `ConversionError`."""
+    """Write the `tokenizer.json`, with gpt2's pattern in the form of `ByteLevel`. Raises `ConversionError`."""
     write_document(source, folder)
     description = source.description
     if isinstance(description, ByteLevelBpe) and description.pattern_name == "gpt2":
@@ -32,7 +32,7 @@ def prepare(source: Source, folder: Path) -> None:
 
 
 def opened(folder: Path) -> Runner:
-    """The tokenizer of that file."""
+    """Open the `tokenizer.json`."""
     import snaptokens
 
     tokenizer = snaptokens.Tokenizer.from_file(str(folder / DOCUMENT_NAME))

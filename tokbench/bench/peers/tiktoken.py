@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def prepare(source: Source, folder: Path) -> None:
-    """The rank file and the pattern. Raises `ConversionError`."""
+    """Write the rank file and the pattern. Raises `ConversionError`."""
     description = write_ranks(source, folder)
     if description.pattern is not None:
         (folder / PATTERN_NAME).write_text(description.pattern, encoding="utf-8", newline="")
 
 
 def opened(folder: Path) -> Runner:
-    """The encoding of these files."""
+    """Open these files."""
     import tiktoken
 
     path, pattern = folder / RANKS_NAME, folder / PATTERN_NAME

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def prepare(source: Source, folder: Path) -> None:
-    """The `tokenizer.json`. Raises `ConversionError`."""
+    """Write the `tokenizer.json`. Raises `ConversionError`."""
     write_document(source, folder)
 
 
 def opened(folder: Path) -> Runner:
-    """The tokenizer of that file."""
+    """Open the `tokenizer.json`."""
     import tokenizers
 
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / DOCUMENT_NAME))
@@ -29,7 +29,7 @@ def opened(folder: Path) -> Runner:
     tokenizer.encode_special_tokens = True
 
     def encode_batch(texts: list[str], threads: int) -> list[Any]:
-        os.environ["TOKENIZERS_PARALLELISM"] = "false" if threads == 1 else "true"  # it looks at each call
+        os.environ["TOKENIZERS_PARALLELISM"] = "false" if threads == 1 else "true"  # read at each call
         encoded: list[Any] = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         return encoded
 
@@ -37,6 +37,6 @@ def opened(folder: Path) -> Runner:
         version=f"tokenizers {tokenizers.__version__}",
         encode=lambda text: tokenizer.encode(text, add_special_tokens=False).ids,
         encode_batch=encode_batch,
-        batch_ids=lambda encoded: [one.ids for one in encoded],
+        batch_ids=lambda encoded: [encoding.ids for encoding in encoded],
         threads="one or all",
     )
