@@ -65,9 +65,9 @@ def _facts(opened: Any, folder: Path, source: Source, config: TokenizerConfig) -
         yield f"the id of the special token {text!r}", id, opened.convert_tokens_to_ids(text)
     ids = {token.content: token.id for token in config.added_tokens}
     for role in ROLES:
-        text = config.roles.get(role)
-        yield f"the role {role}", text, getattr(opened, f"{role}_token")
-        yield f"the id of the role {role}", ids.get(text or ""), getattr(opened, f"{role}_token_id")
+        role_text = config.roles.get(role)
+        yield f"the role {role}", role_text, getattr(opened, f"{role}_token")
+        yield f"the id of the role {role}", ids.get(role_text or ""), getattr(opened, f"{role}_token_id")
     for name, text in config.named_tokens.items():
         yield f"the token {name}", text, str(getattr(opened, name, None))
     yield "the other special tokens", list(config.additional_special_tokens or ()), _additional(opened)
