@@ -188,12 +188,12 @@ def prove(
         comparison.run(special_texts(comparable, seed=seed), special=True)
     difference, inputs = comparison.disagreement, 0
     if difference is None:
-        asked = [
+        comparable_texts = [
             text
             for text in _suited(input_texts(special, seed=seed) if texts is None else texts, peer)
             if not any(token in text for token in peer.found_otherwise)
         ]
-        compared = compare_inputs(source, peer.inputs, _settled(asked, source, peer))
+        compared = compare_inputs(source, peer.inputs, _settled(comparable_texts, source, peer))
         inputs = compared.count
         if compared.disagreement is not None:
             difference = _with_tokens(compared.disagreement, source, peer)
@@ -215,7 +215,7 @@ def prove(
 
 
 class _Comparison:
-    """Compares texts one by one, counts them, and keeps the first difference, reduced to a smallest text."""
+    """A comparison text by text, with counts and the first difference, reduced to a smallest text."""
 
     def __init__(self, source: Tokenizer, peer: Peer, progress: Progress) -> None:
         self._source = source

@@ -113,20 +113,20 @@ class MergesOfList:
     """
 
     def __init__(self, merges: Sequence[tuple[int, int, int]], *, symbol: Callable[[int], Symbol]) -> None:
-        self._listed = {(left, right): (rank, made) for rank, (left, right, made) in enumerate(merges)}
+        self._listed = {(left, right): (rank, merged) for rank, (left, right, merged) in enumerate(merges)}
         self._symbol = symbol
 
     @cached_property
     def ranks(self) -> Mapping[int, float]:
         """Id → the lowest rank of a merge that makes it."""
         ranks: dict[int, float] = {}
-        for rank, made in sorted(self._listed.values()):
-            ranks.setdefault(made, rank)
+        for rank, merged in sorted(self._listed.values()):
+            ranks.setdefault(merged, rank)
         return ranks
 
     @cached_property
     def _pair_of(self) -> Mapping[int, tuple[int, int]]:
-        return {made: pair for pair, (rank, made) in self._listed.items() if self.ranks[made] == rank}
+        return {merged: pair for pair, (rank, merged) in self._listed.items() if self.ranks[merged] == rank}
 
     def derivation(self, id: int) -> MergeTrace:
         """Return how the symbols of a token merge when it stands alone."""
@@ -146,10 +146,10 @@ class MergesOfList:
 
     def uses(self, id: int) -> tuple[MergeRule, ...]:
         """Return the merges that use a token as a part, in the order of their ranks."""
-        found = sorted((rank, pair, made) for pair, (rank, made) in self._listed.items() if id in pair)
+        found = sorted((rank, pair, merged) for pair, (rank, merged) in self._listed.items() if id in pair)
         return tuple(
-            MergeRule(rank, self._symbol(left), self._symbol(right), self._symbol(made))
-            for rank, (left, right), made in found
+            MergeRule(rank, self._symbol(left), self._symbol(right), self._symbol(merged))
+            for rank, (left, right), merged in found
         )
 
 

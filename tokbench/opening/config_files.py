@@ -1,8 +1,8 @@
 """Read the configuration files beside a vocabulary: roles, added tokens, chat templates.
 
 tokenizer_config.json           roles, added tokens, chat templates
-special_tokens_map.json         roles, where the configuration does not list its added tokens
-added_tokens.json               text → id, where it does not either
+special_tokens_map.json         roles, if the configuration does not list its added tokens
+added_tokens.json               text → id, also only then
 generation_config.json          the ids that a model uses for generation: those of "eos" end a turn
 chat_template.jinja             the default template;  additional_chat_templates/*.jinja: named ones
 chat_template.json              the same template for a processor

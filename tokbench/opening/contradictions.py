@@ -51,18 +51,18 @@ def contradictions(document: Mapping[str, Any], *, folder: Path) -> Iterator[Con
         document: the parsed `tokenizer.json`.
         folder: its folder.
     """
-    said = json_beside(folder / _CONFIG)
+    configured = json_beside(folder / _CONFIG)
     for normalizer in _steps(document.get("normalizer")):
         if normalizer.get("type") == "BertNormalizer":
-            for option, its in _BERT.items():
-                yield from _contradiction(said, option, normalizer.get(its))
+            for option, normalizer_option in _BERT.items():
+                yield from _contradiction(configured, option, normalizer.get(normalizer_option))
     prefixes = [
         step["add_prefix_space"]
         for step in _steps(document.get("pre_tokenizer"))
         if step.get("type") == "ByteLevel" and "add_prefix_space" in step
     ]
     if prefixes:
-        yield from _contradiction(said, "add_prefix_space", any(prefixes))
+        yield from _contradiction(configured, "add_prefix_space", any(prefixes))
 
 
 def contradicted_tokenizer_json(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
@@ -82,10 +82,10 @@ def contradicted_model(*, add_dummy_prefix: bool, folder: Path, name: str) -> It
     return (contradiction.sentence(name) for contradiction in found)
 
 
-def _contradiction(said: Mapping[str, Any], option: str, its: object) -> Iterator[Contradiction]:
-    there = said.get(option)
-    if isinstance(there, bool) and isinstance(its, bool) and there != its:
-        yield Contradiction(option, there, its)
+def _contradiction(configured: Mapping[str, Any], option: str, own_value: object) -> Iterator[Contradiction]:
+    configured_value = configured.get(option)
+    if isinstance(configured_value, bool) and isinstance(own_value, bool) and configured_value != own_value:
+        yield Contradiction(option, configured_value, own_value)
 
 
 def _steps(step: object) -> Iterator[Mapping[str, Any]]:

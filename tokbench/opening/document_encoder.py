@@ -40,7 +40,7 @@ class PreparedEncoder(Protocol):
 
 
 class DocumentEncoder:
-    """Encode texts on the kernel: find added tokens, normalize the parts between them, and encode these.
+    """An encoder that finds added tokens, normalizes the parts between them, and encodes these on the kernel.
 
     Args:
         encoder: the kernel's encoder for the document.

@@ -32,9 +32,9 @@ class EachCharacter(dict[int, str]):
         characters = set(text)
         if missing := {character for character in characters if ord(character) not in self}:
             self._ask_about(missing)
-        found = self._changed & characters
-        written = {character: self[ord(character)] for character in found}
-        if len(found) > _MOST_REPLACEMENTS or not found.isdisjoint("".join(written.values())):
+        changed = self._changed & characters
+        written = {character: self[ord(character)] for character in changed}
+        if len(changed) > _MOST_REPLACEMENTS or not changed.isdisjoint("".join(written.values())):
             return text.translate(self)
         # No replacement writes a character that another one replaces.
         for character, normalized in written.items():

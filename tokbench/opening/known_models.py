@@ -52,7 +52,7 @@ _HUB = {
     "whisper": "openai/whisper-large-v3",
     "clip": "openai/clip-vit-base-patch32",
 }
-"""Name → repository of the Hugging Face hub, for models whose tokenizer is a file there."""
+"""Name → repository on the Hugging Face hub, for models whose tokenizer is stored there."""
 
 _BY_NAME = {name: encoding for encoding, names in _TIKTOKEN.items() for name in names}
 

@@ -10,7 +10,7 @@ _merges             `BpeBuilder::build` there: merges become a map, so of a merg
 whole_tokens_first  `BPE::tokenize_with_cache` there: under ignore_merges a whole pre-token is looked up first
 _pattern            pre_tokenizers/byte_level.rs (add_prefix_space, use_regex) and pre_tokenizers/split.rs
 _normalization      normalizers/: NFC alone is the same in our kernel
-_post_processing    utils/truncation.rs, which fails where the stride leaves no room
+_post_processing    utils/truncation.rs, which fails if the stride leaves no room
 _check_ends         decoders/mod.rs: ByteLevel alone joins the bytes of tokens and does nothing else
 added_tokens        `AddedVocabulary` in tokenizer/added_vocabulary.rs; see `tokenizer_json_tokens`
 """
@@ -231,14 +231,14 @@ def _normalization(normalizer: Mapping[str, Any] | None) -> str | None:
 def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
     """Return the post-processing if the library does exactly what the document says."""
     try:
-        found = parse_post_processing(document)
+        parsed = parse_post_processing(document)
     except UnknownPostProcessingError as error:
         raise NotNativeError(str(error)) from None
-    if found.truncation is not None:
-        written = max(template_size(found.template, pair=pair) for pair in (False, True))
-        if found.truncation.max_length - written <= found.truncation.stride:
+    if parsed.truncation is not None:
+        written = max(template_size(parsed.template, pair=pair) for pair in (False, True))
+        if parsed.truncation.max_length - written <= parsed.truncation.stride:
             raise NotNativeError("it truncates to fewer tokens than its template and stride need")
-    return found
+    return parsed
 
 
 def _check_ends(document: Mapping[str, Any]) -> None:
@@ -266,7 +266,7 @@ def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[byte
 def _merges(
     model: Mapping[str, Any], specials: Mapping[str, int], *, path: Path | str, normalizers: Sequence[str]
 ) -> tuple[tuple[int, int, int], ...]:
-    """The merges by ids, without those that take or make a special token."""
+    """Return the merges by ids, without those that take or make a special token."""
     vocab = model["vocab"]
     pairs = merge_pairs(model, path=path)
     if len(set(pairs)) != len(pairs):
@@ -286,7 +286,7 @@ def _merges(
 
 
 def _steps(step: Mapping[str, Any] | None, key: str) -> list[Mapping[str, Any]]:
-    """A sequence of steps, however it nests, as a plain list."""
+    """Return the steps of an arbitrarily nested sequence as a flat list."""
     if step is None:
         return []
     if step.get("type") != "Sequence":

@@ -69,9 +69,8 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if special is not SpecialPolicy.TEXT and self._special_ids:
-            return (
-                None  # special tokens are cut out first, and what is between them comes back as ordinary text
-            )
+            # Special tokens are cut out first; the parts between them come back as ordinary text.
+            return None
         encoder, agreement = self._encoder, self._agreement
         if self.pattern.normalization is not None:
             normalized = NormalizedTexts(encoder, self.pattern.normalized)

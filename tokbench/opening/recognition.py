@@ -72,7 +72,7 @@ class Source:
 
 
 def recognize(path: Path) -> Source:
-    """Recognize what a file or folder is.
+    """Recognize the format of a file or folder.
 
     Raises:
         StoreError: there is no such file or folder, or it cannot be read.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ReplacementTable(CharacterAgreement):
-    """Apply the table to texts; the agreement is on characters that never join others in a cluster.
+    """The table, applied to texts; the agreement is on characters that never join others in a cluster.
 
     Args:
         charsmap: the table in SentencePiece's format.

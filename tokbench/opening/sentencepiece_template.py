@@ -102,8 +102,8 @@ def _templates(name: str, config: TokenizerConfig, folder: Path) -> tuple[str, s
 
 def _language(name: str, folder: Path) -> str:
     """Return the token of a text's language; empty if there is none."""
-    said = json_beside(folder / "tokenizer_config.json").get("src_lang")
-    language = said if isinstance(said, str) else _LANGUAGES.get(name, "")
+    configured = json_beside(folder / "tokenizer_config.json").get("src_lang")
+    language = configured if isinstance(configured, str) else _LANGUAGES.get(name, "")
     if name in ("PLBartTokenizer", "SeamlessM4TTokenizer") and language and not language.startswith("__"):
         return f"__{language}__"
     return language

@@ -23,7 +23,7 @@ NORMAL_FORMS: tuple[NormalForm, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 
 
 class StillCharacters(CharacterAgreement):
-    """Decides whether a normal form leaves a text unchanged; a disputed character may be changed.
+    """A check whether a normal form leaves a text unchanged; disputed characters may be changed.
 
     Args:
         form: the name of the form, as in `unicodedata`.

@@ -47,16 +47,16 @@ class Step:
     """One step of a normalization.
 
     Attributes:
-        made: returns the result for a text.
+        apply: returns the result for a text.
         origins: finds the original character of each character of the result; None if only the library knows.
     """
 
-    made: Callable[[str], str]
+    apply: Callable[[str], str]
     origins: FindsOrigins | None
 
     def __call__(self, text: str) -> str:
         """Return the result for a text."""
-        return self.made(text)
+        return self.apply(text)
 
 
 class TextNormalization:

@@ -340,7 +340,7 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
 
 
 def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
-    """What stands beside a `tokenizer.json`; one that was made of other files was made as that says."""
+    """Yield how the files beside a `tokenizer.json` contradict it; a document built from other files follows them."""
     from tokbench.opening.contradictions import contradicted_tokenizer_json
     from tokbench.opening.recognition import Format
 
@@ -350,7 +350,7 @@ def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
 
 
 def _unreachable(document: Mapping[str, Any]) -> list[str]:
-    """Pieces that no merge makes: neither a character, nor an added token, nor a whole pre-token."""
+    """Return the pieces that no merge makes and that are no characters, added tokens or whole pre-tokens."""
     model = document["model"]
     if model.get("ignore_merges"):
         return []

@@ -39,7 +39,7 @@ _CLASS_OF_CATEGORY = {
 
 
 class UnicodeAgreement(CharacterAgreement):
-    """Decides whether a library and the kernel agree on every character of a text.
+    """A check whether a library and the kernel agree on every character of a text.
 
     Args:
         members: (class, text) → the characters of the text that the library puts into the class.
@@ -91,13 +91,13 @@ class UnicodeAgreement(CharacterAgreement):
 
     def _disputed_as_they_are(self, characters: set[str]) -> set[str]:
         classes = classes_here(characters, kernel=self._kernel)
-        asked = "".join(
+        unsettled = "".join(
             sorted(character for character, number in classes.items() if not is_settled(character, number))
         )
         disputed: set[str] = set()
-        for number, pattern in enumerate(CLASSES if asked else (), start=1):
-            ours = {character for character in asked if classes[character] == number}
-            disputed |= ours ^ set(self._members(pattern, asked))
+        for number, pattern in enumerate(CLASSES if unsettled else (), start=1):
+            ours = {character for character in unsettled if classes[character] == number}
+            disputed |= ours ^ set(self._members(pattern, unsettled))
         return disputed | (self._further(characters) if self._further is not None else set())
 
 

@@ -309,7 +309,7 @@ class _Boundaries(NamedTuple):
 
 
 class _LazyEncoder:
-    """Encode with a document's encoders, built when the first text is covered, and handle trailing spaces."""
+    """The encoders of a document, built when the first text is covered; trailing spaces are encoded here."""
 
     def __init__(self, document: UnigramDocument) -> None:
         self._document = document

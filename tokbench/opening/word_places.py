@@ -43,7 +43,7 @@ class PlacingEncoder(Protocol):
 
 
 class WordPlaces:
-    """Compute the spans of tokens of texts in which special tokens are not searched.
+    """The spans of tokens in texts in which special tokens are not searched.
 
     Args:
         encoder: the kernel's encoder for the document.

@@ -50,9 +50,9 @@ _STRATEGIES = {"LongestFirst": "longest_first", "OnlyFirst": "only_first", "Only
 def make(source: Source) -> Product:
     """Convert a source to a folder. Raises `ConversionError`, or `BackendUnavailableError` without transformers."""
     _require()
-    rounding, asked = scores_of(source), post_processing_of(source.description)
-    config = _with_limits(model_config(source), source, asked)
-    done = as_configured(asked, config)
+    rounding, post_processing = scores_of(source), post_processing_of(source.description)
+    config = _with_limits(model_config(source), source, post_processing)
+    done = as_configured(post_processing, config)
     types = _has_token_types(source.description, done)
     return Product(
         files={

@@ -74,7 +74,7 @@ _WITH_TWO_SUCCESSORS = (Kind.EITHER, Kind.AHEAD, Kind.NOT_AHEAD)
 
 
 class _Assembler:
-    """Lay out operations so that each leads only to later ones."""
+    """An assembler that lays out operations so that each leads only to later ones."""
 
     def __init__(self, sets: CharacterSets) -> None:
         self._sets = sets

@@ -31,7 +31,7 @@ class TextPart(NamedTuple):
 
 
 class AddedTokenSearch:
-    """Find the leftmost token, the longest one at that position, and continue after it.
+    """A search for the leftmost token, the longest one at that position, that continues after each match.
 
     Args:
         tokens: the tokens to search for together.

@@ -35,7 +35,7 @@ class PlacedToken(NamedTuple):
 
 
 class WordEncoder:
-    """Find added tokens in texts, split the parts between them into words, and encode these.
+    """An encoder that finds added tokens, splits the parts between them into words, and encodes these.
 
     Args:
         model: the model that encodes words.

@@ -33,7 +33,7 @@ class Part(NamedTuple):
 
 
 class Splitter:
-    """Split texts into words.
+    """A splitter of texts into words.
 
     Args:
         splitting: the steps, none of which adds to a text.
