@@ -67,7 +67,7 @@ class Entrant:
 
 
 def entrant_of(subject: Subject) -> tuple[Entrant, Tokenizer]:
-    """Open a named tokenizer. Raises what `open_tokenizer` raises."""
+    """Open a named tokenizer. Raises what `load` raises."""
     tokenizer = subject.opened()
     entrant = Entrant(
         name=subject.name,

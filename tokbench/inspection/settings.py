@@ -65,8 +65,7 @@ def differing_settings(
 def differing_parts(
     first: Mapping[str, Any], second: Mapping[str, Any], *, model: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the names of differing components of two tokenizer.json: normalizer, pre_tokenizer, decoder, model
-    settings.
+    """Yield the differing parts of two tokenizer.json: normalizer, pre_tokenizer, decoder, and settings of the model.
 
     Args:
         first: the first document, parsed.

@@ -341,7 +341,7 @@ def _own_step(step: Mapping[str, Any]) -> str:
 def _added_tokens(
     document: Mapping[str, Any], ids: Mapping[str, int], spaces: Spaces, *, makes_specials: bool
 ) -> tuple[tuple[FoundToken, ...], bool]:
-    """Return the added tokens, and whether they include special tokens, as the kernel finds them like the library."""
+    """Return the added tokens, and whether special ones are included: only if the kernel finds them as the library."""
     listed = _listed(document)
     everywhere = [token for token in listed if not token.get("special")]
     own = [] if spaces.normalization else [_own_step(step) for step in steps(document.get("normalizer"))]

@@ -32,8 +32,7 @@ _ENOUGH_TEXT = 1 << 14
 
 
 class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
-    """A tokenizer with its library's ids for every text, encoded by our kernel after the first `_ENOUGH_TEXT`
-    characters.
+    """A tokenizer with its library's ids for every text, encoded by our kernel once there has been enough text.
 
     Args:
         library: the tokenizer on its library.

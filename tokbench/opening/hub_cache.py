@@ -15,8 +15,7 @@ _COMMIT = re.compile(r"[0-9a-f]{6,64}")
 
 
 def cached_folder(folder: Path) -> Path:
-    """Return the revision that `refs/main` names, or the only one, of a cached model; any other folder is returned
-    unchanged.
+    """Return a cached model's revision that `refs/main` names, or its only one; any other folder is returned as is.
 
     Raises:
         ModelFormatError: there are several revisions, and `refs/main` names none of them.

@@ -249,12 +249,12 @@ def _recognize_lines(path: Path, head: bytes) -> Source:
 
 
 def _recognize_json(path: Path) -> Source:
-    head = read_file(path)
-    if _TOKENIZER_JSON.search(head):
+    data = read_file(path)
+    if _TOKENIZER_JSON.search(data):
         return Source(Format.TOKENIZER_JSON, path, (path,))
-    if _TEKKEN.search(head):
+    if _TEKKEN.search(data):
         return Source(Format.TEKKEN, path, (path,))
-    if b'"auto_map"' in head:
+    if b'"auto_map"' in data:
         raise ModelFormatError(
             path,
             "a tokenizer",
@@ -265,7 +265,7 @@ def _recognize_json(path: Path) -> Source:
         raise ModelFormatError(
             path, "a tokenizer", "only its configuration", hint="name the folder that it is in"
         )
-    if not _VOCAB_JSON.match(head.removeprefix(_BYTE_ORDER_MARK)):
+    if not _VOCAB_JSON.match(data.removeprefix(_BYTE_ORDER_MARK)):
         raise ModelFormatError(
             path, 'a JSON object with "model": {…}, or of tokens and ids', "neither", hint=_KNOWN_FILES
         )
@@ -312,7 +312,7 @@ def _refuse_pickle(path: Path, head: bytes) -> None:
 
 
 def _is_word_list(head: bytes) -> bool:
-    """Whether every line is one UTF-8 word, as in BERT's `vocab.txt`; empty lines are allowed if `[UNK]` is listed."""
+    """Whether a file begins with lines of one UTF-8 word each; lines may be empty if one is BERT's `[UNK]`."""
     lines = head.split(b"\n")[:-1] or [head]
     try:
         words = [line.decode().rstrip() for line in lines]

@@ -90,8 +90,7 @@ class TextNormalization:
         return text
 
     def origins(self, text: str) -> Sequence[int]:
-        """Return the index of the original character, as `tokenizers` reports it, of each character of the normalized
-        text.
+        """Return the index of each normalized character's original character, as `tokenizers` reports it.
 
         >>> list(TextNormalization([{"type": "NFD"}, {"type": "StripAccents"}]).origins("né!"))
         [0, 1, 2]

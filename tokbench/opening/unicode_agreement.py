@@ -2,8 +2,8 @@
 
 Split patterns use letters, marks, digits and white space; NFC has tables of its own and produces other characters.
 
-Most characters need no check: an assigned character that Unicode 3.2 of 2002 and the kernel's tables put into the same
-class has never changed class in between, and every library's tables are from in between. (Python includes the
+Most characters need no check: an assigned character that has the same class in Unicode 3.2, of 2002, and in the
+kernel's tables never had another one in between, and every library's tables date from that time. (Python includes the
 tables of 3.2; `tests/parity` checks every such character with the installed libraries.)
 """
 

@@ -119,7 +119,7 @@ def _added_tokens(
     normalize: Callable[[str], str],
     only_spaces: bool,
 ) -> tuple[tuple[FoundToken, ...], bool]:
-    """Return the added tokens, and whether they include special tokens, as the kernel finds them like the library.
+    """Return the added tokens, and whether special ones are included: only if the kernel finds them as the library.
 
     Tokens that are matched in the normalized text are searched inside words, of which they are a part.
     """

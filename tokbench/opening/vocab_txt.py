@@ -274,9 +274,7 @@ def _configured_normalization(folder: Path) -> dict[str, bool]:
 
 
 def _lowercase(vocab: Mapping[str, int], *, configured: bool | None) -> tuple[bool, tuple[str, ...]]:
-    """Whether text is lower-cased, by the configuration or else a guess by the tokens' capitals; and a warning if
-    guessed.
-    """
+    """Return whether text is lower-cased, from the configuration or else guessed from capitals; and a warning then."""
     if configured is not None:
         return configured, ()
     lowercase = not any(word.lower() != word for word in vocab if not SPECIAL_LOOK.fullmatch(word))

@@ -136,7 +136,7 @@ class SplitSteps:
         return any(map(_adds_spaces, self.steps))
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return the steps in the format of the kernel's `Encoder.prepare`."""
+        """Return the steps in the format of the kernel's encoders, such as `PreparedEncoder`."""
         return [
             tuple(step)
             if isinstance(step, PatternStep | MarkStep)
