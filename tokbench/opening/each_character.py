@@ -42,8 +42,8 @@ class EachCharacter(dict[int, str]):
         return text
 
     def _ask_about(self, characters: set[str]) -> None:
-        self.update((ord(character), character) for character in characters)
         asked = [character for character in characters if is_asked_about(ord(character))]
-        normalized = each_by_itself(asked, [self._normalize]) if asked else []
-        self.update(zip(map(ord, asked), normalized, strict=True))
-        self._changed.update(character for character in characters if self[ord(character)] != character)
+        normalized = dict(zip(asked, each_by_itself(asked, [self._normalize]) if asked else [], strict=True))
+        self._changed.update(character for character, result in normalized.items() if result != character)
+        # Last, because other threads take the characters of the map as known.
+        self.update((ord(character), normalized.get(character, character)) for character in characters)
