@@ -377,7 +377,7 @@ def main() -> NoReturn:
 
 
 def _prepare_streams() -> None:
-    """Tokens are shown in every script, whatever the locale says; a closed stream swallows what it gets."""
+    """Write UTF-8 whatever the locale is, and ignore output to closed streams."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

@@ -108,7 +108,7 @@ def bench(
 
 
 def _parts(names: str | None) -> tuple[str, ...]:
-    """The parts of `--only`. Raises `ConfigError` with the nearest names."""
+    """Return the parts of `--only`. Raises `ConfigError` with the closest names."""
     wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
     for name in wanted:
         if name not in PARTS:

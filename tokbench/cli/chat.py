@@ -168,7 +168,7 @@ def chat(
 def _conversations(
     path: str, arriving: ArrivingLines | None, *, only_one: bool
 ) -> Iterator[ReadConversation]:
-    """Those of a file, or stdin; where there is to be one, a second is an error before the first is shown."""
+    """Yield the conversations of a file or stdin; with `only_one`, raise an error before yielding the first of several."""
     found = _read_conversations(path, arriving)
     if only_one:
         first, *others = islice(found, 2)
@@ -210,7 +210,7 @@ def _at_least_one(found: Iterator[ReadConversation], path: str) -> Iterator[Read
 def _batches(
     conversations: Iterator[ReadConversation], arriving: ArrivingLines | None
 ) -> Iterator[list[ReadConversation]]:
-    """Some at a time, none waiting for one to arrive; where one cannot be read, those before it come first."""
+    """Yield conversations in batches without waiting for more to arrive; an error comes after those before it."""
     batch: list[ReadConversation] = []
     try:
         for each in conversations:
@@ -244,10 +244,10 @@ def _write_files(results: list[ChatResult], *, html: Path | None, npz: Path | No
 
 
 class ArrivingLines:
-    r"""The lines of a stream, with their ends, each given as soon as it is complete.
+    r"""The lines of a stream, including line ends, as soon as each is complete.
 
     Attributes:
-        is_next_there: whether the line after the latest one has arrived.
+        is_next_there: whether the next line has already arrived.
 
     >>> from io import BytesIO
     >>> lines = ArrivingLines(BytesIO(b"a\nb\nc"))

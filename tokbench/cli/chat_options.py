@@ -1,4 +1,4 @@
-"""Options of commands that take conversations: what their template gets."""
+"""Options for the arguments of a chat template."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_TOOL_BYTES = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class TemplateInputs:
-    """What a chat template gets besides the messages."""
+    """The arguments of a chat template besides the messages."""
 
     tools: Annotated[
         Path | None,
@@ -49,12 +49,12 @@ class TemplateInputs:
 
     @property
     def first_given(self) -> str | None:
-        """The first option that is given, for commands in which they need another one."""
+        """Return the first of these options that is given, for commands in which they require another option."""
         given = {"--tools": self.tools, "--var": self.var, "--date": self.date}
         return next((name for name, value in given.items() if value is not None), None)
 
     def day(self) -> datetime | None:
-        """The day of --date. Raises `ConfigError`."""
+        """Return the date of --date. Raises `ConfigError`."""
         if self.date is None:
             return None
         try:
@@ -63,10 +63,10 @@ class TemplateInputs:
             raise ConfigError(f"--date {self.date!r} is not a date", hint="write it as 2024-07-26") from None
 
     def variables(self) -> dict[str, Any]:
-        """The variables of --var: a value that is JSON is taken as that, another one as text.
+        """Parse the variables of --var: a value is JSON if it parses as such, otherwise text.
 
         Raises:
-            ConfigError: one sets nothing.
+            ConfigError: a variable has no value.
 
         >>> TemplateInputs(var=["enable_thinking=false", "name=Ada"]).variables()
         {'enable_thinking': False, 'name': 'Ada'}
@@ -85,7 +85,7 @@ class TemplateInputs:
         return made
 
     def tool_schemas(self) -> tuple[Mapping[str, Any], ...]:
-        """The tools of --tools. Raises `CorpusError`, `ModelFormatError`."""
+        """Read the tools of --tools. Raises `CorpusError`, `ModelFormatError`."""
         from tokbench.chat.conversation_files import parse_tools
         from tokbench.files.untrusted import read_named
 

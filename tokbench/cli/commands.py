@@ -1,4 +1,4 @@
-"""Commands for typer: table entries that are imported when they are used, their help, and how their values are read.
+"""Commands for typer: a table of lazily imported commands, their help, and the conversion of their values.
 
 `tokbench --help` imports no command, `tokbench train` one.
 """
@@ -41,9 +41,9 @@ class Entry:
     """A command.
 
     Attributes:
-        module: the module that is imported for it.
+        module: the module that implements it.
         function: the name of its function there.
-        summary: what the list of commands says of it.
+        summary: its line in the list of commands.
         examples: command lines, without `tokbench`.
         elsewhere: options that it does not have → the command that has them, which the error names.
     """
@@ -57,11 +57,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryGroup:
-    """A command that has commands of its own.
+    """A command with subcommands.
 
     Attributes:
-        summary: what the list of commands says of it.
-        help: what its help begins with.
+        summary: its line in the list of commands.
+        help: the start of its help.
         examples: command lines, without `tokbench`.
         entries: its commands by name.
     """
@@ -76,7 +76,7 @@ class PlainCommand(TyperCommand):
     """A command that skips typer's conversion of values that need none."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its parameters, the option of help included."""
+        """Return the parameters, including the help option."""
         return _sparing(super().get_params(ctx))
 
 
@@ -84,7 +84,7 @@ class PlainGroup(TyperGroup):
     """A group of commands that skips typer's conversion of values that need none."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its parameters, the option of help included."""
+        """Return the parameters, including the help option."""
         return _sparing(super().get_params(ctx))
 
 
@@ -103,7 +103,7 @@ class PlainFirst:
         self._converting = converting
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """What the command is called with."""
+        """Return the arguments that the command is called with."""
         is_list = param.multiple or param.nargs == -1
         if value is None:
             return () if is_list else None
@@ -127,7 +127,7 @@ class PlainFirst:
 
 
 def _as_written(value: Any, annotation: Any, known: Any) -> Any:
-    """What a text plainly is: a number in digits, a choice, a path without conditions; else the text itself."""
+    """Convert a text that needs no validation: digits, a choice, an unconditional path; otherwise return the text."""
     if not isinstance(value, str):
         return value
     found: Any = value
@@ -143,7 +143,7 @@ def _as_written(value: Any, annotation: Any, known: Any) -> Any:
 
 
 def _is_plain_path(path: str, known: Any) -> bool:
-    """Whether a path is taken as it is, whatever is there."""
+    """Whether any path is accepted, whatever exists there."""
     if (
         known.exists
         or known.resolve_path
@@ -156,7 +156,7 @@ def _is_plain_path(path: str, known: Any) -> bool:
 
 
 def _is_taken(text: Any, annotation: Any, known: Any) -> bool:
-    """Whether a value of a list is taken, as far as its type is known here."""
+    """Whether a value of a list is accepted, as far as its type is known here."""
     if annotation is not int:
         return text in (_choices(annotation) or [text])
     try:
@@ -166,7 +166,7 @@ def _is_taken(text: Any, annotation: Any, known: Any) -> bool:
 
 
 def _is_within(value: Any, described: Any) -> bool:
-    """Whether a value needs no look at its bounds, as a default that keeps to them."""
+    """Whether a value is within its bounds, as valid defaults are."""
     return not described.is_ranged or _is_between(value, described.parameter_info)
 
 
@@ -175,7 +175,7 @@ def _is_between(value: Any, known: Any) -> bool:
 
 
 def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
-    """What is wrong with the value of a parameter, in our words; None for a type that has no words here."""
+    """Return our own error message for an invalid value, or None for other types."""
     if choices := _choices(annotation):
         from tokbench.core.wording import meant  # here, as only mistakes need it
 
@@ -190,7 +190,7 @@ def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
 
 
 def _choices(annotation: Any) -> list[str]:
-    """What may be written for a value of an Enum or a Literal; nothing for any other type."""
+    """Return the choices of an Enum or a Literal; empty for any other type."""
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return [str(choice.value) for choice in annotation]
     return [str(choice) for choice in get_args(annotation)] if get_origin(annotation) is Literal else []
@@ -215,7 +215,7 @@ def _sparing(params: list[Any]) -> list[Any]:
 
 
 class Command(PlainCommand):
-    """Refuses an option that is given twice but takes one value: typer would silently use the last.
+    """A command that refuses repeated options that take one value; typer would silently use the last one.
 
     Attributes:
         elsewhere: as in `Entry`.
@@ -224,7 +224,7 @@ class Command(PlainCommand):
     elsewhere: ClassVar[Mapping[str, str]] = {}
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments and options without the Python types and bounds that typer would put after them.
+        """Write arguments and options without the Python types and bounds that typer would add.
 
         Options with a panel of their own (`rich_help_panel`) follow the others, below its name.
         """
@@ -247,7 +247,7 @@ class Command(PlainCommand):
                     formatter.write_dl(rows)
 
     def make_parser(self, ctx: Any) -> Any:
-        """A parser that looks for options that stand twice."""
+        """Return a parser that detects repeated options."""
         parser = super().make_parser(ctx)
         parse: Callable[..., tuple[Any, Any, list[Any]]] = parser.parse_args
 
@@ -266,7 +266,7 @@ class Command(PlainCommand):
 
 
 def _name_command(error: Any, elsewhere: Mapping[str, str]) -> None:
-    """Say in the error about an unknown option which command has it, instead of options that look like it."""
+    """Name the command that has an unknown option in the error, instead of similar options."""
     option = getattr(error, "option_name", "")
     if option in elsewhere:
         error.message = f"No such option: {option}. Did you mean 'tokbench {elsewhere[option]}'?"
@@ -274,7 +274,7 @@ def _name_command(error: Any, elsewhere: Mapping[str, str]) -> None:
 
 
 def _refuse_repeated(context: Any, order: list[Any]) -> None:
-    """Raise wrong usage for the first option that stands twice; a flag may, unless it has an opposite."""
+    """Raise a usage error for the first repeated option; flags without an opposite may be repeated."""
     times = Counter(id(parameter) for parameter in order)
     for parameter in order:
         if times[id(parameter)] > 1 and parameter.param_type_name == "option" and _takes_one(parameter):
@@ -290,7 +290,7 @@ def _takes_one(option: Any) -> bool:
 
 
 def lazy_group(entries: Mapping[str, Entry | EntryGroup]) -> type[PlainGroup]:
-    """The class of a group that has these commands, for `typer.Typer(cls=…)`."""
+    """Return a group class with these commands, for `typer.Typer(cls=…)`."""
     return type("LazyGroup", (_LazyGroup,), {"entries": entries})
 
 
@@ -302,7 +302,7 @@ class _LazyGroup(PlainGroup):
         self.commands = _Commands(self.entries)  # type: ignore[assignment]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of a name; for one that only a group has (`verify`), the error names it with its group."""
+        """Return the command of a name; the error for a subcommand without its group (`verify`) names both."""
         try:
             return super().resolve_command(ctx, args)
         except _USAGE_ERROR as error:
@@ -316,17 +316,17 @@ class _LazyGroup(PlainGroup):
             raise
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """Their names; what it overrides would import each."""
+        """Return the names of the commands without importing them."""
         return list(self.entries)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Their names with their summaries, from the table alone."""
+        """Write names and summaries from the table, without importing commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
 
 
 class _Commands(Mapping[str, Any]):
-    """Name → command, which is made when it is asked for."""
+    """A mapping from names to commands, which are created on access."""
 
     def __init__(self, entries: Mapping[str, Entry | EntryGroup]) -> None:
         self._entries = entries
@@ -373,7 +373,7 @@ def _examples(entry: Entry | EntryGroup) -> str:
 
 
 def _guarded(function: Callable[..., None]) -> Callable[..., None]:
-    """The function, whose errors become messages inside typer, which would show them in ways of its own."""
+    """Wrap a function so that its errors become messages before typer handles them in its own way."""
 
     @wraps(function)
     def guarded(*args: Any, **options: Any) -> None:

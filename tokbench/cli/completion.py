@@ -1,4 +1,4 @@
-"""Shell completion of values: existing names. Nothing slow is imported or opened."""
+"""Shell completion of values, without slow imports and without opening files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def patterns(incomplete: str) -> list[str]:
 
 
 def metrics(incomplete: str) -> list[str]:
-    """The figures, the last of a list with commas."""
+    """Metrics, for the last element of a comma-separated list."""
     from tokbench.metrics.catalogue import METRICS
 
     before, comma, last = incomplete.rpartition(",")
@@ -59,7 +59,7 @@ def metrics(incomplete: str) -> list[str]:
 
 
 def bounds(incomplete: str) -> list[str]:
-    """The figures, of a group where one is named, each with the sign after which its bound stands."""
+    """Metrics, optionally of a group, each followed by the sign before its bound."""
     from tokbench.metrics.catalogue import METRICS
 
     group, colon, metric = incomplete.rpartition(":")
@@ -67,14 +67,14 @@ def bounds(incomplete: str) -> list[str]:
 
 
 def formats(incomplete: str) -> list[str]:
-    """The formats to convert to."""
+    """The conversion targets."""
     from tokbench.convert.target import TARGETS
 
     return _beginning(incomplete, TARGETS)
 
 
 def groupings(incomplete: str) -> list[str]:
-    """The ways of grouping."""
+    """The values of --group-by."""
     from tokbench.corpus.groups import WAYS
 
     return _beginning(incomplete, [*WAYS, "field:"])
@@ -85,7 +85,7 @@ def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
 
 
 def _paths(incomplete: str) -> Iterator[str]:
-    """The files and folders that a path may go on to, folders with a slash; hidden ones where asked for."""
+    """Files and folders that continue a path, folders with a slash; hidden ones only on request."""
     folder, slash, begun = incomplete.rpartition("/")
     try:
         entries = sorted(Path(folder + slash or ".").iterdir())[:_MOST_ENTRIES]

@@ -125,10 +125,10 @@ def convert(
 
 
 def _opened_both(names: list[str], opening: OpeningChoices, *, progress: ProgressChoice) -> list[Tokenizer]:
-    """Two tokenizers; what is added to a file that does not say all is not for the one that does.
+    """Open two tokenizers. Additions such as patterns only apply to a file that does not define them itself.
 
     Raises:
-        ConfigError: neither takes what was added, or one needs it and cannot use it.
+        ConfigError: neither accepts the additions, or one needs them and cannot use them.
     """
     opened, refused = [], []
     bare = OpeningChoices(engine=opening.engine)
@@ -147,7 +147,7 @@ def _opened_both(names: list[str], opening: OpeningChoices, *, progress: Progres
 
 
 def _show(proof: ProofResult, *, to: str | None, form: ResultChoices) -> None:
-    """A proof without a file: of a comparison, or of a conversion that it ended."""
+    """Show a proof without a written file: of a comparison, or of a failed conversion."""
     from tokbench.render.conversion import render_proof
 
     if form.json:

@@ -1,4 +1,4 @@
-"""The options with which any command reads a corpus, and the opening itself."""
+"""Options for reading a corpus, and opening it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class DocumentChoices:
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def corpus(self, *, group_by: str = "auto", written: str | None = None) -> Corpus:
-        """The documents, or the bundled texts, without those in the output folder. See `chosen_corpus`."""
+        """Return the corpus, or the bundled texts, without files in the output folder. See `chosen_corpus`."""
         return chosen_corpus(
             self.paths,
             documents=self.documents,
@@ -83,7 +83,7 @@ class DocumentChoices:
 
 @dataclass(frozen=True, slots=True)
 class CountedText:
-    """The text on which tokens are counted, named by an option."""
+    """The text on which tokens are counted, given by an option."""
 
     corpus: Annotated[
         list[str] | None,
@@ -96,7 +96,7 @@ class CountedText:
     errors: ErrorsOption = "strict"
 
     def open(self, *, group_by: str = "auto") -> Corpus | None:
-        """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
+        """Open the corpus; return None if none is given. Raises `CorpusError`, `ConfigError`."""
         if not self.corpus:
             return None
         return chosen_corpus(
@@ -119,7 +119,7 @@ def chosen_corpus(
     group_by: str = "auto",
     written: str | None = None,
 ) -> Corpus:
-    """The corpus that was named, or the bundled texts, without the files of the folder `written`.
+    """Return the given corpus, or the bundled texts, without files in the folder `written`.
 
     Raises `CorpusError`, `ConfigError`.
     """
@@ -139,7 +139,7 @@ def chosen_corpus(
 
 
 def _tell_tokenizers(paths: list[str]) -> None:
-    """Tell on stderr of tokenizers that are named as text: JSON may be text, and it may be a slip."""
+    """Report tokenizer files that are given as text on stderr: this may be a mistake, as JSON can be text."""
     from tokbench.workbench.tokenizers_as_text import tokenizers_among
 
     for path in tokenizers_among(paths):
@@ -147,7 +147,7 @@ def _tell_tokenizers(paths: list[str]) -> None:
 
 
 def tell_problems(corpus: Corpus) -> None:
-    """Report on stderr what of a corpus was skipped or replaced."""
+    """Report skipped and replaced documents of a corpus on stderr."""
     if message := str(corpus.problems):
         print(f"note: {message}", file=sys.stderr)
     left_out = corpus.left_out
@@ -161,10 +161,10 @@ _CHOICES = {"documents": get_args(DocumentUnit), "errors": get_args(ErrorPolicy)
 def as_before(
     arguments: Mapping[str, Any], documents: DocumentChoices, group_by: str, command: typer.Context
 ) -> tuple[DocumentChoices, str]:
-    """The documents of an older result, unless the command line says otherwise.
+    """Return the document choices of an earlier result, unless the command line overrides them.
 
     Args:
-        arguments: what was asked for then, as `asked_for` put it down.
+        arguments: the arguments of the earlier result, as `asked_for` returned them.
         documents: what the command line says.
         group_by: the same.
         command: tells what was given.
@@ -187,7 +187,7 @@ def _by_name(documents: DocumentChoices) -> dict[str, Any]:
 
 
 def _as_option(value: Any, now: Any, *, name: str) -> Any:
-    """What stands in a result as the option that it was. Raises `ConfigError`."""
+    """Convert an argument of a result to the value of its option. Raises `ConfigError`."""
     parts = value if isinstance(value, list) else [value]
     try:
         is_several = isinstance(value, list) and isinstance(now, str)

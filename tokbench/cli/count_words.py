@@ -1,4 +1,4 @@
-"""The commands that count the words of a corpus for training, and add up what was counted."""
+"""The commands that count the words of a corpus for training, and merge counts."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def encode(
 
 
 def _check_out(out: Path | None, names: list[str] | None) -> None:
-    """Refuse a place for which there is no form. Raises `ConfigError`."""
+    """Refuse an output file without a known format. Raises `ConfigError`."""
     if out is None:
         return
     if out.suffix not in (".npz", ".jsonl"):
@@ -130,7 +130,7 @@ def _write(out: Path, tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPl
 
 
 def _print_ends(texts: Iterable[tuple[str, Tokenizer, str]], *, json: bool) -> None:
-    """Texts as they are; of several, each begins on a line of its own."""
+    """Print texts unchanged; of several texts, each starts on a line of its own."""
     ends = True
     for source, tokenizer, text in texts:
         if json:
@@ -151,7 +151,7 @@ def _print_ends(texts: Iterable[tuple[str, Tokenizer, str]], *, json: bool) -> N
 
 
 def _print_rows(opened: list[Tokenizer], pairs: Iterable[Pair], plan: InputPlan, *, json: bool) -> None:
-    """The rows of each tokenizer, one tokenizer after another."""
+    """Print the rows of each tokenizer."""
     for one, info in zip(opened, distinct_infos(opened), strict=True):
         if json:
             for record in input_records(one, pairs, plan):
@@ -181,13 +181,13 @@ def _print_texts(
 
 
 def _beside_output(progress: ProgressChoice) -> ProgressChoice:
-    """No bar where ids are written as they come to the terminal that it would stand on."""
+    """Return no progress bar if ids are written to the same terminal while they are computed."""
     is_bar = progress == "bar"
     return "none" if is_bar and sys.stdout.isatty() else progress
 
 
 def _print_ids(ids: list[int], *, name: str | None) -> None:
-    """Some at a time: a text may have millions. After the name of their tokenizer, where there are several."""
+    """Print ids in batches, because a text may have millions; with several tokenizers, after the tokenizer's name."""
     if name is not None:
         sys.stdout.write(f"{name}\t")
     for start in range(0, len(ids), _IDS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""The options that choose what runs the tokenizer and the parts of the work."""
+"""Options for the engine of a tokenizer, and for work in parts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OF_PARTS = {"engine", "scheduler", "workers", "part_bytes", "parts", "part", "r
 
 
 class EngineChoice(StrEnum):
-    """The engines of tokenizers, and those of the work."""
+    """The engines of tokenizers and of work in parts."""
 
     auto = "auto"
     native = "native"
@@ -89,28 +89,28 @@ PartBytesOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class PartedOpeningChoices(VocabularyChoices):
-    """How a tokenizer is opened by a command that can work in parts, and what runs both."""
+    """Options for opening a tokenizer in commands that can work in parts."""
 
     engine: EnginesOption = None
 
     def request(self) -> OpenRequest:
-        """What is asked for of the tokenizer. Raises `ConfigError`."""
+        """Return the request for opening the tokenizer. Raises `ConfigError`."""
         engine = self._one_of(get_args(TokenizerEngine), what="the tokenizer")
         return replace(VocabularyChoices.request(self), engine=engine or "auto")
 
     @property
     def of_work(self) -> EngineName | None:
-        """What runs the parts; None for work that is not done in parts. Raises `ConfigError`."""
+        """Return the engine for parts; None if the work is not done in parts. Raises `ConfigError`."""
         return cast("EngineName | None", self._one_of(get_args(EngineName), what="the work"))
 
     def named(self, names: Sequence[str]) -> list[NamedTokenizer]:
-        """Tokenizers as workers open them. Raises `ConfigError`."""
+        """Return the tokenizers as workers open them. Raises `ConfigError`."""
         from tokbench.workbench.open import NamedTokenizer
 
         return [NamedTokenizer.of(name, self.request()) for name in names]
 
     def without_work(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What a command was asked for, without what ran it in parts: figures do not depend on that."""
+        """Return the arguments of a command without those for parts, on which figures do not depend."""
         engine = self._one_of(get_args(TokenizerEngine), what="the tokenizer")
         others = {name: value for name, value in arguments.items() if name not in _OF_PARTS}
         return others if engine is None else {**others, "engine": engine}
@@ -126,14 +126,14 @@ class PartedOpeningChoices(VocabularyChoices):
 
 @dataclass(frozen=True, slots=True)
 class PartChoices:
-    """Where parts are worked on, and how large they are."""
+    """Where parts are processed, and their size."""
 
     scheduler: SchedulerOption = None
     workers: WorkersOption = None
     part_bytes: PartBytesOption = None
 
     def refuse(self) -> None:
-        """Raise `ConfigError` where one is given and the work is not done in parts."""
+        """Raise `ConfigError` if one of these options is given without work in parts."""
         given = {"--scheduler": self.scheduler, "--workers": self.workers, "--part-bytes": self.part_bytes}
         option = next((name for name, value in given.items() if value is not None), None)
         if option:
@@ -142,17 +142,17 @@ class PartChoices:
             )
 
     def open(self, engine: EngineName) -> Engine:
-        """The engine. Raises as `open_engine`."""
+        """Open the engine. Raises like `open_engine`."""
         return open_engine(engine, workers=self.workers, scheduler=self.scheduler)
 
     def num_bytes(self, default: int) -> int:
-        """Of a part. Raises `ConfigError`."""
+        """Return the size of a part in bytes. Raises `ConfigError`."""
         return default if self.part_bytes is None else parse_bytes(self.part_bytes, option="--part-bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationChoices(PartChoices):
-    """The options for evaluations in parts: counts of parts can be kept, and made by several processes."""
+    """Options for evaluations in parts, whose counts can be kept and computed by several processes."""
 
     parts: Annotated[
         str | None,
@@ -185,7 +185,7 @@ class EvaluationChoices(PartChoices):
     def work(
         self, engine: EngineName | None, named: Sequence[NamedTokenizer], *, threads: int | None
     ) -> Iterator[EvaluationWork | None]:
-        """How the work is done, None where it is not done in parts.
+        """Return the options for work in parts, or None if it is not done in parts.
 
         Args:
             engine: what runs the parts, where that was said.
@@ -217,7 +217,7 @@ class EvaluationChoices(PartChoices):
             )
 
     def refuse_several(self) -> None:
-        """Raise `ConfigError` where several tokenizers are evaluated one by one, but share one folder of parts."""
+        """Raise `ConfigError` if several tokenizers are evaluated separately but share one folder of parts."""
         if self.parts is not None:
             raise ConfigError("--parts keeps the counts of one report", hint="name one tokenizer with -t")
 
@@ -252,12 +252,12 @@ class EvaluationChoices(PartChoices):
 
 
 def reading_once(corpus: Corpus, work: EvaluationWork | None) -> AbstractContextManager[None]:
-    """Keeps a corpus in memory, if it is read here: what is drawn reads it, too."""
+    """Keep a corpus in memory if it is read by this process, because pictures read it again."""
     return corpus.in_memory() if work is None else nullcontext()
 
 
 def tell_share(work: EvaluationWork, num_parts: int) -> None:
-    """Report on stderr which parts were counted, and what to do next."""
+    """Report on stderr which parts were counted, and the next step."""
     share = work.share
     assert share is not None
     counted = sum(map(share.has, range(num_parts)))

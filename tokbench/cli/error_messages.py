@@ -1,4 +1,4 @@
-"""Errors become messages here alone: on stderr, with a hint and an exit code, and without a traceback."""
+"""Converts errors to messages on stderr with a hint, an exit code and no traceback; the only place that does."""
 
 from __future__ import annotations
 
@@ -83,5 +83,5 @@ def _printable(text: str) -> str:
 
 
 def _forget_stdout() -> None:
-    """What is still in its buffer goes nowhere: the interpreter must not fail on it once more at its end."""
+    """Discard what is left in the buffer of stdout, on which the interpreter would otherwise fail again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -93,7 +93,7 @@ def explain(
 def _refuse_contradictions(
     questions: Mapping[str, object], of_text: Mapping[str, object], *, json: bool
 ) -> None:
-    """Raise `ConfigError` for options that ask for two things, or that have no meaning together."""
+    """Raise `ConfigError` for contradictory options."""
     from tokbench.errors import ConfigError
 
     asked = [name for name, value in questions.items() if value]

@@ -60,7 +60,7 @@ class AdditionChoices:
     ] = None
 
     def additions(self) -> Additions:
-        """The same, for the workbench. Raises `ConfigError`."""
+        """Convert to the workbench's type. Raises `ConfigError`."""
         from tokbench.workbench.extend import Additions
 
         if self.budget is not None and (self.tokens or self.size or self.words):
@@ -88,7 +88,7 @@ class LearnedText(DocumentChoices):
     ] = None
 
     def open(self) -> Corpus | None:
-        """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
+        """Open the corpus; return None if none is given. Raises `CorpusError`, `ConfigError`."""
         return self.corpus() if self.paths else None
 
 
@@ -161,7 +161,7 @@ def extend(
 
 
 class _Options(TypedDict):
-    """What both ways of changing a vocabulary take."""
+    """Options of both ways of extending a vocabulary."""
 
     request: OpenRequest
     pad_multiple: int
@@ -172,14 +172,14 @@ class _Options(TypedDict):
 
 
 def _needed(corpus: Corpus | None) -> Corpus:
-    """The text. Raises `ConfigError` where none is named."""
+    """Return the text. Raises `ConfigError` if none is given."""
     if corpus is None:
         raise ConfigError("--budget needs text to count tokens on", hint="name files after the tokenizer")
     return corpus
 
 
 def _words_of(path: Path) -> tuple[str, ...]:
-    """The lines of a file, without those that are empty. Raises `ConfigError`."""
+    """Return the non-empty lines of a file. Raises `ConfigError`."""
     from tokbench.opening.files import read_file
 
     try:

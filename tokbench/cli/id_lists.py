@@ -1,4 +1,4 @@
-"""Ids as people and programs write them: numbers between spaces or commas, or the JSON of `encode`."""
+"""Parses lists of ids: numbers separated by spaces or commas, or the JSON of `encode`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SHOWN = 40
 
 
 def read_ids(arguments: Iterable[str]) -> list[int]:
-    """The ids of a command's arguments; "-" stands for standard input.
+    """Return the ids of a command's arguments; "-" is standard input.
 
     Raises:
-        CorpusError: something that is not an id.
+        CorpusError: the input contains something other than ids.
 
     >>> read_ids(["15 4,8", "16"])
     [15, 4, 8, 16]
@@ -37,12 +37,12 @@ def read_ids(arguments: Iterable[str]) -> list[int]:
 
 
 def write_as_it_comes(decoder: StreamingDecoder, arguments: Iterable[str]) -> None:
-    """Write the text of ids to stdout; that of each line of standard input as soon as it is there.
+    """Write the text of ids to stdout, for each line of standard input as soon as it arrives.
 
     Nothing is read after the line that ends the text.
 
     Raises:
-        CorpusError: something that is not an id.
+        CorpusError: the input contains something other than ids.
         UnknownIdError: an id that the vocabulary does not have.
         DecodeError: bytes that are not whole characters, under "strict".
     """
@@ -64,7 +64,7 @@ def write_as_it_comes(decoder: StreamingDecoder, arguments: Iterable[str]) -> No
 
 
 def _lines() -> Iterator[str]:
-    """Standard input, line by line; whole, where it is JSON that its first line does not end."""
+    """Yield standard input line by line, or as a whole if it is JSON that continues after the first line."""
     import orjson
 
     stream = _stdin()
@@ -82,14 +82,14 @@ def _lines() -> Iterator[str]:
 
 
 def parse_ids(text: str, *, position: int = 0) -> list[int]:
-    """The ids of one text: numbers, a JSON list, or JSON documents with a field `ids`, one a line.
+    """Parse ids: numbers, a JSON list, or JSON objects with a field `ids`, one per line.
 
     Args:
         text: as it was written.
-        position: how many ids stand before it, for messages.
+        position: the number of ids before it, for messages.
 
     Raises:
-        CorpusError: something that is not an id.
+        CorpusError: the input contains something other than ids.
 
     >>> parse_ids('{"ids": [1, 2]}')
     [1, 2]
@@ -113,7 +113,7 @@ def parse_ids(text: str, *, position: int = 0) -> list[int]:
 
 
 def _instead_of(word: str) -> str:
-    """What to do where something is not an id: paths are given by mistake."""
+    """Return a hint for something that is not an id: it may be a path given by mistake."""
     if os.path.isdir(word):  # noqa: PTH112 -- False, not an error, for a name that is too long
         return f"`tokbench shards read {word}` decodes a folder of shards"
     if os.path.isfile(word):  # noqa: PTH113
@@ -132,7 +132,7 @@ def _stdin() -> BinaryIO:
 
 
 def _utf8(data: bytes, start: int) -> str:
-    """The text of bytes, of which `start` stand before them."""
+    """Decode bytes that follow `start` other bytes, for messages."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

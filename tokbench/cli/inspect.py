@@ -30,7 +30,7 @@ _MOST_NAMES = 2
 
 @dataclass(frozen=True, slots=True)
 class SearchChoices:
-    """Which tokens of the vocabulary are asked for."""
+    """Which tokens of the vocabulary to show."""
 
     find: Annotated[
         str | None,
@@ -67,7 +67,7 @@ class SearchChoices:
     ] = 20
 
     def query(self) -> TokenQuery | None:
-        """What is asked for; None for no token. Raises `ConfigError`."""
+        """Return the query; None if no tokens are requested. Raises `ConfigError`."""
         from tokbench.inspection.search import TokenQuery, parse_bytes_of_token, parse_ranks
 
         asked = (self.find, self.id, self.bytes, self.script, self.rank)

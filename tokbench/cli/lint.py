@@ -1,4 +1,4 @@
-"""The command that finds what is wrong with a tokenizer."""
+"""The command that finds problems in a tokenizer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FailOn(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _TextChoices(DocumentChoices):
-    """Which text the tokenizer is checked on; by default none."""
+    """The text on which the tokenizer is checked; by default none."""
 
     paths: Annotated[
         list[str] | None,
@@ -221,7 +221,7 @@ def lint(
 
 
 def _refuse_contradictions(questions: Mapping[str, bool], options: Mapping[str, bool]) -> None:
-    """Raise `ConfigError` for options that ask for two things, or that have no meaning together."""
+    """Raise `ConfigError` for contradictory options."""
     asked = [name for name, is_given in questions.items() if is_given]
     if len(asked) > 1:
         raise ConfigError(f"{asked[0]} and {asked[1]} cannot be combined", hint="give one of them")
@@ -242,7 +242,7 @@ def _fix(
     fail_on: FailOn,
     form: ResultChoices,
 ) -> None:
-    """A repaired copy."""
+    """Write a repaired copy."""
     from tokbench.lint.findings import Severity, reached
     from tokbench.render.lint import render_fix
     from tokbench.workbench.lint_fix import fix_tokenizer
@@ -264,7 +264,7 @@ def _lint_text(
     form: ResultChoices,
     progress: ProgressChoice,
 ) -> None:
-    """What in a text is dangerous."""
+    """Report what is dangerous in a text."""
     from tokbench.lint.findings import Severity, reached
     from tokbench.render.lint import render_text_lint
     from tokbench.workbench.lint_text import lint_text
@@ -279,7 +279,7 @@ def _lint_text(
 
 
 def _show_rules(name: str | None, *, form: ResultChoices) -> None:
-    """One rule, or all. Raises `ConfigError`."""
+    """Show one rule, or all. Raises `ConfigError`."""
     from tokbench.render.lint import render_rule, render_rules
     from tokbench.workbench.lint import explain_rule, list_rules
 

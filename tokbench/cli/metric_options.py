@@ -1,4 +1,4 @@
-"""Options for metrics: which to show, the mix of text that weights them, and the model that costs are computed for."""
+"""Options for metrics: which to show, the mix of text that weights them, and the model for costs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ReferenceOption = Annotated[
 
 
 def tells_metrics(names: str | None, form: OutputChoices) -> bool:
-    """Whether `--metrics help` was asked for; then every figure has been explained."""
+    """Explain all metrics if `--metrics help` was given; return whether it was."""
     from tokbench.render.listings import metric_help_forms, render_metric_help
 
     if (names or "").strip() != _HELP:
@@ -55,14 +55,14 @@ def tells_metrics(names: str | None, form: OutputChoices) -> bool:
 
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...] | None:
-    """The metrics of `--metrics`, None where it was not given. Raises `ConfigError` with the nearest names."""
+    """Return the metrics of `--metrics`, or None. Raises `ConfigError` with the closest names."""
     chosen = [name.strip() for name in (names or "").split(",") if name.strip()]
     return tuple(METRICS.values()) if chosen == [_ALL] else metrics_named(chosen) or None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoices:
-    """What is known of the model; nothing is built in."""
+    """The parameters of the model; there are no defaults."""
 
     model_dim: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="The model's width (hidden size).")
@@ -89,7 +89,7 @@ class ModelChoices:
     ] = None
 
     def model(self) -> Model:
-        """The model that they describe."""
+        """Return the model that the options describe."""
         return Model(
             dim=self.model_dim,
             layers=self.layers,
@@ -102,7 +102,7 @@ class ModelChoices:
 
 
 def chosen_mix(text: str | None) -> dict[str, float] | None:
-    """What --mix says. Raises `ConfigError`."""
+    """Parse --mix. Raises `ConfigError`."""
     from tokbench.evaluation.mix import parse_mix
 
     return None if text is None else parse_mix(text)

@@ -1,4 +1,4 @@
-"""Options for what a model gets of a text: template, truncation, windows, padding."""
+"""Options for model input: template, truncation, windows, padding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MULTIPLE = re.compile(r"multiple-of[:=]([0-9_]{1,18}k?)")
 
 @dataclass(frozen=True, slots=True)
 class ModelInputChoices:
-    """What is done to the ids of texts before a model gets them."""
+    """How the ids of texts become model input."""
 
     template: Annotated[
         bool | None,
@@ -105,7 +105,7 @@ class ModelInputChoices:
 
     @property
     def are_given(self) -> bool:
-        """Whether anything is done to ids."""
+        """Whether any of these options is given."""
         return bool(
             self.template is not None
             or self.pair
@@ -117,11 +117,11 @@ class ModelInputChoices:
 
     @property
     def cut_side(self) -> Side:
-        """The side to truncate."""
+        """Return the side to truncate."""
         return self.truncate_side or self.side or "right"
 
     def plan(self, *, special: SpecialPolicy) -> InputPlan:
-        """How each text becomes model input. Raises `ConfigError`."""
+        """Return the plan for converting texts to model input. Raises `ConfigError`."""
         if self.overflow and self.truncate is None:
             raise ConfigError("--overflow needs --truncate", hint="--truncate N makes windows of N tokens")
         if self.stride and not self.overflow:
@@ -142,7 +142,7 @@ class ModelInputChoices:
         )
 
     def _check_needs(self) -> None:
-        """Refuse what changes another option that is not given. Raises `ConfigError`."""
+        """Refuse options that require another option that is not given. Raises `ConfigError`."""
         if self.truncate_side is not None and self.truncate is None:
             raise ConfigError("--truncate-side needs --truncate", hint="add --truncate N, or leave it out")
         if self.pad_side is not None and self.pad_to is None:
@@ -157,7 +157,7 @@ class ModelInputChoices:
             )
 
     def length_of_text(self) -> int:
-        """How many tokens of text --as-text prints. Raises `ConfigError` where it has no meaning."""
+        """Return the number of tokens for --as-text. Raises `ConfigError` if that option does not apply."""
         others = [
             name
             for name, is_given in {

@@ -1,4 +1,4 @@
-"""What the options of commands are made of: numbers as people write them, and groups that commands share."""
+"""Building blocks for options: number formats, and option groups that commands share."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def num_tokens(text: str) -> int:
-    """A number of tokens, at least 1.
+    """Parse a number of tokens, at least 1.
 
     Raises:
         typer.BadParameter: it is none.
@@ -105,17 +105,17 @@ def num_tokens(text: str) -> int:
 
 
 def tokens_option(*names: str, help: str, **options: Any) -> Any:
-    """An option that takes a number of tokens, for the annotation of a parameter."""
+    """Return an option for a number of tokens, to annotate a parameter."""
     return typer.Option(*names, parser=num_tokens, metavar="N", help=help, **options)
 
 
 def name_option(complete: Callable[[str], Iterable[str]], *names: str, help: str, **options: Any) -> Any:
-    """An option that takes one of the names that a shell completes, for the annotation of a parameter."""
+    """Return an option for a name with shell completion, to annotate a parameter."""
     return typer.Option(*names, autocompletion=complete, metavar="NAME", help=help, **options)
 
 
 def parse_bytes(text: str, *, option: str) -> int:
-    """A number of bytes as people write it. Raises `ConfigError`.
+    """Parse a number of bytes with an optional unit. Raises `ConfigError`.
 
     >>> parse_bytes("64MB", option="--max"), parse_bytes("1KiB", option="--max"), parse_bytes("7", option="--max")
     (64000000, 1024, 7)

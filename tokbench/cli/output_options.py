@@ -1,4 +1,4 @@
-"""Options for the form of results, including pictures, and for where to write them."""
+"""Options for the format of results and pictures, and for the files to write."""
 
 from __future__ import annotations
 
@@ -49,27 +49,27 @@ _FORM = {"json", "csv", "markdown", "latex", "out", "html", "plot", "color", "pr
 
 
 def refuse_folder(out: Path | None, *, option: str = "--out") -> None:
-    """Raise `ConfigError`, before any work, where an option for a file names a folder."""
+    """Raise `ConfigError`, before any work, if the value of a file option is a folder."""
     if out is not None and out.is_dir():
         raise ConfigError(f"{out} is a folder", hint=f"{option} names the file to write")
 
 
 class HasJson(Protocol):
-    """A result with a form for `--json`."""
+    """A result with a JSON form."""
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the object that `--json` prints."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultChoices:
-    """Whether a result is printed as JSON or for people, and when in colour."""
+    """Options for printing a result: JSON or text, and colour."""
 
     json: JsonFlag = False
     color: ColorOption = "auto"
 
     def show(self, result: HasJson, render: Callable[..., None]) -> None:
-        """Print a result, as JSON or by a function that takes it and a console."""
+        """Print a result as JSON, or with a function that renders it on a console."""
         if self.json:
             print_json(result.to_json())
         else:
@@ -78,7 +78,7 @@ class ResultChoices:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What the options say of the output.
+    """The parsed options for the output.
 
     Attributes:
         form: the form.
@@ -91,11 +91,11 @@ class Output:
     color: Literal["auto", "always", "never"]
 
     def write(self, forms: Forms, render: Callable[[Console], None]) -> None:
-        """Print, or write to the file atomically.
+        """Print the result, or write it to the file atomically.
 
         Args:
-            forms: what each form but the terminal's looks like.
-            render: shows it on a console.
+            forms: a function for each format except the terminal's.
+            render: renders the result on a console.
 
         Raises:
             StoreError: the file cannot be written.
@@ -113,7 +113,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class OutputChoices:
-    """In which form figures are written, and where to."""
+    """Options for the format of figures and the output file."""
 
     json: JsonFlag = False
     csv: CsvFlag = False
@@ -140,7 +140,7 @@ class OutputChoices:
 
 
 def asked_for(context: typer.Context) -> dict[str, Any]:
-    """The arguments of a command that differ from their defaults and affect its figures, as plain data."""
+    """Return the arguments of a command that differ from their defaults and affect its figures, as plain data."""
     return {
         name: _plain(value)
         for name, value in context.params.items()
@@ -170,7 +170,7 @@ PlotOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The files that are written beside what is printed.
+    """The picture files to write in addition to the printed result.
 
     Attributes:
         html: the report, or None.
@@ -181,7 +181,7 @@ class Pictures:
     plots: tuple[Path, ...]
 
     def refuse_several(self) -> None:
-        """Raise `ConfigError` where something is to be drawn of several reports."""
+        """Raise `ConfigError` if pictures of several reports are requested."""
         if self.html is not None or self.plots:
             option = "--plot" if self.html is None else "--html"
             raise ConfigError(
@@ -197,7 +197,7 @@ class Pictures:
         metrics: Sequence[Metric] | None = None,
         report: Report | None = None,
     ) -> None:
-        """Write them, each atomically. Raises `StoreError`, `CorpusError`."""
+        """Write the pictures, each atomically. Raises `StoreError`, `CorpusError`."""
         if self.html is not None:
             _write_page(self.html, comparison, corpus, metrics=metrics, report=report)
         if self.plots:
@@ -206,7 +206,7 @@ class Pictures:
             _write_plots(self.plots, compression_chart(comparison))
 
     def write_sweep(self, sweep: Sweep, corpus: Corpus, *, seed: int) -> None:
-        """The same of a sweep; its page shows the largest tokenizer too. Raises `StoreError`, `CorpusError`."""
+        """Write the pictures of a sweep; its page also shows the largest one. Raises `StoreError`, `CorpusError`."""
         if self.html is not None:
             from tokbench.render.html.report import page_curve
             from tokbench.workbench.sweep import compare_largest
@@ -220,7 +220,7 @@ class Pictures:
             _write_plots(self.plots, sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
 
     def write_superword_sweep(self, sweep: SuperwordSweep) -> None:
-        """The chart of a sweep of superwords. Raises `StoreError`."""
+        """Write the chart of a sweep of superwords. Raises `StoreError`."""
         if self.plots:
             from tokbench.render.charts.sweep import sweep_chart
             from tokbench.render.superword_sweep import superword_curve
@@ -257,7 +257,7 @@ def _write_plots(paths: Iterable[Path], chart: Spec) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PictureChoices:
-    """What is drawn beside what is printed."""
+    """Options for pictures in addition to the printed result."""
 
     html: HtmlOption = None
     plot: PlotOption = None

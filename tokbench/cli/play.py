@@ -130,7 +130,7 @@ def _write_page(
 
 
 def _check_terminal() -> None:
-    """Raise an error, before any work, where no session can be shown."""
+    """Raise an error, before any work, if the terminal cannot show a session."""
     try:
         import textual  # noqa: F401
     except ImportError:
@@ -158,7 +158,7 @@ def _check_columns(names: list[str]) -> None:
 
 
 def _first_text(text: str | None, reading: TextChoices) -> str:
-    """The text that the session begins with; where stdin is not a terminal, keys are read from the terminal itself."""
+    """Return the initial text of the session; if stdin is a pipe, keys are read from the terminal device."""
     from tokbench.play.terminal import take_keyboard
 
     if sys.stdin is not None and sys.stdin.isatty():

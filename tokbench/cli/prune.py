@@ -50,7 +50,7 @@ class RemovalChoices:
     ] = None
 
     def choice(self) -> Choice:
-        """The same, for the workbench. Raises `ConfigError`."""
+        """Convert to the workbench's type. Raises `ConfigError`."""
         from tokbench.surgery.selection import parse_scripts, read_ids
         from tokbench.workbench.prune import Choice
 

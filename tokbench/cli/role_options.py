@@ -18,7 +18,7 @@ _MAX_TEMPLATE_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class RoleChoices:
-    """The roles that the user gives to tokens of an opened tokenizer."""
+    """The roles that the user assigns to tokens of an opened tokenizer."""
 
     role: Annotated[
         list[str] | None,
@@ -31,12 +31,12 @@ class RoleChoices:
     ] = None
 
     def roles(self) -> dict[str, str]:
-        """Role → text. Raises `ConfigError`."""
+        """Return role → text. Raises `ConfigError`."""
         return parsed_roles(self.role or [])
 
 
 def parsed_roles(given: list[str]) -> dict[str, str]:
-    """ROLE=TEXT as a mapping; the text may hold "=" too. Raises `ConfigError`."""
+    """Parse ROLE=TEXT options; the text may contain "=". Raises `ConfigError`."""
     roles: dict[str, str] = {}
     for one in given:
         role, equals, text = one.partition("=")
@@ -49,7 +49,7 @@ def parsed_roles(given: list[str]) -> dict[str, str]:
 
 
 def read_template(path: Path | None) -> str | None:
-    """The text of a chat template. Raises `ConfigError`."""
+    """Read a chat template. Raises `ConfigError`."""
     if path is None:
         return None
     try:

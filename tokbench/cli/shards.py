@@ -228,7 +228,7 @@ def write(
 
 
 def _check_no_parts(parts: PartChoices, out: str) -> None:
-    """Refuse options of parts, and a URL, which takes parts. Raises `ConfigError`."""
+    """Refuse options for parts, and URLs, which require parts. Raises `ConfigError`."""
     parts.refuse()
     if is_url(out):
         raise ConfigError(
@@ -240,7 +240,7 @@ def _check_no_parts(parts: PartChoices, out: str) -> None:
 def _check_chat(
     chat: str | None, *, needing: Mapping[str | None, Any], meaningless: Mapping[str, Any]
 ) -> None:
-    """Refuse options that need --chat, or that have no meaning with it. Raises `ConfigError`.
+    """Refuse options that require --chat, or that do not apply to it. Raises `ConfigError`.
 
     Args:
         chat: of --chat.
@@ -264,7 +264,7 @@ def _as_conversations(corpus: Corpus) -> Corpus:
 
 
 def _end_of_documents(*, append_eos: bool, eos: str | None) -> str | bool | None:
-    """What --append-eos and --eos say together. Raises `ConfigError`."""
+    """Return the end-of-document token given by --append-eos and --eos. Raises `ConfigError`."""
     if eos is not None and not append_eos:
         raise ConfigError("--eos needs --append-eos", hint="add --append-eos, or leave out --eos")
     if eos == "":
@@ -373,7 +373,7 @@ def read(
 
 
 def _numbers(document: str | None, shards: Shards) -> range:
-    """The documents of --document. Raises `ConfigError`."""
+    """Parse the numbers of --document. Raises `ConfigError`."""
     if document is None:
         return range(len(shards))
     match = _RANGE.fullmatch(document)

@@ -1,4 +1,4 @@
-"""The options that commands which change a vocabulary share: the text that decides, the size of the embedding."""
+"""Options shared by commands that change a vocabulary: the corpus, and the size of the embedding."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class ComparedText(CountedText):
     group_by: GroupByOption = "auto"
 
     def open_grouped(self) -> Corpus | None:
-        """The corpus in groups; None where none is named. Raises `CorpusError`, `ConfigError`."""
+        """Open the corpus in groups; return None if none is given. Raises `CorpusError`, `ConfigError`."""
         return self.open(group_by=self.group_by)

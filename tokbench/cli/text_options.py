@@ -1,4 +1,4 @@
-"""The texts that a command is given, and what is reported of those that could not be read."""
+"""Options for the texts of a command, and reading them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TextsArgument = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class TextChoices:
-    """How a command takes its arguments for texts, and reads those of files."""
+    """How arguments are interpreted as texts or files, and how files are read."""
 
     text: TextOrFileFlag = None
     text_field: TextFieldOption = None
@@ -57,7 +57,7 @@ class TextChoices:
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def read(self, arguments: list[str] | None, *, progress: Progress | None = None) -> Iterator[TextInput]:
-        """The texts of arguments, or of stdin without any; raises as `tokbench.corpus.inputs.read_inputs`."""
+        """Read the texts of arguments, or stdin without any. Raises like `tokbench.corpus.inputs.read_inputs`."""
         _tell_of_stdin(arguments)
         return read_inputs(
             arguments or [STDIN],
@@ -70,7 +70,7 @@ class TextChoices:
         )
 
     def read_blocks(self, arguments: list[str] | None) -> Iterator[TextBlocks]:
-        """The texts block by block; raises as `tokbench.corpus.inputs.read_text_blocks`."""
+        """Read the texts block by block. Raises like `tokbench.corpus.inputs.read_text_blocks`."""
         _tell_of_stdin(arguments)
         return read_text_blocks(
             arguments or [STDIN],
@@ -83,7 +83,7 @@ class TextChoices:
     def read_with_progress(
         self, arguments: list[str] | None, *, progress: ProgressChoice
     ) -> Iterator[TextInput]:
-        """The same; progress is shown while a text is read, and nothing of it once the text is there."""
+        """Like `read`, with a progress bar that disappears when each text is read."""
         report = no_progress
 
         def tell(phase: str, done: int, total: int | None, unit: str) -> None:
@@ -100,6 +100,6 @@ class TextChoices:
 
 
 def _tell_of_stdin(arguments: list[str] | None) -> None:
-    """Say what is waited for where nothing is named and nothing is piped."""
+    """Say that standard input is read, if it is a terminal."""
     if not arguments and sys.stdin is not None and sys.stdin.isatty():
         print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The options with which any command opens a tokenizer, and the opening itself."""
+"""Options for opening a tokenizer, and opening it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ EngineOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class VocabularyChoices:
-    """What is added to the tokenizers that a command opens, where their files do not say."""
+    """Additions to opened tokenizers whose files do not define them."""
 
     pattern: PatternOption = None
     special_token: SpecialTokenOption = None
@@ -98,13 +98,13 @@ class VocabularyChoices:
     def open_all(
         self, names: list[str] | None, *, roles: Mapping[str, str] | None = None, progress: ProgressChoice
     ) -> list[Tokenizer]:
-        """The tokenizers of some names, by default of `default` alone. Raises as `open`."""
+        """Open several tokenizers, by default `default`. Raises like `open`."""
         return [self.open(name, roles=roles, progress=progress) for name in names or [DEFAULT]]
 
     def open(
         self, name: str, *, roles: Mapping[str, str] | None = None, progress: ProgressChoice
     ) -> Tokenizer:
-        """The tokenizer of `-t NAME`. Raises as `tokbench.workbench.open.open_tokenizer`."""
+        """Open the tokenizer of `-t NAME`. Raises like `tokbench.workbench.open.open_tokenizer`."""
         with showing_progress(progress) as report:
             return open_tokenizer(
                 name,
@@ -114,7 +114,7 @@ class VocabularyChoices:
             )
 
     def request(self) -> OpenRequest:
-        """The same as a request. Raises `ConfigError`."""
+        """Convert to a request for opening. Raises `ConfigError`."""
         return OpenRequest(
             pattern=self.pattern,
             special_tokens=special_tokens(self.special_token or []),
@@ -124,20 +124,20 @@ class VocabularyChoices:
 
 @dataclass(frozen=True, slots=True)
 class OpeningChoices(VocabularyChoices):
-    """The same, and what runs them."""
+    """Additions to opened tokenizers, and their engine."""
 
     engine: EngineOption = "auto"
 
     def request(self) -> OpenRequest:
-        """The same as a request. Raises `ConfigError`."""
+        """Convert to a request for opening. Raises `ConfigError`."""
         return replace(VocabularyChoices.request(self), engine=self.engine)
 
 
 def special_tokens(given: list[str]) -> dict[str, int | None]:
-    """Special tokens as they are given: TEXT, or TEXT=ID where the last "=" is followed by digits.
+    """Parse special tokens: TEXT, or TEXT=ID if the last "=" is followed by digits.
 
     Raises:
-        ConfigError: one is given twice, or an id is not an id.
+        ConfigError: a token is repeated, or an id is invalid.
 
     >>> special_tokens(["<|a|>", "<|b=c|>=7"])
     {'<|a|>': None, '<|b=c|>': 7}
@@ -168,7 +168,7 @@ SeedOption = Annotated[
 
 
 def chosen_sampling(dropout: float | None, seed: int | None) -> Sampling | None:
-    """What --dropout and --seed ask for. Raises `ConfigError`."""
+    """Return the sampling of --dropout and --seed. Raises `ConfigError`."""
     if dropout is None and seed is not None:
         raise ConfigError("--seed needs --dropout", hint="add --dropout 0.1, or leave it out")
     return None if dropout is None else Sampling(dropout=dropout, seed=seed or 0)

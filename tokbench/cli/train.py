@@ -22,7 +22,7 @@ from tokbench.workbench.train import parsed_options, train_and_save
 
 @dataclass(frozen=True, slots=True)
 class ParityChoices:
-    """Which development text is used, and how it decides what is learned."""
+    """Options for parity-aware training."""
 
     parity: Annotated[
         str | None,
@@ -69,7 +69,7 @@ class ParityChoices:
     ] = None
 
     def options(self) -> dict[str, Any]:
-        """The options of the backend."""
+        """Return the options of the backend."""
         return {
             "parity": self.parity,
             "parity_rule": self.parity_rule,
@@ -79,10 +79,10 @@ class ParityChoices:
         }
 
     def check(self, *, is_text: bool) -> None:
-        """Raise `ConfigError` for options that have nothing to act on.
+        """Raise `ConfigError` for options that have no effect.
 
         Args:
-            is_text: whether text is learned from as it is read.
+            is_text: whether training reads text, rather than word counts.
         """
         if self.parity is not None and not is_text:
             raise ConfigError(
@@ -295,7 +295,7 @@ def train(
 def _refuse_contradictions(
     documents: DocumentChoices, *, counts: str | None, min_count: int | None, memory: str | None
 ) -> None:
-    """Raise `ConfigError` for options that have nothing to act on."""
+    """Raise `ConfigError` for options that have no effect."""
     if counts is None and memory is None and min_count is not None:
         raise ConfigError(
             "--min-count needs counted words", hint="name them with --counts, or count them within --memory"
@@ -313,7 +313,7 @@ def _refuse_contradictions(
 
 
 def _directory(name: str | None, out: Path | None) -> Path | None:
-    """Where to save: what --out or --name says, or None for the default. Raises `ConfigError`."""
+    """Return the folder of --out or --name, or None for the default. Raises `ConfigError`."""
     if out is not None and name is not None:
         raise ConfigError("--out and --name both say where to save", hint="give one of them")
     if name is None:

@@ -84,7 +84,7 @@ def viz(
 
 
 def _check_targets(*, html: Path | None, svg: Path | None) -> None:
-    """Raise `ConfigError`, before any work, where a picture cannot be written to what was named."""
+    """Raise `ConfigError`, before any work, if a picture cannot be written to the given file."""
     for option, target in (("--html", html), ("--svg", svg)):
         if target is not None and target.is_dir():
             raise ConfigError(f"{target} is a folder", hint=f"{option} names the file to write")

@@ -1,4 +1,4 @@
-"""Which files a run would lose: those that it reads and also writes, and those that it writes twice."""
+"""Finds files that a run would lose, because it both reads and writes them, or writes them twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITTEN = ("out", "vocab_out", "html", "svg", "plot", "npz", "junit", "sarif", 
 
 
 def refuse_lost_files(options: Mapping[str, Any]) -> None:
-    """Raise `ConfigError`, before any work, where a file to write is one that is read, or is named twice.
+    """Raise `ConfigError`, before any work, if an output file is also an input, or is given twice.
 
     A command with `--force` says by itself what it replaces. Devices and pipes are written as often as one likes.
 
@@ -41,7 +41,7 @@ def refuse_lost_files(options: Mapping[str, Any]) -> None:
 
 
 def _read(options: Mapping[str, Any]) -> Iterator[str]:
-    """The values that may name a file to read: all that name none to write."""
+    """Return the values that may be input files: all except output files."""
     for name, value in options.items():
         if name not in _WRITTEN:
             yield from _texts(value)
