@@ -261,7 +261,10 @@ class _Comparison:
         if isinstance(expected, str):
             return None, 0
         if decoding and self._peer.decode is not None and self._peer.undecoded.isdisjoint(expected):
-            expected_text, found_text = _text(self._source.decode, expected), _text(self._peer.decode, expected)
+            expected_text, found_text = (
+                _text(self._source.decode, expected),
+                _text(self._peer.decode, expected),
+            )
             if expected_text != found_text:
                 return Disagreement("decode", text, expected_text, found_text), 0
         return None, len(expected)
