@@ -168,7 +168,7 @@ def chat(
 def _conversations(
     path: str, arriving: ArrivingLines | None, *, only_one: bool
 ) -> Iterator[ReadConversation]:
-    """Yield the conversations of a file or stdin; with `only_one`, raise an error before yielding the first of several."""
+    """Yield the conversations of a file or stdin; with `only_one`, raise an error if there are several."""
     found = _read_conversations(path, arriving)
     if only_one:
         first, *others = islice(found, 2)
