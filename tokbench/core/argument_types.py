@@ -1,8 +1,8 @@
 """Check argument types: a wrong type raises an error of tokbench, in every tokenizer.
 
-A class derived from `ChecksArguments` has its methods wrapped by what their argument is: texts, ids, one id, a
-piece, a folder. One text is checked by whoever makes UTF-8 of it (`tokbench.core.base.utf8`), so that encoding a
-short text costs no call more. What can only be seen element by element is looked for when something went wrong.
+`ChecksArguments` wraps the methods of derived classes by the kind of their argument: texts, ids, one id, a piece or a
+folder. A single text is checked where it is encoded as UTF-8 (`tokbench.core.base.utf8`), so that short texts cost no
+extra call. The elements of a sequence are checked only after the method has failed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _INTEGERS = "biu"
-"""What NumPy calls the kinds of its types that hold whole numbers."""
+"""The NumPy dtype kinds of integer arrays."""
 
 
 class ChecksArguments:
@@ -33,13 +33,13 @@ class ChecksArguments:
 
 
 def not_a_text(given: object) -> TextError:
-    """The error for an argument that is not a text."""
+    """Return the error for an argument that is not a text."""
     hint = "give decoded text" if isinstance(given, bytes | bytearray) else None
     return TextError(f"a text must be a str, not {_called(given)}", hint=hint)
 
 
 def texts_of(given: Iterable[str]) -> Sequence[str]:
-    """Texts as a sequence, whose items are not checked. Raises `TextError` for a single text or another type.
+    """Return the texts as a sequence without checking its items. Raises `TextError` for a single text or another type.
 
     >>> texts_of(text.lower() for text in ["A", "B"])
     ['a', 'b']
@@ -57,7 +57,7 @@ def texts_of(given: Iterable[str]) -> Sequence[str]:
 
 
 def ids_of(given: Iterable[int]) -> Sequence[int]:
-    """Ids as a sequence, whose items are not checked. Raises `DecodeError` for another type.
+    """Return the ids as a sequence without checking its items. Raises `DecodeError` for another type.
 
     >>> ids_of(iter([7, 8]))
     [7, 8]
@@ -76,7 +76,7 @@ def ids_of(given: Iterable[int]) -> Sequence[int]:
 
 
 def whole_ids(given: Iterable[int]) -> list[int]:
-    """Ids as Python integers. Raises `DecodeError` for anything else.
+    """Return the ids as Python integers. Raises `DecodeError` for anything else.
 
     >>> whole_ids((7, 8))
     [7, 8]
@@ -89,7 +89,7 @@ def whole_ids(given: Iterable[int]) -> list[int]:
 
 
 def _not_whole(ids: Iterable[object]) -> DecodeError:
-    """The error for a list in which an id is not an integer."""
+    """Return the error for a list in which an id is not an integer."""
     position, id = next((position, id) for position, id in enumerate(ids) if not _is_whole(id))
     return DecodeError(f"ids must be whole numbers, but the id at position {position} is {_called(id)}")
 
@@ -172,7 +172,7 @@ def _is_whole(id: object) -> bool:
 
 
 def _called(given: object) -> str:
-    """The name of a value's type for a message, or None."""
+    """Return the name of a value's type for an error message, or "None"."""
     return "None" if given is None else type(given).__name__
 
 

@@ -1,7 +1,7 @@
-"""The base class of tokenizers: everything that follows from segmenting ordinary text and knowing the tokens.
+"""The base class of tokenizers, which derives every operation from the segmentation of ordinary text and the tokens.
 
 A backend derives from `SaveableTokenizer` (`store/saveable.py`), or from `BaseTokenizer` if it cannot be saved, and
-writes the four abstract methods; it overrides the others where it is faster or knows better.
+implements the four abstract methods. It overrides others where it has a faster or more precise implementation.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from tokbench.core.tokens import ModelInput
 
 _MANY_IDS = 1024
-"""From this many on, looking them up in a table is worth making it."""
+"""The smallest number of ids for which `decode_bytes` builds a table of all tokens."""
 
 
 class BaseTokenizer(PlainUse, ABC):
-    """A tokenizer by its segmentation; see `tokbench.core.interfaces.Tokenizer` for the contract.
+    """A tokenizer defined by its segmentation; see `tokbench.core.interfaces.Tokenizer` for the contract.
 
     Attributes:
         info: name, size and properties.
-        training: the record of its training; None for one that was opened.
-        loading_seconds: that opening it took; None for one that was trained here.
+        training: the record of its training; None for a tokenizer that was opened from a file.
+        loading_seconds: the time that opening took; None for a tokenizer that was trained in this process.
     """
 
     loading_seconds: float | None = None
@@ -54,26 +54,26 @@ class BaseTokenizer(PlainUse, ABC):
 
     @abstractmethod
     def segment_ordinary(self, text: str) -> Iterable[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        """Segment text, treating special tokens as ordinary text; spans are relative to its beginning."""
 
     @abstractmethod
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
+        """Return the bytes of a token that is not a special token; None where the vocabulary has no such id."""
 
     @abstractmethod
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token, or None; special tokens are found by the bytes of their text."""
+        """Return the id of a token, or None; special tokens are looked up by the bytes of their text."""
 
     @abstractmethod
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
-        """Write the folder that `tokbench.load` opens; `write` does most of it. Raises `StoreError`."""
+        """Write the folder that `tokbench.load` opens; `write` does most of the work. Raises `StoreError`."""
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text, treating special tokens as ordinary text."""
         return [token.id for token in self.segment_ordinary(text)]
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        """Encode a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
         utf8(text)
         ids: list[int] = []
         for piece in self._finder.cut(text, special=special):
@@ -86,7 +86,7 @@ class BaseTokenizer(PlainUse, ABC):
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """The ids of many texts in arrays; the result does not depend on `threads`.
+        """Encode many texts into arrays; the result does not depend on `threads`.
 
         Raises:
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
@@ -101,7 +101,7 @@ class BaseTokenizer(PlainUse, ABC):
         return Encoded(ids=flat, offsets=offsets)
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
+        """Return the tokens of a text with their bytes and spans; their ids equal those of `encode`."""
         utf8(text)
         tokens: list[Token] = []
         offset = 0
@@ -137,33 +137,33 @@ class BaseTokenizer(PlainUse, ABC):
         return encode_between(self, texts, trusted, guard=self._guard, threads=threads)
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        """The bytes of ids. Raises `UnknownIdError`."""
+        """Decode ids to bytes. Raises `UnknownIdError`."""
         return b"".join(self._pieces_of(ids))
 
     def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
-        """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
+        """Decode ids to text; incomplete characters become U+FFFD, or raise `DecodeError` under errors="strict"."""
         return decoded(self.decode_bytes(ids), errors=errors)
 
     @property
     def decoding(self) -> Decoding:
-        """What the text of a token depends on: nothing, where `decode_bytes` is not another one."""
+        """What the text of a token depends on: nothing, unless a subclass overrides `decode_bytes`."""
         joins = type(self).decode_bytes is BaseTokenizer.decode_bytes
         return Decoding.JOINED if joins else Decoding.WHOLE
 
     def token_bytes(self, id: int) -> bytes:
-        """The bytes of one token. Raises `UnknownIdError`."""
+        """Return the bytes of one token. Raises `UnknownIdError`."""
         return self._known_bytes(id, 0)
 
     def _pieces_of(self, ids: Sequence[int]) -> list[bytes]:
-        """The bytes of each id. Raises `UnknownIdError`."""
+        """Return the bytes of each id. Raises `UnknownIdError`."""
         if len(ids) >= _MANY_IDS:
-            with suppress(KeyError):  # an unknown id: the loop below tells which
+            with suppress(KeyError):  # an unknown id: the loop below finds its position
                 return list(map(self._known.__getitem__, map(index, ids)))
         return [self._known_bytes(index(id), position) for position, id in enumerate(ids)]
 
     @cached_property
     def _known(self) -> dict[int, bytes]:
-        """The bytes of every id there is."""
+        """The bytes of every id in the vocabulary."""
         tokens = ((id, self.ordinary_bytes(id)) for id in range(self.info.vocab_size))
         return {id: data for id, data in tokens if data is not None} | self._special_bytes
 
@@ -183,7 +183,7 @@ class TakesTemplate(ABC):
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or two; arguments and errors are those of `model_input`."""
+        """Return the model input for one text or two; arguments and errors are those of `model_input`."""
 
     def model_input(
         self,
@@ -194,14 +194,14 @@ class TakesTemplate(ABC):
         template: bool = True,
         limits: bool = True,
     ) -> ModelInput:
-        """What a model gets of one text or of two.
+        """Return the model input for one text or a pair of texts.
 
         Args:
-            text: the text, or the first of two.
-            pair: the second.
+            text: the text, or the first of the pair.
+            pair: the second text of the pair.
             special: what the text of a special token becomes.
-            template: whether the special tokens are put around the texts that the tokenizer's file asks for.
-            limits: whether they are truncated and padded as it asks.
+            template: whether to add the special tokens that the tokenizer's file puts around the texts.
+            limits: whether to truncate and pad as the tokenizer's file says.
 
         Raises:
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
@@ -213,7 +213,7 @@ class TakesTemplate(ABC):
     def with_template(
         self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
     ) -> list[int]:
-        """The ids of one text or of two, with the special tokens that a model wants around them, as [CLS] … [SEP].
+        """Encode one text or a pair with the special tokens that a model expects around it, such as [CLS] … [SEP].
 
         Raises:
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
@@ -223,7 +223,7 @@ class TakesTemplate(ABC):
 
 
 def utf8(text: str) -> bytes:
-    """The UTF-8 bytes of a text. Raises `TextError` for a lone surrogate or another type."""
+    """Encode a text as UTF-8. Raises `TextError` for a lone surrogate or another type."""
     if not isinstance(text, str):
         raise not_a_text(text)
     try:
@@ -234,7 +234,7 @@ def utf8(text: str) -> bytes:
 
 @contextmanager
 def surrogates_named(texts: Iterable[str]) -> Iterator[None]:
-    """Turn a `UnicodeEncodeError` for some text into the `TextError` that says which character it is about."""
+    """Turn a `UnicodeEncodeError` for one of the texts into a `TextError` that names the character."""
     try:
         yield
     except UnicodeEncodeError:
@@ -244,7 +244,7 @@ def surrogates_named(texts: Iterable[str]) -> Iterator[None]:
 
 
 def decoded(data: bytes, *, errors: str) -> str:
-    """The text of ids by their bytes. Raises `DecodeError` under errors="strict", `ConfigError` for unknown errors."""
+    """Decode the bytes of ids. Raises `DecodeError` under errors="strict", `ConfigError` for an unknown `errors`."""
     try:
         return data.decode(errors=errors)
     except UnicodeDecodeError as error:
@@ -258,7 +258,7 @@ def decoded(data: bytes, *, errors: str) -> str:
 
 
 def surrogate_error(error: UnicodeEncodeError) -> TextError:
-    """The error for a text that cannot be encoded as UTF-8."""
+    """Return the error for a text that cannot be encoded as UTF-8."""
     code_point = ord(error.object[error.start])
     return TextError(
         f"the text has a lone surrogate, U+{code_point:04X}, at character {error.start}: it has no UTF-8 form",

@@ -1,4 +1,4 @@
-"""Many texts as arrays that a model takes: in the template, truncated, padded, with masks."""
+"""Batches of model input: many texts as arrays, with the template applied, truncated, padded and masked."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _LONGEST = 1 << 26
 
 
 class InputRow(NamedTuple):
-    """What a model gets of a text, of two, or of a window of them.
+    """The model input for a text, for a pair, or for a window of them.
 
     Attributes:
-        ids: the tokens, those of the template included.
-        type_ids: which text each is of, as the template says it.
-        document: the index of its text, or of its pair.
-        window: 0 for what truncation keeps, from 1 on for what overflows.
-        parts: of the template, in their order.
-        ranges: the tokens that were taken of each text.
+        ids: the tokens, including those of the template.
+        type_ids: for each token the type id that the template assigns, which tells the texts apart.
+        document: the index of the text or pair.
+        window: 0 for the part that truncation keeps, 1 and up for the windows that overflow.
+        parts: the parts of the template, in order.
+        ranges: for each text the range of its tokens in this row.
     """
 
     ids: list[int]
@@ -49,7 +49,7 @@ class InputRow(NamedTuple):
     ranges: Sequence[range] = ()
 
     def places(self) -> Iterator[tuple[int, int] | None]:
-        """For each token its text and its index there; None for a token of the template."""
+        """Yield for each token the text and its index there; None for a token of the template."""
         for part in self.parts:
             if part.text is None:
                 yield from (None for _ in part.ids)
@@ -62,12 +62,12 @@ class PaddingPlan:
     """How rows are padded.
 
     Attributes:
-        length: the tokens that each row has at least; None fills up to the longest of the rows.
-        multiple_of: the number of tokens is brought to a multiple of this; None leaves it.
-        side: the end that is filled, "left" or "right".
+        length: the least number of tokens of a row; None pads to the longest row.
+        multiple_of: the number of tokens is rounded up to a multiple of this; None leaves it.
+        side: the end that is padded, "left" or "right".
 
     Raises:
-        ConfigError: values that cannot be.
+        ConfigError: a value is out of range.
     """
 
     length: int | None = None
@@ -80,7 +80,7 @@ class PaddingPlan:
         check_side(self.side)
 
     def width(self, lengths: Iterable[int]) -> int:
-        """How long rows of some lengths become: longer ones than `length` stay as they are.
+        """Return the padded length for rows of these lengths; `length` does not shorten longer rows.
 
         >>> PaddingPlan(multiple_of=4).width([3, 5]), PaddingPlan(length=6).width([3, 9])
         (8, 6)
@@ -95,9 +95,9 @@ class Batch:
 
     Attributes:
         ids: [rows, length], the tokens.
-        attention_mask: [rows, length], 0 for padding and 1 for all others.
-        type_ids: [rows, length], which of two texts a token is of; 0 where there is one.
-        documents: int64[rows], the index of the text, or pair, that each row is of.
+        attention_mask: [rows, length], 0 for padding and 1 for every other token.
+        type_ids: [rows, length], which of two texts a token belongs to; 0 for single texts.
+        documents: int64[rows], the index of the text or pair of each row.
     """
 
     ids: NDArray[Any]
@@ -106,7 +106,7 @@ class Batch:
     documents: NDArray[np.int64]
 
     def __repr__(self) -> str:
-        """Short: its shape and type."""
+        """Return a short form: shape and type."""
         rows, length = self.ids.shape
         return f"<{counted(rows, 'row')} of {counted(length, 'token')}, {self.ids.dtype}>"
 
@@ -114,7 +114,7 @@ class Batch:
         return len(self.ids)
 
     def model_inputs(self) -> dict[str, NDArray[Any]]:
-        """The arrays by the names that models of `transformers` give them."""
+        """Return the arrays under the names that models of `transformers` expect."""
         return {
             "input_ids": self.ids,
             "attention_mask": self.attention_mask,
@@ -123,7 +123,7 @@ class Batch:
 
 
 def post_processing_of(tokenizer: Tokenizer) -> PostProcessing:
-    """The template and limits of a tokenizer; nothing where it knows none. Raises `ConfigError`."""
+    """Return the template and limits of a tokenizer; `NOTHING` where it has none. Raises `ConfigError`."""
     return tokenizer.post_processing if isinstance(tokenizer, KnowsPostProcessing) else NOTHING
 
 
@@ -138,21 +138,21 @@ def rows_of(
     first_document: int = 0,
     threads: int | None = None,
 ) -> Iterator[InputRow]:
-    """What a model gets of texts, or of pairs of them: a row for each, and for each window that overflows.
+    """Yield the model input of texts or pairs: a row for each, and one for each window that overflows.
 
     Args:
-        tokenizer: any.
+        tokenizer: any tokenizer.
         texts: the texts, or the first of each pair.
-        pairs: the second of each.
+        pairs: the second of each pair.
         special: what the text of a special token becomes.
-        template: whether the tokenizer's template is written around them.
-        truncation: where they are cut; None for nowhere.
+        template: whether to apply the tokenizer's template.
+        truncation: how to truncate; None leaves the texts whole.
         first_document: the index of the first text.
         threads: for encoding; None takes every processor.
 
     Raises:
-        ConfigError: a plan that the template leaves no room for; a template that is not known.
-        TextError: texts and pairs are not as many, a text cannot be truncated as asked, a lone surrogate.
+        ConfigError: the template leaves no room under the plan; the template is not known.
+        TextError: `texts` and `pairs` differ in length, a text cannot be truncated as asked, a lone surrogate.
         SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
     """
     if pairs is not None and len(pairs) != len(texts):
@@ -183,16 +183,16 @@ def _row(
     document: int,
     window: int,
 ) -> InputRow:
-    made: list[int] = []
+    row_ids: list[int] = []
     type_ids: list[int] = []
     for part in parts:
         if part.text is None:
-            made += part.ids
+            row_ids += part.ids
         else:
             taken = ranges[part.text]
-            made += ids[part.text][taken.start : taken.stop]
-        type_ids += [part.type_id] * (len(made) - len(type_ids))
-    return InputRow(made, type_ids, document, window, parts, ranges)
+            row_ids += ids[part.text][taken.start : taken.stop]
+        type_ids += [part.type_id] * (len(row_ids) - len(type_ids))
+    return InputRow(row_ids, type_ids, document, window, parts, ranges)
 
 
 def batch_of(
@@ -206,7 +206,7 @@ def batch_of(
     padding: PaddingPlan | None = None,
     dtype: str = "int64",
 ) -> Batch:
-    """Texts, or pairs of them, as arrays; arguments and errors are those of `rows_of` and `pad_rows`."""
+    """Return texts or pairs as arrays; arguments and errors are those of `rows_of` and `pad_rows`."""
     rows = list(rows_of(tokenizer, texts, pairs, special=special, template=template, truncation=truncation))
     return pad_rows(tokenizer, rows, padding=padding, dtype=dtype)
 
@@ -218,17 +218,17 @@ def pad_rows(
     padding: PaddingPlan | None = None,
     dtype: str = "int64",
 ) -> Batch:
-    """Rows as arrays, padded with the token of the role pad.
+    """Return rows as arrays, padded with the token whose role is pad.
 
     Args:
-        tokenizer: whose role pad is meant.
-        rows: what `rows_of` gives.
-        padding: how long rows become; None fills up to the longest.
-        dtype: of ids, masks and type ids, one of `DTYPES`.
+        tokenizer: the tokenizer that has the role pad.
+        rows: the rows that `rows_of` yields.
+        padding: how to pad; None pads to the longest row.
+        dtype: the type of ids, masks and type ids, one of `DTYPES`.
 
     Raises:
-        ConfigError: no such dtype, or ids do not fit into it; a row is too short and there is no role pad.
-        TextError: a row is longer than what is padded to.
+        ConfigError: an unknown dtype, or ids that do not fit into it; a row is too short and there is no role pad.
+        TextError: a row is longer than the length to pad to.
     """
     import numpy as np
 
@@ -248,7 +248,7 @@ def pad_rows(
 
 
 def pad_ids(tokenizer: Tokenizer) -> tuple[int, int]:
-    """The id that pads rows, and its type id. Raises `ConfigError` where the tokenizer has no role pad."""
+    """Return the id that pads rows, and its type id. Raises `ConfigError` where no token has the role pad."""
     id = role_ids_of(tokenizer).get("pad")
     if id is None:
         specials = list(tokenizer.info.special_tokens)
@@ -267,7 +267,7 @@ def pad_ids(tokenizer: Tokenizer) -> tuple[int, int]:
 
 
 def rows_of_ids(batch: Encoded | Iterable[Sequence[int]]) -> list[InputRow]:
-    """Ids of texts as rows: those of `encode_batch`, or lists of ids. Raises `TextError` for anything else."""
+    """Return the ids of texts, from `encode_batch` or as lists, as rows. Raises `TextError` for anything else."""
     from tokbench.core.argument_types import whole_ids
     from tokbench.core.encoded import Encoded
 
@@ -275,12 +275,12 @@ def rows_of_ids(batch: Encoded | Iterable[Sequence[int]]) -> list[InputRow]:
         lists = [batch[number].tolist() for number in range(len(batch))]
     else:
         given = list(batch)
-        if any(isinstance(each, str | int) for each in given):
+        if any(isinstance(item, str | int) for item in given):
             raise TextError(
                 "a batch needs the ids of several texts",
                 hint="give [ids, ids, …], or what encode_batch returns; `batch` takes texts",
             )
-        lists = [whole_ids(each) for each in given]
+        lists = [whole_ids(ids) for ids in given]
     return [InputRow(ids, [0] * len(ids), number, 0) for number, ids in enumerate(lists)]
 
 

@@ -1,4 +1,4 @@
-"""What characters are made of to Unicode, one step at a time; Hangul syllables aside, which are made by a rule."""
+"""Canonical decompositions of Unicode characters by single steps, without Hangul syllables, which follow a rule."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from collections import defaultdict
 from functools import cache
 
 VOWELS_AND_TRAILS = range(0x1160, 0x1200)
-"""Jamo that may become part of the syllable before them."""
+"""Jamo that may join the syllable before them."""
 
 _ASSIGNED = range(0xC0, 0x30000)
-"""After the first three planes there are ideographs alone."""
+"""From U+30000 on, only ideographs are assigned."""
 
 
 @cache
 def canonical_parts() -> dict[str, tuple[str, ...]]:
-    """Each character that has a canonical decomposition, with the two characters or the one of it.
+    """Map each character that has a canonical decomposition to its one or two parts.
 
     >>> canonical_parts()["é"]
     ('e', '\u0301')
     """
-    found = {chr(point): unicodedata.decomposition(chr(point)) for point in _ASSIGNED}
+    decompositions = {chr(point): unicodedata.decomposition(chr(point)) for point in _ASSIGNED}
     return {
-        one: tuple(chr(int(part, 16)) for part in parts.split())
-        for one, parts in found.items()
+        character: tuple(chr(int(part, 16)) for part in parts.split())
+        for character, parts in decompositions.items()
         if parts and not parts.startswith("<")
     }
 
 
 def wholes_with(second: str) -> frozenset[str]:
-    """The characters of which one is the second part.
+    """Return the characters whose decomposition has `second` as its second part.
 
     >>> "é" in wholes_with("\u0301"), wholes_with("a")
     (True, frozenset())
@@ -39,14 +39,14 @@ def wholes_with(second: str) -> frozenset[str]:
 
 @cache
 def characters_with_parts() -> frozenset[str]:
-    """The characters that are made of others or may become others with what stands before them; syllables aside."""
+    """Return the characters that decompose, or may compose with the character before them; no Hangul syllables."""
     return frozenset({*canonical_parts(), *_wholes(), *map(chr, VOWELS_AND_TRAILS)})
 
 
 @cache
 def _wholes() -> dict[str, frozenset[str]]:
-    found = defaultdict(set)
+    wholes: defaultdict[str, set[str]] = defaultdict(set)
     for whole, parts in canonical_parts().items():
         if len(parts) == 2:
-            found[parts[1]].add(whole)
-    return {second: frozenset(wholes) for second, wholes in found.items()}
+            wholes[parts[1]].add(whole)
+    return {second: frozenset(characters) for second, characters in wholes.items()}

@@ -1,4 +1,4 @@
-"""Capabilities: optional Protocols that a tokenizer or a backend may implement, and callers ask for by isinstance."""
+"""Capabilities: optional Protocols that a tokenizer or a backend may implement; callers check with isinstance."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Decoding(Enum):
     """What the text of a token depends on, besides itself."""
 
     JOINED = "joined"
-    """On nothing: the bytes of ids are those of each, joined."""
+    """On nothing: the bytes of ids are the joined bytes of each id."""
     FROM_LEFT = "from left"
-    """On whether a text begins with it, or does so but for what gives no text, also after a special token; and
-    on the token before. What follows only adds to the text."""
+    """On whether the token begins the text (tokens without text may stand before it), also after a special token, and
+    on the token before it. The tokens after it only append to the text."""
     WHOLE = "whole"
-    """On anything."""
+    """On any other token."""
 
 
 @runtime_checkable
 class TellsDecoding(Protocol):
-    """A tokenizer that says how its ids may be decoded in parts; nothing is known of other tokenizers."""
+    """A tokenizer that says how its ids may be decoded in parts; nothing may be assumed of other tokenizers."""
 
     @property
     def decoding(self) -> Decoding:
@@ -45,13 +45,13 @@ class TellsDecoding(Protocol):
 
 @runtime_checkable
 class SupportsSpans(Protocol):
-    """A tokenizer that computes the spans of many texts faster than by `segment`.
+    """A tokenizer that computes the spans of many texts faster than through `segment`.
 
-    `tokbench.core.token_arrays.encode_spans` asks any tokenizer.
+    `tokbench.core.token_arrays.encode_spans` works for any tokenizer.
     """
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts in arrays: the ids, spans and kinds that `segment` gives."""
+        """Encode many texts into arrays with the ids, spans and kinds that `segment` gives."""
 
 
 @runtime_checkable
@@ -61,7 +61,7 @@ class SupportsCounts(Protocol):
     def count_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """How many ids `encode_batch` would give for each text: int64[len(texts)]."""
+        """Return the number of ids that `encode_batch` would give for each text: int64[len(texts)]."""
 
 
 @runtime_checkable
@@ -69,7 +69,7 @@ class SupportsExplanation(Protocol):
     """A tokenizer that can explain, step by step, how a text becomes its tokens; used by `tokbench.explain`."""
 
     def derivation(self, text: str) -> Derivation:
-        """The steps for a text in which nothing is a special token; their ids are those of `encode`."""
+        """Return the steps for a text in which nothing is a special token; their ids equal those of `encode`."""
 
 
 @runtime_checkable
@@ -78,10 +78,10 @@ class KnowsMerges(Protocol):
 
     @property
     def num_merges(self) -> int:
-        """How many there are; 0 where only the ranks of tokens are known."""
+        """The number of merges; 0 where only the ranks of tokens are known."""
 
     def merge_record(self, rank: int) -> MergeRecord:
-        """A merge by its rank, from 0: what it joins, and what is known of how it was learned."""
+        """Return the merge of a rank, from 0: the tokens that it joins, and what is known about how it was learned."""
 
 
 @runtime_checkable
@@ -91,21 +91,21 @@ class SupportsSampling(Protocol):
     def sample(
         self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
     ) -> list[int]:
-        """The ids of one random segmentation; the same for the same arguments.
+        """Return the ids of one random segmentation; the same arguments give the same ids.
 
-        `alpha` is how far it may stray: for Unigram the smoothing of Kudo 2018 (smaller is wilder),
+        `alpha` controls how far it departs from `encode`: for Unigram the smoothing of Kudo 2018 (smaller is wilder),
         for BPE the dropout probability of Provilkov et al. 2020 (larger is wilder). None takes 0.1.
         """
 
 
 @runtime_checkable
 class SupportsTemplate(Protocol):
-    """A tokenizer that knows what a model wants around its texts, and how long they may be."""
+    """A tokenizer that knows the template and the length limits of a model's input."""
 
     def with_template(
         self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
     ) -> list[int]:
-        """The ids of one text, or of two, with the template's special tokens, as [CLS] … [SEP] … [SEP]."""
+        """Encode one text or a pair with the template's special tokens, such as [CLS] … [SEP] … [SEP]."""
 
     def model_input(
         self,
@@ -116,12 +116,12 @@ class SupportsTemplate(Protocol):
         template: bool = True,
         limits: bool = True,
     ) -> ModelInput:
-        """The same with type ids, truncated and padded as the file asks, unless `template` or `limits` is False."""
+        """Return ids and type ids; by default with the template, and truncated and padded as the file says."""
 
 
 @runtime_checkable
 class KnowsPostProcessing(Protocol):
-    """A tokenizer that can describe what is done to the ids of its texts before a model gets them."""
+    """A tokenizer that can describe how the ids of its texts are post-processed for a model."""
 
     @property
     def post_processing(self) -> PostProcessing:
@@ -134,7 +134,7 @@ class RecordsTraining(Protocol):
 
     @property
     def training(self) -> TrainingRecord | None:
-        """The record of the training; None for one that was opened."""
+        """The record of the training; None for a tokenizer that was opened from a file."""
 
 
 @runtime_checkable
@@ -143,37 +143,37 @@ class KnowsTrainingText(Protocol):
 
     @property
     def training_text(self) -> TextIdentity | None:
-        """Which documents that text is made of; None where it is not known."""
+        """The identity of the training text's documents; None where it is not known."""
 
 
 @runtime_checkable
 class KnowsLoadingTime(Protocol):
-    """A tokenizer that can tell how long it took to open it."""
+    """A tokenizer that can tell how long opening it took."""
 
     loading_seconds: float | None
-    """Wall seconds, of which the first tokenizer's include the import of its library; None if trained here."""
+    """Wall seconds, including the import of the library for its first tokenizer; None if trained in this process."""
 
 
 @runtime_checkable
 class MakesReady(Protocol):
-    """A tokenizer that prepares for fast encoding only when there is much text, or on request."""
+    """A tokenizer that prepares for fast encoding only on request, or once there is much text."""
 
     def make_ready(self) -> None:
-        """Prepare now, so that the first texts do not take longer."""
+        """Prepare now, so that the first texts are not slower."""
 
 
 @runtime_checkable
 class AdvisesTrainingSize(Protocol):
-    """A backend that trains slowly, so that comparisons give it a sample of a large text."""
+    """A backend that trains slowly, so that comparisons train it on a sample of a large text."""
 
     @property
     def advised_bytes(self) -> int:
-        """The most UTF-8 bytes to train on while somebody waits: about a minute's work."""
+        """The most UTF-8 bytes to train on while a user waits: about a minute of training."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that `doctor` checked; `passed` is None for mere information."""
+    """One item that `doctor` checked; `passed` is None for an item that is only informative."""
 
     subject: str
     found: str
@@ -181,5 +181,5 @@ class Check:
     hint: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return the check as part of the `--json` output."""
         return {"subject": self.subject, "found": self.found, "passed": self.passed, "hint": self.hint}

@@ -1,7 +1,7 @@
-"""The characters that a library and our kernel treat alike; texts with others are left to the library.
+"""The characters that a library and our kernel treat alike; texts with other characters are left to the library.
 
-Both look characters up in Unicode tables, each in those of the year it was built in. A family of tokenizers says what
-makes a character disputed; it is asked when a character first comes up, and the answer is remembered.
+Both use Unicode tables, each of the Unicode version it was built with. A subclass for each family of tokenizers decides
+which characters are disputed; it is asked once for each character, and the answer is cached.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ class CharacterAgreement(ABC):
     """Decides whether a library and the kernel agree on every character of a text.
 
     Args:
-        settled: a byte for each code point, 0 where the two are not known to agree.
-        unmarked: texts, such bytes and a number of threads → the characters of the texts that have a 0; the kernel's.
+        settled: a byte for each code point, 0 where agreement is not yet known.
+        unmarked: a kernel function that takes texts, such bytes and a number of threads, and returns the characters
+            of the texts whose byte is 0.
     """
 
     def __init__(self, settled: bytearray, *, unmarked: Callable[[list[str], bytearray, int], str]) -> None:
-        # A byte a code point, so that the kernel can go through texts by marks alone.
+        # A byte for each code point, so that the kernel can scan texts by marks alone.
         self._agreed = settled
         self._unmarked = unmarked
         self._disputed: set[str] = set()
@@ -40,29 +41,29 @@ class CharacterAgreement(ABC):
 
     @abstractmethod
     def disputed_among(self, characters: set[str]) -> set[str]:
-        """Those of some characters on which the two may disagree."""
+        """Return the characters on which the two may disagree."""
 
     def covers(self, text: str) -> bool:
-        """Whether no character of a text is disputed. Raises `UnicodeEncodeError` for lone surrogates."""
+        """Whether a text has no disputed character. Raises `UnicodeEncodeError` for lone surrogates."""
         return (self._all_of_ascii and text.isascii()) or self.covers_all([text], 1)
 
     def covers_all(self, texts: Sequence[str], threads: int) -> bool:
-        """The same of some texts together, on threads."""
+        """Whether none of the texts has a disputed character; they are scanned on threads."""
         found = self._unmarked(list(texts), self._agreed, threads)
         self._had_disputed = not self._are_agreed(set(found), texts)
         return not self._had_disputed
 
     def encoded(self, encode_marked: EncodeMarked, texts: list[str], threads: int) -> Batch | None:
-        """What an encoder gives that looks for characters on its way; None where the texts have to be looked at first.
+        """Encode and collect unmarked characters in one pass; return None where the texts must be checked first.
 
-        What has a disputed character was encoded in vain. So texts like the last ones are looked at first, where those
-        had some.
+        Encoding a text with a disputed character is wasted work. So once texts had one, the next texts are checked
+        before they are encoded.
 
         Args:
-            encode_marked: texts, threads and a byte for each code point → what `encode_batch` gives, and the characters
-                of 0.
-            texts: some texts.
-            threads: on this many threads.
+            encode_marked: takes texts, a number of threads and a byte for each code point, and returns what
+                `encode_batch` gives, and the characters whose byte is 0.
+            texts: the texts.
+            threads: the number of threads.
 
         Raises:
             UnicodeEncodeError: a text has a lone surrogate.
@@ -81,24 +82,24 @@ class CharacterAgreement(ABC):
     def _ask_about(self, characters: set[str], texts: Sequence[str]) -> None:
         if any("\ud800" <= character <= "\udfff" for character in characters):
             for text in texts:
-                text.encode()  # raises, and says where
+                text.encode()  # raises, and names the position
         disputed = self.disputed_among(characters)
         self._disputed |= disputed
         for character in characters - disputed:
             self._agreed[ord(character)] = self.mark_of(character)
 
     def mark_of(self, character: str) -> int:
-        """What stands for a character of which the two are known to agree, from 1 to 255."""
+        """Return the mark, from 1 to 255, of a character on which the two are known to agree."""
         del character
         return 1
 
 
 def unmarked_in_python(texts: list[str], marks: bytearray, threads: int) -> str:
-    """The characters of some texts that have a 0 among the marks, without the native kernel."""
+    """Return the characters of texts whose mark is 0, without the native kernel."""
     del threads
-    return "".join(sorted(each for each in set().union(*texts) if not marks[ord(each)]))
+    return "".join(sorted(character for character in set().union(*texts) if not marks[ord(character)]))
 
 
 def only_ascii() -> bytearray:
-    """Marks of ASCII alone: there no table has ever changed."""
+    """Return marks for ASCII alone, whose entries no Unicode version has changed."""
     return bytearray(b"\1" * 128).ljust(NUM_CODE_POINTS, b"\0")

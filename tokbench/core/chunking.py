@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 RESPECTED = ("paragraphs", "lines", "sentences")
 _AFTER = 256
-"""Bytes after a place that are looked at for the end of the character there, however many code points it has."""
+"""Bytes after a position that are searched for the end of its grapheme cluster, which may have any length."""
 
 UNITS = ("paragraphs", "lines", "sentences", "words")
-"""The units, each finer than the one before."""
+"""The units from coarse to fine."""
 
 _CLOSING = "[\"')\\]}]|" + "|".join("”’»」』）】")
 _RULES = {
@@ -46,11 +46,11 @@ class Chunk:
     """A part of a text.
 
     Attributes:
-        text: the part, the overlap with the chunk before it included.
-        num_tokens: its tokens when it is encoded by itself, with those of the template if that was asked for.
-        start: where it begins in the text, a UTF-8 byte offset.
-        stop: where it ends.
-        overlap: how many of its first bytes the chunk before it has, too.
+        text: the text of the chunk, including the overlap with the previous chunk.
+        num_tokens: the number of its tokens when encoded by itself, including those of the template if requested.
+        start: the UTF-8 byte offset in the text where it begins.
+        stop: the UTF-8 byte offset where it ends.
+        overlap: the number of its first bytes that the previous chunk has, too.
     """
 
     text: str
@@ -70,24 +70,25 @@ def chunks_of(
     special: SpecialPolicy = SpecialPolicy.TEXT,
     template: bool = False,
 ) -> Iterator[Chunk]:
-    """Cut a text into chunks; without what they have in common, they join to the text, byte for byte.
+    """Cut a text into chunks; without their overlaps, they join to the text, byte for byte.
 
-    A chunk ends at the last end of a paragraph, line or sentence that fits, as `respect` says; where a single one is
-    too long, at the last of the next finer kind: line, sentence, word, character. Encoded by itself, a chunk never
-    has more than `max_tokens` tokens, and no character is cut. Time is linear in the text.
+    A chunk ends at the last paragraph, line or sentence end that fits, as `respect` says; where a single unit is too
+    long, at the last end of the next finer unit that fits: line, sentence, word, character. Encoded by itself, a chunk
+    never has more than `max_tokens` tokens, and no character is cut. Time is linear in the text.
 
     Args:
-        tokenizer: any.
+        tokenizer: any tokenizer.
         text: the text; an empty one has no chunks.
-        max_tokens: the most tokens of a chunk, those of the overlap included.
-        overlap: how many tokens of the chunk before a chunk begins with, about and at most.
+        max_tokens: the most tokens of a chunk, including its overlap.
+        overlap: the most tokens of the previous chunk that a chunk repeats; it may repeat slightly fewer.
         respect: "paragraphs", "lines" or "sentences"; None for words.
         special: what the text of a special token becomes.
-        template: whether the special tokens count that the tokenizer's files put around a text, as [CLS] and [SEP].
+        template: whether to count the special tokens that the tokenizer's files put around a text, such as [CLS] and
+            [SEP].
 
     Raises:
-        ConfigError: numbers or units that cannot be; a template that is not known.
-        TextError: a character that has more than `max_tokens` tokens; a lone surrogate.
+        ConfigError: a number or unit is invalid; the template is not known.
+        TextError: a character has more than `max_tokens` tokens; a lone surrogate.
 
     >>> from tokbench.backends.baseline import ByteBackend
     >>> tokenizer = ByteBackend().train([], ByteBackend.config_type())
@@ -120,9 +121,10 @@ def chunks_of(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a text is cut: the most tokens of its own in a chunk, and what it may end after, the first that fits.
+    """How a text is cut.
 
-    `added` are those of the template, which count besides.
+    `max_tokens` is the most tokens of a chunk without the `added` ones of the template; `units` are the units at whose
+    ends a chunk may end, the coarsest first.
     """
 
     max_tokens: int
@@ -132,7 +134,7 @@ class _Plan:
 
 
 class _Cutter:
-    """Cuts one text: knows where its tokens begin and its units end."""
+    """Cuts one text, given the starts of its tokens and the ends of its units."""
 
     def __init__(
         self, tokenizer: Tokenizer, text: str, starts: Sequence[int] | NDArray[np.int64], plan: _Plan
@@ -144,12 +146,12 @@ class _Cutter:
         self._ends: dict[str, list[int]] = {}
 
     def chunks(self, overlap: int) -> Iterator[Chunk]:
-        """The chunks, one after another."""
+        """Yield the chunks in order."""
         position, begun = 0, 0
         while position < len(self._data):
             start = self._overlap_start(position, overlap, begun=begun) if position else 0
             chunk = self._chunk(start, position)
-            if chunk is None:  # with what it has in common it is too long
+            if chunk is None:  # too long with its overlap
                 start = position
                 chunk = self._chunk(start, position)
             if chunk is None:
@@ -158,7 +160,7 @@ class _Cutter:
             begun, position = position, chunk.stop
 
     def _chunk(self, start: int, position: int) -> Chunk | None:
-        """The longest chunk from a start that goes on after a position; None where none has so few tokens."""
+        """Return the longest chunk that begins at `start` and extends past `position`; None where none fits."""
         first = bisect_left(self._starts, start)
         room = self._plan.max_tokens
         while room > 0:
@@ -169,7 +171,8 @@ class _Cutter:
             num_tokens = len(self._tokenizer.encode(text, special=self._plan.special))
             if num_tokens <= self._plan.max_tokens:
                 return Chunk(text, num_tokens + self._plan.added, start, stop, position - start)
-            # Cut by itself, it has other tokens at its ends: take as many fewer, and at least one end before.
+            # By itself, the chunk has other tokens at its ends: retry with as many tokens fewer, and end at least one
+            # earlier.
             room = min(
                 room - (num_tokens - self._plan.max_tokens), bisect_left(self._starts, stop) - first - 1
             )
@@ -183,11 +186,11 @@ class _Cutter:
         )
 
     def _limit(self, token: int) -> int:
-        """Where a chunk ends at the latest: where a token begins."""
+        """Return the latest end of a chunk: the start of a token."""
         return int(self._starts[token]) if token < len(self._starts) else len(self._data)
 
     def _stop(self, position: int, limit: int) -> int | None:
-        """The best place after a position to end a chunk, up to a limit; None where there is none."""
+        """Return the best end of a chunk after `position`, up to `limit`; None where there is none."""
         if limit >= len(self._data):
             return len(self._data)
         if limit <= position:
@@ -205,7 +208,7 @@ class _Cutter:
         return self._ends[unit]
 
     def _last_cluster(self, position: int, limit: int) -> int | None:
-        """The last end of a grapheme cluster up to a limit, or else of a code point; None where there is none."""
+        """Return the last end of a grapheme cluster, or else of a code point, up to `limit`; None if there is none."""
         end, best = position, None
         for cluster in clusters(self._data[position : limit + _AFTER].decode(errors="ignore")):
             end += len(cluster.encode())
@@ -228,7 +231,7 @@ class _Cutter:
         return place < len(self._data) and self._data[place] & 0xC0 == 0x80
 
     def _overlap_start(self, position: int, overlap: int, *, begun: int) -> int:
-        """Where a chunk begins that has this many tokens in common with the one before; that goes on from `begun`."""
+        """Return the start of a chunk that repeats `overlap` tokens of the last chunk, which starts at `begun`."""
         if not overlap:
             return position
         token = bisect_left(self._starts, position)
@@ -255,7 +258,7 @@ class _Cutter:
 
 
 def unit_ends(data: bytes, unit: str) -> list[int]:
-    r"""The byte offsets at which units of a text in UTF-8 end, ascending; the end of the text is left out.
+    r"""Return the byte offsets at which units of a UTF-8 text end, ascending; the end of the text is left out.
 
     A paragraph ends after blank lines, a line after its line end. A sentence ends after ".", "!", "?" or "…" with
     the closing quotes and brackets after it, where white space follows, and after the full stops of Chinese,

@@ -25,50 +25,50 @@ class PlainUse(ChecksArguments):
     """`repr`, calling, copies, `vocab_size`, roles and batches, for every tokenizer.
 
     Attributes:
-        origin: from what it can be opened again; None for one that is saved for that.
+        origin: the file or data from which it can be opened again; None for a tokenizer that has to be saved first.
     """
 
     origin: Origin | None = None
 
     def __repr__(self: Tokenizer) -> str:
-        """Short: what it is called, what it is, how large."""
+        """Return a short form: backend, name, size and kernel."""
         info = self.info
         return f"<{info.backend} tokenizer {info.name!r}, {info.vocab_size:,} tokens, {info.kernel}>"
 
     def __call__(self: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text; the same as `encode`."""
+        """Encode a text; the same as `encode`."""
         return self.encode(text, special=special)
 
     def __copy__(self) -> Self:
-        """Another one with the same vocabulary, which may get roles of its own."""
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
+        """Return a copy with the same vocabulary, which may get roles of its own."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        return copy
 
     def __deepcopy__(self, memo: object) -> Self:
-        """The same as a copy: nothing changes what they share."""
+        """Return a shallow copy: the data that copies share is never modified."""
         del memo
         return self.__copy__()
 
     def __reduce__(self: Tokenizer) -> Pickled:
-        """What `pickle` writes, for other processes; see `tokbench.core.pickled`. Raises `ConversionError`."""
+        """Return what `pickle` writes, for other processes; see `tokbench.core.pickled`. Raises `ConversionError`."""
         from tokbench.core.pickled import SavedFiles
 
         return (self.origin or SavedFiles.of(self)).pickled(self)  # type: ignore[attr-defined]
 
-    @cached_property  # not a property: a tokenizer of another package may have an attribute of that name
+    @cached_property  # not a property: a tokenizer of another package may assign an attribute of this name
     def vocab_size(self: Tokenizer) -> int:
-        """Tokens, special tokens included."""
+        """The number of tokens, including special tokens."""
         return self.info.vocab_size
 
     @cached_property
     def roles(self) -> Mapping[str, str]:
-        """What a special token is to a model ("bos", "turn_end", …) → its text; see `tokbench.core.roles`."""
+        """A mapping from role ("bos", "turn_end", …) to the text of its special token; see `tokbench.core.roles`."""
         return {}
 
     @cached_property
     def role_ids(self) -> Mapping[str, int]:
-        """The same with ids."""
+        """A mapping from role to the id of its special token."""
         return {}
 
     def render(
@@ -78,12 +78,12 @@ class PlainUse(ChecksArguments):
         template: ChatTemplate | str = "auto",
         **options: Any,
     ) -> EncodedChat:
-        """A conversation as ids with their loss mask.
+        """Encode a conversation with its loss mask.
 
         Args:
-            messages: each with a `role` and what the template asks for: `content`, `tool_calls`, …
-            template: a `tokbench.ChatTemplate`, or what `ChatTemplate.of` takes for a name.
-            options: of `ChatTemplate.encode`: `tools`, `prompt`, `train_on`, `max_tokens`, …
+            messages: mappings, each with a `role` and the fields that the template uses: `content`, `tool_calls`, …
+            template: a `tokbench.ChatTemplate`, or a name that `ChatTemplate.of` accepts.
+            options: options of `ChatTemplate.encode`: `tools`, `prompt`, `train_on`, `max_tokens`, …
 
         Raises:
             TemplateError: there is no such template, or it refuses the conversation.
@@ -94,7 +94,7 @@ class PlainUse(ChecksArguments):
             chat = tokenizer.render([{"role": "user", "content": "Hi"}], template="chatml", prompt=True)
             chat.ids, chat.loss_mask
         """
-        import tokbench  # its public names: what encodes conversations stands above the tokenizers
+        import tokbench  # its lazy public names: chat/ stands above core/
 
         chosen = tokbench.ChatTemplate.of(self, template) if isinstance(template, str) else template
         return chosen.encode(self, messages, **options)
@@ -102,13 +102,13 @@ class PlainUse(ChecksArguments):
     def viz(
         self: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT, steps: bool = False
     ) -> VizResult:
-        """The tokens of a text, which a notebook shows in colour; arguments and errors are those of `visualise`.
+        """Return the tokens of a text, which a notebook shows in colour; arguments and errors are those of `visualise`.
 
         >>> from tokbench.backends.baseline import ByteBackend
         >>> ByteBackend().train([], ByteBackend.config_type()).viz("naïve")
         <5 characters: byte 6 tokens>
         """
-        import tokbench  # its public names: what shows tokens stands above the tokenizers
+        import tokbench  # its lazy public names: workbench/ stands above core/
 
         return tokbench.visualise([self], text, special=special, steps=steps)
 
@@ -129,25 +129,26 @@ class PlainUse(ChecksArguments):
         special: SpecialPolicy = SpecialPolicy.TEXT,
         dtype: str = "int64",
     ) -> Batch:
-        """What a model gets of many texts, or of pairs of them, in arrays.
+        """Return the model input of many texts, or of pairs, as arrays.
 
         Args:
             texts: the texts, or the first of each pair.
-            pairs: the second of each.
-            template: whether the special tokens are put around them that the tokenizer's files ask for.
-            max_length: the most tokens of a row, those of the template included; None does not truncate.
-            strategy: what is cut of a pair: "longest_first", "only_first" or "only_second".
-            truncate_side: the end that is cut, "left" or "right".
-            stride: tokens that a window has in common with the one before it.
-            overflow: whether what is cut off follows in rows of its own; `Batch.documents` tells whose they are.
-            pad_to: how many tokens each row gets, or as many as the longest has.
-            multiple_of: the number of tokens is brought to a multiple of this.
-            pad_side: the end that is filled.
+            pairs: the second of each pair.
+            template: whether to add the special tokens that the tokenizer's files put around texts.
+            max_length: the most tokens of a row, including those of the template; None does not truncate.
+            strategy: which text of a pair is truncated: "longest_first", "only_first" or "only_second".
+            truncate_side: the end that is truncated, "left" or "right".
+            stride: the number of tokens that a window shares with the one before it.
+            overflow: whether truncated tokens follow in rows of their own; `Batch.documents` names the text of each
+                row.
+            pad_to: the number of tokens of each row, or "longest" for that of the longest row.
+            multiple_of: the number of tokens is rounded up to a multiple of this.
+            pad_side: the end that is padded.
             special: what the text of a special token becomes.
             dtype: "int64", "int32", "uint32" or "uint16".
 
         Raises:
-            ConfigError: values that mean nothing; no token has the role pad, and a row is too short.
+            ConfigError: a value is invalid; a row is too short and no token has the role pad.
             TextError: a text that cannot be truncated as asked, a row longer than `pad_to`, a lone surrogate.
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
 
@@ -187,17 +188,17 @@ class PlainUse(ChecksArguments):
         side: str = "right",
         dtype: str = "int64",
     ) -> Batch:
-        """Ids of many texts in arrays of the same length, padded with the token of the role pad.
+        """Return ids of many texts as arrays of equal length, padded with the token whose role is pad.
 
         Args:
-            batch: what `encode_batch` gives, or a list of ids for each text.
-            to: how many tokens each gets, or as many as the longest has.
-            multiple_of: the number of tokens is brought to a multiple of this.
-            side: the end that is filled, "left" or "right".
+            batch: the result of `encode_batch`, or a list of ids for each text.
+            to: the number of tokens of each row, or "longest" for that of the longest row.
+            multiple_of: the number of tokens is rounded up to a multiple of this.
+            side: the end that is padded, "left" or "right".
             dtype: "int64", "int32", "uint32" or "uint16".
 
         Raises:
-            ConfigError: values that mean nothing; no token has the role pad, and a text is too short.
+            ConfigError: a value is invalid; a text is too short and no token has the role pad.
             TextError: a text is longer than `to`.
 
         >>> from tokbench.backends.baseline import ByteBackend
@@ -219,10 +220,10 @@ class PlainUse(ChecksArguments):
         side: Literal["left", "right"] = "right",
         special: SpecialPolicy = SpecialPolicy.TEXT,
     ) -> str:
-        """The text of the first or last tokens of a text, in whole characters; arguments as `truncated_text` takes.
+        """Return the text of the first or last tokens, in whole characters; arguments are those of `truncated_text`.
 
         Raises:
-            ConfigError: a number or a side that cannot be.
+            ConfigError: an invalid number or side.
             TextError: a lone surrogate.
 
         >>> from tokbench.backends.baseline import ByteBackend
@@ -243,7 +244,7 @@ class PlainUse(ChecksArguments):
         special: SpecialPolicy = SpecialPolicy.TEXT,
         template: bool = False,
     ) -> list[Chunk]:
-        """A text in chunks of at most `max_tokens` tokens, for retrieval; arguments and errors are those of
+        """Cut a text into chunks of at most `max_tokens` tokens, for retrieval; arguments and errors are those of
         `chunks_of`.
 
         >>> from tokbench.backends.baseline import ByteBackend

@@ -1,7 +1,7 @@
-"""Distinct words with their counts, in arrays, and the hash that divides them among files.
+"""Distinct words with their counts as arrays, and the hash that assigns words to parts (files).
 
-A word is what a backend counts: a pre-token, a normalized word, a word of a line. Its part is the same everywhere and
-in every version, so that what was counted on one machine is summed with what was counted on another.
+A word is what a backend counts: a pre-token, a normalized word, a word of a line. Its part is the same on every machine
+and in every version, so that counts from different machines can be added up.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 PARTS = 64
-"""Into how many parts words are divided by their hashes."""
+"""The number of parts into which words are divided by their hashes."""
 
 PART_SEED = 0x746F6B62656E6368
-"""Seeds the hash that divides them."""
+"""The seed of the hash that assigns words to parts."""
 
 _MASK = (1 << 64) - 1
 _SHORT_BYTES = 15
 
 
 class WordArrays(NamedTuple):
-    """Words in bulk: number i is `data[offsets[i]:offsets[i + 1]]`, in UTF-8, and occurs `counts[i]` times.
+    """Words in bulk: word i is `data[offsets[i]:offsets[i + 1]]`, in UTF-8, and occurs `counts[i]` times.
 
     Attributes:
         data: uint8, the bytes of all words.
         offsets: int64, one more than there are words.
-        counts: int64.
+        counts: int64, the count of each word.
     """
 
     data: NDArray[np.uint8]
@@ -44,7 +44,7 @@ class WordArrays(NamedTuple):
 
     @classmethod
     def of(cls, words: Iterable[tuple[bytes, int]]) -> WordArrays:
-        """Arrays of words in the order in which they are given.
+        """Build arrays of words in the given order.
 
         >>> WordArrays.of([(b"a", 2), (b"the", 7)]).offsets.tolist()
         [0, 1, 4]
@@ -58,7 +58,7 @@ class WordArrays(NamedTuple):
         return cls(data, offsets, np.array([count for _, count in given], np.int64))
 
     def items(self) -> list[tuple[bytes, int]]:
-        """The words and their counts as Python has them: for few.
+        """Return the words and their counts as Python objects; meant for few words.
 
         >>> WordArrays.of([(b"the", 7)]).items()
         [(b'the', 7)]
@@ -70,7 +70,7 @@ class WordArrays(NamedTuple):
         ]
 
     def at_least(self, min_count: int) -> WordArrays:
-        """Those that occur at least that many times.
+        """Return the words that occur at least `min_count` times.
 
         >>> WordArrays.of([(b"a", 1), (b"the", 7)]).at_least(2).items()
         [(b'the', 7)]
@@ -88,15 +88,15 @@ class WordArrays(NamedTuple):
 
 
 class WordCounter(Protocol):
-    """A counter whose words can be taken out and put in, in bulk."""
+    """A counter whose words can be read and added in bulk."""
 
     def drain(self) -> None:
-        """Wait until what has arrived is counted, but for the end of a source that may go on."""
+        """Wait until the received text is counted, except for the end of a source that may continue."""
 
     def arrays(
         self, first: int = 0, last: int = PARTS
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-        """The words of some parts, sorted by bytes: `WordArrays`. Parts are by the seed of the counter."""
+        """Return the words of parts `first` to `last`, sorted by bytes, as `WordArrays`; the seed is the counter's."""
 
     def add_arrays(
         self,
@@ -107,20 +107,20 @@ class WordCounter(Protocol):
         first: int = 0,
         last: int = PARTS,
     ) -> None:
-        """Words that were counted elsewhere, but for those of other parts. Raises ValueError for what are none."""
+        """Add words counted elsewhere whose part is in the range. Raises ValueError for invalid arrays."""
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """Add the totals, which `add_arrays` does not contain."""
+        """Add totals, which `add_arrays` does not add."""
 
     def clear_counts(self) -> None:
-        """Forget the words, but not the totals."""
+        """Drop the words, but keep the totals."""
 
     def finish(self) -> None:
-        """End the counting; nothing is added afterwards."""
+        """End the counting; nothing may be added afterwards."""
 
     @property
     def memory(self) -> int:
-        """About how many bytes its tables take."""
+        """The approximate size of its tables in bytes."""
 
     @property
     def documents(self) -> int:
@@ -128,11 +128,11 @@ class WordCounter(Protocol):
 
     @property
     def num_bytes(self) -> int:
-        """The number of their bytes."""
+        """The number of bytes of the documents."""
 
 
 def part_of(word: bytes, *, seed: int = PART_SEED) -> int:
-    """The part that a word is in: the uppermost bits of its hash. The definition; counters compute the same.
+    """Return the part of a word: the highest bits of its hash. This is the definition; counters compute the same.
 
     >>> [part_of(word) for word in (b"a", b" the", b"internationalization")]
     [39, 50, 29]
@@ -154,20 +154,20 @@ def _hash_long(word: bytes, seed: int) -> int:
 
 
 def _hash_words(first: int, second: int, seed: int) -> int:
-    """The two halves of a product of 128 bits, folded."""
+    """Fold the two halves of a 128-bit product."""
     product = (first ^ (seed | 1) ^ 0x9E3779B97F4A7C15) * (second ^ 0xD6E8FEB86659FD93 ^ (seed << 1 & _MASK))
     return product & _MASK ^ product >> 64
 
 
 @dataclass(frozen=True, slots=True)
 class WordTotals:
-    """What words were counted from.
+    """Totals of the text from which words were counted.
 
     Attributes:
-        documents: documents that were not empty; None where that is not known.
-        num_bytes: of all documents, in UTF-8.
-        words: occurrences of words.
-        too_long: occurrences of words that were left out because they have too many characters.
+        documents: the number of documents that are not empty; None where it is not known.
+        num_bytes: the number of UTF-8 bytes of all documents.
+        words: the number of word occurrences.
+        too_long: the number of word occurrences that were left out because they have too many characters.
     """
 
     documents: int | None
@@ -176,7 +176,7 @@ class WordTotals:
     too_long: int = 0
 
     def __add__(self, other: WordTotals) -> WordTotals:
-        """Of both texts together."""
+        """Return the totals of both texts together."""
         known = self.documents is not None and other.documents is not None
         return WordTotals(
             documents=(self.documents or 0) + (other.documents or 0) if known else None,
@@ -187,33 +187,33 @@ class WordTotals:
 
 
 class CountedWords(Protocol):
-    """Words that were counted before, in files or on another machine; each of them once."""
+    """Words that were counted earlier, in files or on another machine; each word occurs once."""
 
     @property
     def totals(self) -> WordTotals:
-        """What they were counted from."""
+        """The totals of the text from which they were counted."""
 
     @property
     def record(self) -> Mapping[str, Any] | None:
-        """Which words these are, and which of them were left out, as JSON for the record of a training.
+        """A JSON description of the words, and of those that were left out, for the training record.
 
-        None for all words of a text that is known.
+        None for all words of a known text.
         """
 
     @property
     def identify_text(self) -> Callable[[], TextIdentity] | None:
-        """Identifies the text that they are from; None where that is not known."""
+        """A function that identifies the text of the words; None where the text is not known."""
 
     @property
     def memory(self) -> int | None:
-        """Bytes that learning from them may take; None for no bound."""
+        """The bytes of memory that training on them may take; None for no limit."""
 
     @property
     def seconds(self) -> float:
-        """That this process has taken to count them."""
+        """The seconds that this process took to count them."""
 
     def arrays(self) -> Iterator[WordArrays]:
-        """The words with their counts, in batches."""
+        """Yield the words with their counts, in batches."""
 
 
 class WordCounting(Protocol):
@@ -221,35 +221,35 @@ class WordCounting(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """All that counts depend on besides the text, as JSON. Counts of equal settings can be added up."""
+        """The settings, besides the text, on which counts depend, as JSON; counts of equal settings can be added up."""
 
     @property
     def cuts_at_lines(self) -> bool:
         """Whether a document may be cut after a line that does not end with white space, where a letter follows."""
 
     def new_counter(self, *, threads: int, seed: int) -> WordCounter:
-        """A counter; the parts of its words are by the seed."""
+        """Return a new counter; `seed` determines the parts of its words."""
 
     def count(self, counter: WordCounter, documents: Iterable[str], *, progress: Progress) -> None:
-        """Pass documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
+        """Feed documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
 
     def drain(self, counter: WordCounter) -> None:
-        """Bring all that has arrived into the words of a counter."""
+        """Make the counter count all text that it has received."""
 
 
 @runtime_checkable
 class TrainsOnWords(Protocol):
-    """A backend that can learn from counted words as it learns from documents."""
+    """A backend that can train on counted words as it trains on documents."""
 
     @property
     def bounds_memory(self) -> bool:
-        """Whether learning keeps to the memory that words allow."""
+        """Whether training stays within the memory limit of the words."""
 
     def word_counting(self, config: Any) -> WordCounting:
-        """How it counts. Raises `ConfigError` for a configuration that learns from more than counts."""
+        """Return how the backend counts words. Raises `ConfigError` for a configuration that needs more than counts."""
 
     def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The training options that the settings of a counting stand for. Raises `ConfigError`."""
+        """Return the training options that the settings of a count imply. Raises `ConfigError`."""
 
     def train_on_words(self, words: CountedWords, config: Any, *, progress: Progress) -> Tokenizer:
-        """Learn a tokenizer. Raises `TrainingError`."""
+        """Train a tokenizer. Raises `TrainingError`."""

@@ -1,4 +1,4 @@
-"""Pass documents to a counter written in Python, as to the compiled ones."""
+"""The Python base of document counters, with the interface of the compiled ones."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tokbench.core.training import CountProgress
 
 _WORD_BYTES = 160
-"""That a word in a dictionary takes, about."""
+"""The approximate bytes that a word takes in a dictionary."""
 
 
 class PythonWords(ABC):
-    """Words in a dictionary, taken out and put in, in bulk; see `tokbench.core.counted_words.WordCounter`."""
+    """Words in a dictionary, read and added in bulk; see `tokbench.core.counted_words.WordCounter`."""
 
     @property
     @abstractmethod
@@ -31,27 +31,27 @@ class PythonWords(ABC):
 
     @abstractmethod
     def add_counted(self, word: str, count: int) -> None:
-        """Occurrences of a word that was counted elsewhere."""
+        """Add occurrences of a word that was counted elsewhere."""
 
     @abstractmethod
     def finish(self) -> None:
-        """End the counting; nothing is added afterwards."""
+        """End the counting; nothing may be added afterwards."""
 
     def drain(self) -> None:
-        """Count what has arrived."""
+        """Count all text that was received."""
         self.finish()
 
     def clear_counts(self) -> None:
-        """Forget the words, but not the totals."""
+        """Drop the words, but keep the totals."""
         self.counts.clear()
 
     @property
     def memory(self) -> int:
-        """About how many bytes the dictionary takes."""
+        """The approximate size of the dictionary in bytes."""
         return len(self.counts) * _WORD_BYTES
 
     def arrays(self, first: int = 0, last: int = PARTS) -> WordArrays:
-        """The words of some parts, sorted by bytes."""
+        """Return the words of parts `first` to `last`, sorted by bytes."""
         _check_parts(first, last)
         self.drain()
         words = ((word.encode(), count) for word, count in self.counts.items())
@@ -66,7 +66,7 @@ class PythonWords(ABC):
         first: int = 0,
         last: int = PARTS,
     ) -> None:
-        """Words that were counted elsewhere, but for those of other parts."""
+        """Add words that were counted elsewhere, if their part is in the range."""
         _check_parts(first, last)
         for word, count in checked_words(data, offsets, counts):
             if first <= part_of(word) < last:
@@ -76,7 +76,7 @@ class PythonWords(ABC):
 def checked_words(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> Iterator[tuple[bytes, int]]:
-    """The words of arrays that came from elsewhere. Raises ValueError for what are none."""
+    """Yield the words of arrays from outside. Raises ValueError for invalid arrays."""
     places = offsets.tolist()
     if len(places) != len(counts) + 1 or places[0] < 0 or places != sorted(places) or places[-1] > len(data):
         raise ValueError("there must be one offset more than counts, each where a word can end")
@@ -110,10 +110,10 @@ class PythonDocumentCounter(PythonWords):
 
     @abstractmethod
     def count_document(self, text: str) -> None:
-        """Count what is in a document that is not empty."""
+        """Count the words of a document that is not empty."""
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """Add the totals of what was counted elsewhere."""
+        """Add the totals of words that were counted elsewhere."""
         del pretokens
         self.documents += documents
         self.num_bytes += num_bytes
@@ -127,7 +127,7 @@ class PythonDocumentCounter(PythonWords):
                 self.count_document(text)
 
     def add_file(self, fd: int, documents: str, progress: CountProgress | None) -> int:
-        """A source read from a file descriptor; its bytes."""
+        """Add a source that is read from a file descriptor; return its number of bytes."""
         self.begin_source(documents)
         size = 0
         while block := os.read(fd, 1 << 20):
@@ -139,7 +139,7 @@ class PythonDocumentCounter(PythonWords):
         return size
 
     def begin_source(self, documents: str) -> None:
-        """A source begins: one document, or one a line."""
+        """Begin a source that is one document, or one document a line."""
         if documents not in ("file", "lines"):
             raise ValueError(f'documents must be "file" or "lines", not "{documents}"')
         self._source += 1
@@ -147,11 +147,11 @@ class PythonDocumentCounter(PythonWords):
         self._source_bytes = bytearray()
 
     def feed(self, block: bytes) -> None:
-        """The next block of it."""
+        """Add the next block of the source."""
         self._source_bytes += block
 
     def end_source(self) -> None:
-        """The source is complete, and decoded."""
+        """End the source: decode it and count its documents."""
         try:
             text = self._source_bytes.decode()
         except UnicodeDecodeError as error:

@@ -1,6 +1,6 @@
-"""What a tokenizer is made of, completely enough to write it in another tool's format.
+"""Descriptions of tokenizers, complete enough to write them in another tool's format.
 
-A conversion works on these descriptions alone and never asks which backend it has.
+A conversion works on these descriptions alone and does not depend on the backend.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenFlags:
-    """How an added token is found in a text.
+    """How an added token is matched in a text.
 
     Attributes:
-        lstrip: it takes the white space before it.
-        rstrip: it takes the white space after it.
-        single_word: it is found only where no letter, digit or underscore touches it.
-        normalized: it is matched in the normalized text.
+        lstrip: whether it absorbs the white space before it.
+        rstrip: whether it absorbs the white space after it.
+        single_word: whether it matches only where no letter, digit or underscore touches it.
+        normalized: whether it is matched in the normalized text.
     """
 
     lstrip: bool = False
@@ -39,7 +39,7 @@ class TemplatePart:
         text: 0 for the first text, 1 for the second; None for special tokens.
         tokens: the spelling of each special token; empty for a text.
         ids: their ids.
-        type_id: the type id that a model gets for the part, as BERT gets for each of two texts.
+        type_id: the type id of the part's tokens, which for BERT tells two texts apart.
     """
 
     text: int | None
@@ -50,11 +50,11 @@ class TemplatePart:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The special tokens that a model wants around its texts.
+    """The special tokens that a model expects around its texts.
 
     Attributes:
         single: the parts for one text.
-        pair: the parts for two.
+        pair: the parts for two texts.
     """
 
     single: tuple[TemplatePart, ...]
@@ -66,10 +66,10 @@ class Truncation:
     """How texts are truncated.
 
     Attributes:
-        max_length: the most tokens, those of the template included.
-        strategy: what is cut of two texts: "LongestFirst", "OnlyFirst" or "OnlySecond".
-        stride: how many tokens the parts that were cut off share with what is before them.
-        direction: the end that is cut, "Left" or "Right".
+        max_length: the most tokens, including those of the template.
+        strategy: which of two texts is truncated: "LongestFirst", "OnlyFirst" or "OnlySecond".
+        stride: the number of tokens that each overflowing window shares with the window before it.
+        direction: the end that is truncated, "Left" or "Right".
     """
 
     max_length: int
@@ -83,12 +83,12 @@ class Padding:
     """How texts are padded.
 
     Attributes:
-        length: the tokens that each has afterwards; None fills up to the longest text of a batch.
-        multiple: the number of tokens is brought to a multiple of this; None leaves it.
-        direction: the end that is filled, "Left" or "Right".
-        pad_id: the id that fills.
+        length: the number of tokens after padding; None pads to the longest text of a batch.
+        multiple: the number of tokens is rounded up to a multiple of this; None leaves it.
+        direction: the end that is padded, "Left" or "Right".
+        pad_id: the id of the padding token.
         pad_type_id: the type id of the padding.
-        pad_token: its spelling.
+        pad_token: the spelling of the padding token.
     """
 
     length: int | None = None
@@ -101,14 +101,14 @@ class Padding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostProcessing:
-    """What is done to the ids of a text before a model gets them.
+    """How the ids of a text are post-processed for a model.
 
     Attributes:
         template: the special tokens around texts; None for none.
-        truncation: where texts are cut; None for nowhere.
-        padding: how they are filled up; None for not at all.
-        trims_offsets: whether the places of tokens leave out the white space that the tokens have.
-        keeps_first_space: whether those of a text's first token do not, where they are trimmed.
+        truncation: how texts are truncated; None for not at all.
+        padding: how they are padded; None for not at all.
+        trims_offsets: whether the offsets of a token leave out its white space.
+        keeps_first_space: whether the first token of a text keeps its leading space where offsets are trimmed.
     """
 
     template: Template | None = None
@@ -124,16 +124,16 @@ class ByteLevelBpe:
 
     Attributes:
         tokens: the bytes of each id; None where the vocabulary has a gap or a special token.
-        merges: (left id, right id, made id) in the order of their ranks; None where only the tokens'
-            ranks (their ids) are known, and two neighbours merge when their bytes together are a token.
-        pattern: the split pattern's regular expression; None where a whole text is one pre-token.
+        merges: (left id, right id, merged id) in the order of their ranks; None where only the tokens' ranks
+            (their ids) are known, and two neighbours merge when their joined bytes are a token.
+        pattern: the regular expression of the split pattern; None where a whole text is one pre-token.
         pattern_name: a name of `tokbench.backends.bpe.split_patterns.PATTERN_NAMES`, or "custom".
         normalization: "nfc", or None.
         special_tokens: text → id.
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge
             (tiktoken, and `ignore_merges` of tokenizers).
-        token_flags: special token → how it is found; one that is missing has no flag.
-        post_processing: what is done to the ids of a text before a model gets them.
+        token_flags: special token → its flags; a token that is missing has no flag.
+        post_processing: how the ids of a text are post-processed for a model.
     """
 
     tokens: Sequence[bytes | None]
@@ -154,7 +154,7 @@ class SentencePieceModel:
     Attributes:
         proto: the serialized `ModelProto`, as a `.model` file holds it.
         special_tokens: text → id, the control and user-defined symbols that count as special.
-        post_processing: what is done to the ids of a text before a model gets them: it stands beside the file.
+        post_processing: how the ids of a text are post-processed for a model; it comes from files beside the model.
     """
 
     proto: bytes
@@ -164,10 +164,10 @@ class SentencePieceModel:
 
 @dataclass(frozen=True, slots=True)
 class HuggingFaceModel:
-    """Whatever a `tokenizer.json` says.
+    """A tokenizer described by its `tokenizer.json`.
 
     Attributes:
-        document: its bytes.
+        document: the bytes of the file.
         special_tokens: text → id.
     """
 
@@ -180,10 +180,10 @@ Description = ByteLevelBpe | SentencePieceModel | HuggingFaceModel
 
 @runtime_checkable
 class DescribesItself(Protocol):
-    """A tokenizer that can say what it is made of."""
+    """A tokenizer that can describe its components."""
 
     def description(self) -> Description:
-        """The components of the tokenizer."""
+        """Return the components of the tokenizer."""
 
 
 @runtime_checkable
@@ -191,12 +191,12 @@ class NestsVocabularies(Protocol):
     """A backend for which training to a size is the first part of training to any larger size."""
 
     def smaller(self, tokenizer: Tokenizer, vocab_size: int) -> Tokenizer | None:
-        """The tokenizer that training to a smaller size would give.
+        """Return the tokenizer that training to a smaller size would give.
 
         Args:
-            tokenizer: one that the backend trained.
-            vocab_size: the smaller size, special tokens included.
+            tokenizer: a tokenizer that the backend trained.
+            vocab_size: the smaller size, including special tokens.
 
         Returns:
-            None where the tokenizer has no such beginning.
+            None where the tokenizer does not contain such a smaller one.
         """

@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class ByteDocuments(Protocol):
-    """Documents that can also be had as UTF-8 bytes, without a Python string for each.
+    """Documents that are also available as UTF-8 bytes, without a Python string for each.
 
-    A backend that reads bytes natively asks for these; every other one iterates strings.
+    A backend that reads bytes natively uses the bytes; every other backend iterates over the strings.
     """
 
     def __iter__(self) -> Iterator[str]:
-        """The documents as strings."""
+        """Iterate over the documents as strings."""
 
     @property
     def num_bytes(self) -> int:
-        """Their size, as far as it is known before they are read: for progress."""
+        """Their size in bytes, as far as it is known before reading; used for progress."""
 
     def identity(self) -> TextIdentity:
-        """Identifies the documents. Raises `CorpusError` for what is read only once."""
+        """Return the identity of the documents. Raises `CorpusError` for documents that can be read only once."""
 
     def byte_sources(self) -> Iterator[ByteSource]:
-        """The same documents as files or blocks of bytes, in the same order; each is used before the next."""
+        """Yield the same documents in the same order as files or blocks of bytes; read each one before the next."""
 
 
 class GroupedText(Protocol):
@@ -40,15 +40,15 @@ class GroupedText(Protocol):
 
     @property
     def group(self) -> str:
-        """A language, a script, or whatever else documents are grouped by."""
+        """A language, a script, or another group of documents."""
 
 
 @runtime_checkable
 class GroupedDocuments(Protocol):
-    """Documents that tell their groups, for training that treats groups differently."""
+    """Documents with known groups, for training that treats groups differently."""
 
     def documents(self) -> Iterator[GroupedText]:
-        """The documents with their groups. Raises `CorpusError`."""
+        """Yield the documents with their groups. Raises `CorpusError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class ByteSource:
     """Bytes that hold one or more whole documents.
 
     Attributes:
-        name: what error messages call it.
-        path: a plain file to be read and checked as it is, or None.
-        blocks: where `path` is None, the UTF-8 bytes in order, cut anywhere.
-        documents: how the bytes fall into documents: "file" (one), or "lines" (without their ends, blank
-            ones left out).
+        name: the name in error messages.
+        path: a plain file to read and check as it is, or None.
+        blocks: where `path` is None, the UTF-8 bytes in order, cut at any position.
+        documents: how the bytes divide into documents: "file" (one document), or "lines" (without line ends;
+            blank lines are left out).
     """
 
     name: str
@@ -71,13 +71,13 @@ class ByteSource:
 
 @dataclass(frozen=True, slots=True)
 class TextIdentity:
-    """Which documents a text is made of, whatever their order.
+    """The identity of a text's documents, regardless of their order.
 
     Attributes:
-        fingerprint: of all of them; see `tokbench.corpus.Fingerprint`.
-        sample: the hashes of some documents, 16 hexadecimal digits each, ascending: of all that occur
-            the smallest, so that two texts with documents in common have them in common here too.
-        lines: which lines these are, whatever the documents; None where that is not known.
+        fingerprint: the fingerprint of all documents; see `tokbench.corpus.Fingerprint`.
+        sample: the smallest hashes of the documents, 16 hexadecimal digits each, ascending; two texts with
+            documents in common are likely to share hashes here.
+        lines: the identity of its lines, regardless of the documents; None where it is not known.
     """
 
     fingerprint: str
@@ -87,11 +87,11 @@ class TextIdentity:
 
 @dataclass(frozen=True, slots=True)
 class LineIdentity:
-    """Which lines a text is made of, whatever their order and the documents that they are in.
+    """The identity of a text's lines, regardless of their order and of the documents that contain them.
 
     Attributes:
-        fingerprint: of all of them; see `tokbench.corpus.fingerprint.Lines`.
-        sample: the hashes of some, 10 hexadecimal digits each, ascending.
+        fingerprint: the fingerprint of all lines; see `tokbench.corpus.fingerprint.Lines`.
+        sample: hashes of some lines, 10 hexadecimal digits each, ascending.
     """
 
     fingerprint: str

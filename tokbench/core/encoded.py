@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Batch = tuple[NDArray[np.uint32], NDArray[np.int64]]  # what is in an Encoded, as kernels give it
+    Batch = tuple[NDArray[np.uint32], NDArray[np.int64]]  # the fields of an Encoded, as kernels return them
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Encoded:
     """The ids of many texts in two arrays.
 
     Attributes:
-        ids: uint32[N], the ids of all texts, one after another.
+        ids: uint32[N], the ids of all texts, concatenated.
         offsets: int64[len(texts) + 1]; text i has ids[offsets[i]:offsets[i + 1]].
     """
 
@@ -27,12 +27,12 @@ class Encoded:
     offsets: NDArray[np.int64]
 
     def __repr__(self) -> str:
-        """Short: how many there are."""
+        """Return a short form: the numbers of texts and ids."""
         return f"<{counted(len(self), 'text')}, {counted(len(self.ids), 'id')}>"
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """The number of ids of each text."""
         return self.offsets[1:] - self.offsets[:-1]
 
     def __len__(self) -> int:
@@ -50,9 +50,9 @@ class EncodedSpans:
     """The tokens of many texts in arrays, with their spans.
 
     Attributes:
-        encoded: the ids, and which of them are whose.
-        starts: int64[N], where each token begins: UTF-8 byte offsets into its own text.
-        stops: int64[N], where it ends.
+        encoded: the ids, and the offsets that assign them to texts.
+        starts: int64[N], the start of each token, a UTF-8 byte offset into its own text.
+        stops: int64[N], the stop of each token.
         kinds: uint8[N], the number of its kind: 0 NORMAL, 1 BYTE, 2 UNKNOWN, 3 SPECIAL.
     """
 
@@ -62,5 +62,5 @@ class EncodedSpans:
     kinds: NDArray[np.uint8]
 
     def __repr__(self) -> str:
-        """Short: how many there are."""
+        """Return a short form: the numbers of texts and tokens."""
         return f"<{counted(len(self.encoded), 'text')}, {counted(len(self.encoded.ids), 'token')} with their places>"

@@ -1,4 +1,4 @@
-"""Grapheme clusters (what a reader sees as one character), and token boundaries inside them."""
+"""Grapheme clusters (characters as a reader sees them), and token boundaries inside them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.tokens import Segmentation
 
-# The first alternative says nothing new: left to \X, a row of flags takes quadratic time.
+# The first alternative matches nothing that \X does not; without it, a run of flags takes quadratic time.
 _CLUSTER = r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+|\X"
 
 
@@ -24,7 +24,7 @@ class CutCluster:
 
     Attributes:
         text: the whole cluster.
-        span: its place in the text, in UTF-8 bytes.
+        span: its span in the text, in UTF-8 bytes.
         boundaries: the byte offsets strictly inside `span` where a token starts or ends, ascending.
     """
 
@@ -34,7 +34,7 @@ class CutCluster:
 
     @property
     def parts(self) -> tuple[bytes, ...]:
-        r"""The bytes of the cluster, cut at the boundaries.
+        r"""The bytes of the cluster, split at the boundaries.
 
         >>> CutCluster(text="é", span=Span(10, 12), boundaries=(11,)).parts
         (b'\xc3', b'\xa9')
@@ -45,21 +45,21 @@ class CutCluster:
 
 
 def clusters(text: str) -> list[str]:
-    r"""The extended grapheme clusters of a text (UAX 29); together they are the text.
+    r"""Split a text into extended grapheme clusters (UAX 29).
 
     >>> clusters("Ae\u0301\r\n👩\u200d👧!") == ["A", "e\u0301", "\r\n", "👩\u200d👧", "!"]
     True
     """
-    if text.isascii() and "\r\n" not in text:  # nothing joins there, and `regex` is slow to import
+    if text.isascii() and "\r\n" not in text:  # each character is a cluster, and `regex` is slow to import
         return list(text)
     found: list[str] = _compiled(_CLUSTER).findall(text)
     return found
 
 
 def cut_clusters(segmentation: Segmentation) -> tuple[CutCluster, ...]:
-    """The grapheme clusters that token boundaries cut, in order; a line end of CR and LF is none.
+    """Return the grapheme clusters that token boundaries cut, in order; CR LF does not count.
 
-    A boundary is where a token with a non-empty span starts or ends. Time is linear in the text.
+    Boundaries are the starts and stops of tokens with a non-empty span. Time is linear in the text.
 
     >>> from tokbench.core.tokens import Segmentation, Token, TokenKind
     >>> halves = [Token(i, b"", Span(i, i + 1), TokenKind.NORMAL) for i in range(3)]
@@ -86,7 +86,7 @@ def _boundaries(segmentation: Segmentation) -> list[int]:
 
 
 def _longer_clusters(text: str) -> Iterator[tuple[str, Span]]:
-    """The clusters of more than one byte, but for CR LF: no others are characters that can be cut."""
+    """Yield the clusters of more than one byte except CR LF; only these can be cut."""
     # Two printable ASCII characters never share a cluster, so a run of them is skipped up to its
     # last one, which may carry a combining mark.
     position = 0

@@ -1,8 +1,9 @@
-"""Encode texts of which only some parts may hold control tokens.
+"""Encoding of texts in which only some ranges may contain control tokens.
 
 A control token is a token that gives a text its structure: a special token, or an added one such as `<tool_call>`.
-Recognizing them in a whole text lets whoever wrote a part of it write control tokens, too. Here they are recognized
-only where every character is in a trusted range; elsewhere their text stays text, and each such place is reported.
+If control tokens were recognized in the whole text, the author of any part could write them, too. Here they are
+recognized only where every character is in a trusted range; elsewhere their text stays text, and each such place is
+reported.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 _MOST_STRETCHES = 4096
-"""Stretches of trusted text whose tokens are remembered: templates have few, unless they write times or numbers."""
+"""The most trusted stretches whose tokens are cached: templates have few, unless they write times or numbers."""
 
 
 class CharRange(NamedTuple):
@@ -32,7 +33,7 @@ class CharRange(NamedTuple):
 
 
 class ControlToken(NamedTuple):
-    """A control token in a text: characters `start` to `stop`, white space that it takes included."""
+    """A control token in a text: characters `start` to `stop`, including the white space that it absorbs."""
 
     start: int
     stop: int
@@ -40,13 +41,13 @@ class ControlToken(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The text of a control token in content, where it is not recognized.
+    """The text of a control token outside the trusted ranges, where it is not recognized.
 
     Attributes:
-        text: which of the texts has it.
+        text: the index of the text.
         start: its first character there.
         stop: the character after it.
-        token: the control token that it would have been.
+        token: the control token with this text.
     """
 
     text: int
@@ -57,11 +58,11 @@ class Refused(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GuardedTexts:
-    """Texts that were encoded under guard.
+    """Texts that were encoded with trusted ranges.
 
     Attributes:
-        spans: their tokens; the kind of those that are control tokens is SPECIAL.
-        refused: every place that has the text of a control token outside the trusted ranges, in order.
+        spans: their tokens; control tokens have the kind SPECIAL.
+        refused: every place outside the trusted ranges that has the text of a control token, in order.
     """
 
     spans: EncodedSpans
@@ -70,14 +71,14 @@ class GuardedTexts:
 
 @runtime_checkable
 class GuardsControlTokens(Protocol):
-    """A tokenizer that recognizes control tokens only where it is allowed to.
+    """A tokenizer that recognizes control tokens only in trusted ranges.
 
-    `encode_guarded` asks any tokenizer.
+    The function `encode_guarded` works for any tokenizer.
     """
 
     @property
     def control_tokens(self) -> Mapping[str, int]:
-        """The tokens that give a text its structure, special ones and others, text → id."""
+        """The tokens that give a text its structure, special and other added tokens, text → id."""
 
     def encode_guarded(
         self,
@@ -86,12 +87,18 @@ class GuardsControlTokens(Protocol):
         *,
         threads: int | None = None,
     ) -> GuardedTexts:
-        """Encode texts, recognizing control tokens only in the trusted ranges of characters of each."""
+        """Encode texts, recognizing control tokens only in the trusted character ranges of each text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """What is known of a stretch of trusted text: its control tokens, and what the text around it must be held to."""
+    """The cached facts about a stretch of trusted text.
+
+    Attributes:
+        tokens: its control tokens.
+        needles: the number of needles (beginnings of control tokens) in it.
+        is_closed: whether no control token can begin in it and end after it.
+    """
 
     tokens: tuple[ControlToken, ...]
     needles: int
@@ -99,13 +106,13 @@ class _Stretch:
 
 
 class ControlTokenGuard:
-    """Finds control tokens in trusted ranges, and their texts elsewhere.
+    """Finds control tokens in trusted ranges, and the texts of control tokens elsewhere.
 
     Args:
         tokens: the texts of the control tokens.
-        flags: control token → how it is found; only `lstrip` and `rstrip` are heeded.
-        recognize: the control tokens of a trusted stretch of text; by default the leftmost, and the longest of
-            two that begin together.
+        flags: control token → its flags; only `lstrip` and `rstrip` are respected.
+        recognize: finds the control tokens of a trusted stretch of text; by default the leftmost, and the longest of
+            several that begin at the same character.
 
     >>> guard = ControlTokenGuard(["<|end|>"])
     >>> guard.find("<|end|> a <|end|>", [CharRange(0, 7)])
@@ -122,8 +129,8 @@ class ControlTokenGuard:
         self.tokens = tuple(sorted(tokens, key=len, reverse=True))
         self._pattern = re.compile("|".join(map(re.escape, self.tokens))) if self.tokens else None
         self._recognize = recognize or self._matches
-        self._takes_before = {text for text, each in (flags or {}).items() if each.lstrip}
-        self._takes_after = {text for text, each in (flags or {}).items() if each.rstrip}
+        self._takes_before = {text for text, token_flags in (flags or {}).items() if token_flags.lstrip}
+        self._takes_after = {text for text, token_flags in (flags or {}).items() if token_flags.rstrip}
         self._needles = tuple({_needle(token) for token in self.tokens})
         self._beginnings = tuple({token[:size] for token in self.tokens for size in range(1, len(token))})
         self._stretches: dict[str, _Stretch] = {}
@@ -131,15 +138,15 @@ class ControlTokenGuard:
     def find(
         self, text: str, trusted: Sequence[tuple[int, int]]
     ) -> tuple[list[tuple[int, int, str]], list[tuple[int, int, str]]]:
-        """The control tokens of a text.
+        """Find the control tokens of a text.
 
         Args:
             text: the text.
-            trusted: the ranges of characters that may hold them; in order, none touches another one.
+            trusted: the character ranges that may contain control tokens; in order, and not adjacent to one another.
 
         Returns:
-            Those in the ranges, white space that they take included; and where the text of one has a character
-            outside. Both as start, stop, token.
+            The tokens in the ranges, including the white space that they absorb, and the texts of control tokens that
+            are not within one range. Both as start, stop, token.
         """
         found: list[tuple[int, int, str]] = []
         needles, is_closed = 0, True
@@ -149,7 +156,7 @@ class ControlTokenGuard:
             is_closed &= stretch.is_closed
             for first, last, token in stretch.tokens:
                 found.append((first + start, last + start, token))
-        # No token begins outside, and none that begins inside can go on outside: there is nothing to refuse.
+        # No token begins outside, and no token that begins inside can extend outside: there is nothing to refuse.
         is_clean = is_closed and sum(map(text.count, self._needles)) == needles
         refused = [] if is_clean else self._outside(text, trusted)
         if self._takes_before or self._takes_after:
@@ -174,7 +181,7 @@ class ControlTokenGuard:
         return (ControlToken(*match.span(), match.group()) for match in self._pattern.finditer(text))
 
     def _outside(self, text: str, trusted: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
-        """Where tokens' texts are not wholly in one trusted range; a place within another one is left out."""
+        """Return the token texts that are not within one trusted range; texts inside a longer one are left out."""
         places: list[tuple[int, int, str]] = []
         for token in self.tokens:
             start = text.find(token)
@@ -193,8 +200,8 @@ class ControlTokenGuard:
     def _with_white_space(
         self, found: Sequence[tuple[int, int, str]], text: str
     ) -> list[tuple[int, int, str]]:
-        """The same tokens with the white space that they take, whoever wrote it; of two, the first takes it."""
-        taken: list[tuple[int, int, str]] = []
+        """Extend the tokens by the white space that they absorb; between two tokens the first one takes it."""
+        extended: list[tuple[int, int, str]] = []
         end = 0
         for number, (start, stop, token) in enumerate(found):
             following = found[number + 1][0] if number + 1 < len(found) else len(text)
@@ -204,21 +211,21 @@ class ControlTokenGuard:
             if token in self._takes_after:
                 while stop < following and text[stop] in WHITE_SPACE:
                     stop += 1  # noqa: PLW2901
-            taken.append((start, stop, token))
+            extended.append((start, stop, token))
             end = stop
-        return taken
+        return extended
 
 
 def _needle(token: str) -> str:
-    """The beginning of a token by which it is looked for: it never overlaps itself, so that it can be counted."""
+    """Return the beginning of a token that is searched for first; it never overlaps itself, so it can be counted."""
     return token[:2] if len(token) > 1 and token[0] != token[1] else token[:1]
 
 
 def is_control(text: str, *, special: bool) -> bool:
     """Whether an added token gives a text its structure.
 
-    Every special one of them does. Others do unless they are white space or words, as those that some
-    vocabularies add so that they are encoded as one token: content has them, too.
+    Every special token does. Other added tokens do unless they consist of white space or word characters, which some
+    vocabularies add to encode them as one token: such text also occurs in content.
 
     >>> is_control("<tool_call>", special=False), is_control("    ", special=False)
     (True, False)
@@ -229,7 +236,7 @@ def is_control(text: str, *, special: bool) -> bool:
 
 
 def control_tokens(tokenizer: Tokenizer) -> Mapping[str, int]:
-    """The control tokens of a tokenizer, text → id: its special tokens, where it does not say more."""
+    """Return the control tokens of a tokenizer, text → id: its special tokens, unless it defines others."""
     if isinstance(tokenizer, GuardsControlTokens):
         return tokenizer.control_tokens
     return tokenizer.info.special_tokens
@@ -244,12 +251,12 @@ def encode_guarded(
 ) -> GuardedTexts:
     r"""Encode texts, recognizing control tokens only in trusted ranges.
 
-    Where nothing outside looks like one, the ids are those of `encode` under `SpecialPolicy.ENCODE`.
+    Where no text outside looks like a control token, the ids are those of `encode` under `SpecialPolicy.ENCODE`.
 
     Args:
-        tokenizer: any.
+        tokenizer: any tokenizer.
         texts: the texts.
-        trusted: for each text the ranges of characters that may hold control tokens; in order, none touches another.
+        trusted: for each text the character ranges that may contain control tokens; in order, and not adjacent.
         threads: None takes every processor; the result does not depend on it.
 
     Raises:
@@ -275,15 +282,15 @@ def encode_between(
     encode: Callable[[Sequence[str]], EncodedSpans] | None = None,
     threads: int | None = None,
 ) -> GuardedTexts:
-    """What `encode_guarded` gives for a tokenizer that encodes each text between two control tokens by itself.
+    """Implement `encode_guarded` for a tokenizer that encodes each text between two control tokens by itself.
 
     Args:
-        tokenizer: it.
+        tokenizer: the tokenizer.
         texts: the texts.
         trusted: as for `encode_guarded`.
         guard: finds the control tokens.
         ids: text → id of the control tokens; by default the tokenizer's special tokens.
-        encode: encodes many texts in which nothing is a control token; by default the tokenizer does.
+        encode: encodes texts without control tokens; by default `encode_spans` of the tokenizer.
         threads: None takes every processor.
     """
     from tokbench.core.guarded_arrays import PartedTexts

@@ -1,4 +1,4 @@
-"""Tokens of texts that were cut at their control tokens, put together again."""
+"""The arrays of texts that were split at their control tokens, joined again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PartedTexts:
-    """Texts as rows of parts: ordinary text and control tokens by turns, beginning and ending with ordinary text.
+    """Texts as alternating parts: ordinary text and control tokens, beginning and ending with ordinary text.
 
     Args:
         ids: text → id of the control tokens.
@@ -34,7 +34,7 @@ class PartedTexts:
         self._counts: list[int] = []
 
     def add(self, text: str, found: Sequence[tuple[int, int, str]]) -> None:
-        """Add a text, which has a UTF-8 form, with the control tokens in it."""
+        """Add a text (valid in UTF-8) with its control tokens."""
         ordinary, position = self.ordinary, 0
         for start, stop, token in found:
             ordinary.append(text[position:start])
@@ -46,12 +46,12 @@ class PartedTexts:
         self._counts.append(len(found))
 
     def joined(self, between: EncodedSpans) -> EncodedSpans:
-        """The tokens of the texts.
+        """Return the tokens of the texts.
 
         Args:
-            between: those of the ordinary parts.
+            between: the tokens of the ordinary parts.
         """
-        # A row of items: each ordinary part, and each control token as a part with one token.
+        # A sequence of items: each ordinary part, and each control token as a part with one token.
         num_controls = np.array(self._counts, np.int64)
         items = offsets_of(2 * num_controls + 1)
         local = np.arange(items[-1]) - np.repeat(items[:-1], np.diff(items))
@@ -96,15 +96,15 @@ class PartedTexts:
 
 
 class DisguisedTexts:
-    """Texts in which each control token is spelled as no text is, for a tokenizer that knows those spellings.
+    """Texts in which each control token has a private spelling that occurs in no text, for a tokenizer that knows it.
 
-    So the tokenizer itself sees to everything that depends on what is beside a control token.
+    The tokenizer then handles everything that depends on the neighbours of a control token.
 
     Args:
-        spellings: the text of each control token → how it is spelled.
+        spellings: the text of each control token → its private spelling.
 
     Attributes:
-        texts: the texts so far, disguised.
+        texts: the texts added so far, with private spellings.
     """
 
     def __init__(self, spellings: Mapping[str, str]) -> None:
@@ -114,7 +114,7 @@ class DisguisedTexts:
         self._original_edges: list[NDArray[np.int64]] = []
 
     def add(self, text: str, found: Iterable[tuple[int, int, str]]) -> None:
-        """Add a text with the control tokens in it."""
+        """Add a text with its control tokens."""
         parts: list[str] = []
         originals: list[str] = []
         position = 0
@@ -129,7 +129,7 @@ class DisguisedTexts:
         self._original_edges.append(offsets_of([len(part.encode()) for part in originals]))
 
     def undisguised(self, spans: EncodedSpans) -> EncodedSpans:
-        """Tokens of the disguised texts, as tokens of the texts themselves."""
+        """Convert the tokens of the disguised texts to tokens of the original texts."""
         offsets = spans.encoded.offsets
         starts, stops = spans.starts.copy(), spans.stops.copy()
         for number, (edges, originals) in enumerate(zip(self._edges, self._original_edges, strict=True)):
@@ -142,7 +142,7 @@ class DisguisedTexts:
 def _moved(
     places: NDArray[np.int64], edges: NDArray[np.int64], originals: NDArray[np.int64], *, side: str
 ) -> NDArray[np.int64]:
-    """Places of a disguised text in the text itself; a place between two parts is of the one on its `side`.
+    """Map offsets in a disguised text to the original text; one between two parts belongs to the part on its `side`.
 
     >>> _moved(np.array([0, 3, 9, 10]), np.array([0, 3, 9, 11]), np.array([0, 3, 5, 7]), side="right").tolist()
     [0, 3, 5, 6]

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ALWAYS_HELD = 1 << 18
-"""Ids that are held whatever the vocabulary: as many as the largest in use have, some tens of megabytes."""
+"""Ids that are always accepted: as many as the largest vocabularies in use have, some tens of megabytes of tables."""
 _IDS_AN_ENTRY = 16
 
 
 def ids_held(num_entries: int) -> int:
-    """How many ids a vocabulary of this many tokens may count: its tables grow with its file, gaps included.
+    """Return the number of ids that a vocabulary of this many tokens may span, including gaps.
 
-    Real vocabularies have gaps, as before special tokens, but few of them.
+    The limit grows with the file, and so do tables. Real vocabularies have gaps, as before special tokens, but few.
 
     >>> ids_held(300), ids_held(200_000)
     (262144, 3200000)
@@ -26,7 +26,7 @@ def ids_held(num_entries: int) -> int:
 
 
 def check_largest_id(largest: int, *, num_entries: int, path: Path | str) -> None:
-    """Refuse an id far beyond the tokens: 3 KB would make tables of gigabytes. Raises `ModelFormatError`."""
+    """Reject an id far above the number of tokens: 3 KB could demand gigabytes of tables. Raises `ModelFormatError`."""
     most = ids_held(num_entries)
     if largest >= most:
         raise ModelFormatError(

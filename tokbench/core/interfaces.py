@@ -1,7 +1,7 @@
-"""What a tokenizer and a backend are, as Protocols, and what each says of itself.
+"""The Protocols of tokenizers and backends, and the records that describe them.
 
-Nothing here imports a tokenizer library. Code outside `backends` knows of a tokenizer what stands here and, where it
-asks for them, the capabilities of `tokbench.core.capabilities`.
+Nothing here imports a tokenizer library. Code outside `backends` uses a tokenizer only through these interfaces and,
+after an isinstance check, the capabilities of `tokbench.core.capabilities`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class TokenizerInfo:
     """Name, size and properties of a tokenizer.
 
     Attributes:
-        name: how the user calls it.
-        backend: the registered backend that made it.
-        vocab_size: tokens, special tokens included.
+        name: the name that the user gave.
+        backend: the name of the registered backend that created it.
+        vocab_size: the number of tokens, including special tokens.
         special_tokens: text → id.
-        lossless: whether decode(encode(text)) gives every text back, byte for byte.
-        kernel: what runs it: "native", "python", or a library with its version.
+        lossless: whether decode(encode(text)) equals every text, byte for byte.
+        kernel: the code that runs it: "native", "python", or a library with its version.
     """
 
     name: str
@@ -42,7 +42,7 @@ class TokenizerInfo:
     kernel: str
 
     def __repr__(self) -> str:
-        """Short: special tokens are counted, as there may be hundreds."""
+        """Return a short form; special tokens are only counted, as there may be hundreds."""
         lossless = "lossless" if self.lossless else "not lossless"
         special = counted(len(self.special_tokens), "special token")
         return (
@@ -58,27 +58,27 @@ class Tokenizer(Protocol):
         """Name, size and properties."""
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        """Encode a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
 
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """The ids of many texts, in arrays; `threads=None` takes every processor."""
+        """Encode many texts into arrays; `threads=None` takes every processor."""
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
+        """Return the tokens of a text with their bytes and spans; their ids equal those of `encode`."""
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        """The bytes of ids. Raises `UnknownIdError`."""
+        """Decode ids to bytes. Raises `UnknownIdError`."""
 
     def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
-        """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
+        """Decode ids to text; incomplete characters become U+FFFD, or raise `DecodeError` under errors="strict"."""
 
     def token_bytes(self, id: int) -> bytes:
-        """The bytes of one token. Raises `UnknownIdError`."""
+        """Return the bytes of one token. Raises `UnknownIdError`."""
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token, or None; special tokens are found by the bytes of their text."""
+        """Return the id of a token, or None; special tokens are looked up by the bytes of their text."""
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
         """Write the folder that `tokbench.load` opens. Raises `StoreError`."""
@@ -89,20 +89,20 @@ class TrainingRecord:
     """What a training run read and learned.
 
     Attributes:
-        documents: documents read, or None where the backend does not say.
-        num_bytes: UTF-8 bytes read, or None.
-        pretokens: pre-tokens seen, or None where the algorithm has none.
-        distinct_pretokens: different ones among them, or None.
-        tokens: tokens the training text becomes under the result, or None.
-        learned_ids: the tokens that were learned, in the order in which they were.
-        learned_unit: what one of them is called, in the plural.
+        documents: the number of documents read, or None where the backend does not report it.
+        num_bytes: the number of UTF-8 bytes read, or None.
+        pretokens: the number of pre-tokens, or None where the algorithm has none.
+        distinct_pretokens: the number of distinct pre-tokens, or None.
+        tokens: the number of tokens of the training text when encoded with the result, or None.
+        learned_ids: the ids of the learned tokens, in the order of learning.
+        learned_unit: the name of a learned token, in the plural.
         seconds: phase → wall seconds.
-        threads: threads used.
-        kernel: what trained: "native", "python", or a library with its version.
-        requested_vocab_size: as asked for, or None where the default was taken.
-        stopped_early: why fewer tokens were learned than asked for, else None.
-        notes: what else the user should know of it, a sentence each.
-        words: which counted words it learned from, as JSON; None where it read documents.
+        threads: the number of threads used.
+        kernel: the code that trained: "native", "python", or a library with its version.
+        requested_vocab_size: the requested size, or None where the default was used.
+        stopped_early: why fewer tokens were learned than requested, else None.
+        notes: further notes for the user, one sentence each.
+        words: a JSON description of the counted words that it learned from; None where it read documents.
     """
 
     documents: int | None
@@ -123,7 +123,7 @@ class TrainingRecord:
 
 @dataclass(frozen=True, slots=True)
 class BackendOption:
-    """One option of a backend, for `tokbench backends` and for checking presets."""
+    """An option of a backend, for `tokbench backends` and for checking presets."""
 
     name: str
     default: Any
@@ -141,30 +141,29 @@ class BackendInfo:
 
 
 class Backend(Protocol):
-    """An algorithm family: trains tokenizers and loads the ones it saved.
+    """A family of algorithms that trains tokenizers and loads those that it saved.
 
-    A class of this shape, named by an entry point in the group `tokbench.backends`, is all that
-    a new backend needs.
+    A new backend only needs a class of this shape, named by an entry point in the group `tokbench.backends`.
     """
 
     @property
     def name(self) -> str:
-        """Its name: that of its entry point."""
+        """The name of its entry point."""
 
     @property
     def summary(self) -> str:
-        """One line of description."""
+        """A description in one line."""
 
     @property
     def kernel(self) -> str:
-        """What runs it: "native", "python", or a library with its version."""
+        """The code that runs it: "native", "python", or a library with its version."""
 
     @property
     def config_type(self) -> type[Any]:
         """A frozen dataclass whose fields are its options; a field's metadata may carry `help`."""
 
     def train(self, documents: Iterable[str], config: Any, *, progress: Progress = no_progress) -> Tokenizer:
-        """Learn a tokenizer from documents. Raises `TrainingError`, `ConfigError`, `CorpusError`."""
+        """Train a tokenizer on documents. Raises `TrainingError`, `ConfigError`, `CorpusError`."""
 
     def load(self, directory: Path, manifest: Manifest) -> Tokenizer:
-        """Open a folder that this backend saved; `manifest` is the folder's own. Raises `ModelFormatError`."""
+        """Open a folder that this backend saved; `manifest` is the folder's manifest. Raises `ModelFormatError`."""

@@ -1,27 +1,28 @@
-"""Tokenizers that run on our kernel where it gives their library's ids, else on that library.
+"""Tokenizers that run on our kernel where it gives their library's ids, and otherwise on that library.
 
 To put a family of tokenizers on the kernel, derive from `KernelOrLibrary` and from the family's class on its library,
-in this order, and hand over
+in this order, and implement
 
-- by `_kernel_use`, which texts the kernel may run, and the encoder that runs them: one of `native/encoding` as its
-  binding has it, or `NormalizedTexts` around it. What is not provably the same is not covered (of characters that two
-  Unicode tables may see differently `core/character_agreement.py` keeps account). It gives None where the library runs
-  everything, as for a model that does what the kernel does not. An encoder in Python, the definition or the fallback,
-  is an `EncodesOneByOne`;
-- by `_kernel_spans`, if the kernel knows where tokens are, how it tells; without it the library does;
-- by `_library`, if the class derives from our tokenizer rather than the library's, what runs the other texts.
+- `_kernel_use`: which texts the kernel may encode, and the encoder that encodes them: one of `native/encoding` as bound
+  to Python, or `NormalizedTexts` around it. A text whose ids are not provably the same is not covered
+  (`core/character_agreement.py` tracks the characters on which two Unicode tables may differ). The method returns None
+  where the library encodes everything, as for a model with features that the kernel lacks. An encoder in Python, the
+  reference or the fallback, is an `EncodesOneByOne`;
+- `_kernel_spans`, if the kernel knows the spans of tokens: how to get them; without it the library computes them;
+- `_library`, if the class derives from our tokenizer rather than the library's: the object that encodes the other
+texts.
 
-All else (decoding, explaining, guarding control tokens, saving) is answered by the class that it derives from, and
-policies under which `_kernel_use` gives None as well. `opening/native_with_fallback.py` is the shortest example.
+All else (decoding, explaining, guarding control tokens, saving) is inherited from the other base class, and so is
+encoding under policies for which `_kernel_use` returns None. `opening/native_with_fallback.py` is the shortest example.
 
-These tests hold a family to it; add a case of it to each:
+These tests check a family; add a case for it to each:
 
-- `tests/contract/test_arguments.py`, `ADAPTERS`: what is not text is refused as by the library;
-- `tests/unit/core/test_token_arrays.py`: `encode_spans` is what `segment` says;
-- a test in `tests/parity` or `tests/properties` by Hypothesis: ids, counts and spans are those of the class on its
+- `tests/contract/test_arguments.py`, `ADAPTERS`: arguments that are not text are rejected as by the library;
+- `tests/unit/core/test_token_arrays.py`: `encode_spans` agrees with `segment`;
+- a Hypothesis test in `tests/parity` or `tests/properties`: ids, counts and spans equal those of the class on its
   library for texts of all kinds, under every policy, and most texts are covered.
 
-Which side a text goes to is tested once for all, in `tests/unit/core/test_kernel_or_library.py`.
+The choice between kernel and library is tested once for all families in `tests/unit/core/test_kernel_or_library.py`.
 """
 
 from __future__ import annotations
@@ -50,27 +51,27 @@ if TYPE_CHECKING:
 
 
 class KernelEncoder(Protocol):
-    """Turns texts into ids, as the encoders of `native/encoding` do; knows no special tokens."""
+    """Encodes texts, as the encoders of `native/encoding` do; knows no special tokens."""
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text. Raises UnicodeEncodeError for lone surrogates, as all its methods do."""
+        """Encode a text. Raises UnicodeEncodeError for lone surrogates, as all methods do."""
 
     def encode_batch(self, texts: list[str], threads: int) -> Batch:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Encode many texts; return their ids and int64[len(texts) + 1] offsets."""
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has, without making them."""
+        """Return the number of ids of each text, without producing the ids."""
 
 
 class EncodesOneByOne(ABC):
-    """A `KernelEncoder` in Python, by how it encodes one text."""
+    """A `KernelEncoder` in Python that encodes texts one at a time."""
 
     @abstractmethod
     def encode(self, text: str) -> list[int]:
-        """The ids of a text. Raises UnicodeEncodeError for lone surrogates."""
+        """Encode a text. Raises UnicodeEncodeError for lone surrogates."""
 
     def encode_batch(self, texts: list[str], threads: int) -> Batch:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Encode many texts; return their ids and int64[len(texts) + 1] offsets."""
         import numpy as np
 
         del threads
@@ -79,7 +80,7 @@ class EncodesOneByOne(ABC):
         return np.array([id for ids in encoded for id in ids], dtype=np.uint32), offsets
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """Return the number of ids of each text."""
         import numpy as np
 
         del threads
@@ -87,16 +88,16 @@ class EncodesOneByOne(ABC):
 
 
 class KernelUse(NamedTuple):
-    """What the kernel runs under one policy.
+    """The kernel's encoder under one policy, and the texts that it may encode.
 
     Attributes:
-        covers: whether the kernel gives the library's ids for a text. Of a text with a lone surrogate it is False,
-            or raises UnicodeEncodeError.
-        encoder: runs the texts that are covered.
-        covers_all: texts and threads → whether all of them are covered, where that is found out faster than text by
-            text; False also where it is not. Lone surrogates may be overlooked: the encoder raises for them.
-        encode_covered: texts and threads → what `encoder.encode_batch` gives if all of them are covered, of an encoder
-            that finds it out on its way; None where it is not, or not known.
+        covers: whether the kernel gives the library's ids for a text. For a text with a lone surrogate it returns
+            False or raises UnicodeEncodeError.
+        encoder: encodes the texts that are covered.
+        covers_all: texts and threads → whether all of them are covered, where this can be decided faster than text by
+            text; False also where it is not known. It may overlook lone surrogates: the encoder raises for them.
+        encode_covered: texts and threads → the result of `encoder.encode_batch` if all of them are covered, for an
+            encoder that checks coverage while it encodes; None where they are not covered, or it is not known.
     """
 
     covers: Callable[[str], bool]
@@ -105,7 +106,7 @@ class KernelUse(NamedTuple):
     encode_covered: Callable[[list[str], int], Batch | None] | None = None
 
     def encoded_at_once(self, texts: Sequence[str], threads: int) -> Batch | None:
-        """The ids of some texts and their offsets, if the kernel runs all of them; None where that is not known."""
+        """Encode the texts if the kernel covers all of them; return None where that is not known at once."""
         if not len(texts):
             return None
         if (
@@ -116,17 +117,17 @@ class KernelUse(NamedTuple):
         return self.encoder.encode_batch(list(texts), threads) if self.runs_all(texts, threads) else None
 
     def runs_all(self, texts: Sequence[str], threads: int) -> bool:
-        """Whether the kernel runs all of some texts; False also where that is not known at once."""
+        """Whether the kernel covers all of the texts; False also where that is not known at once."""
         return self.covers_all is not None and len(texts) > 0 and self.covers_all(texts, threads)
 
 
 class KernelSpans(NamedTuple):
-    """How the kernel tells where tokens are, of texts in which nothing is a special token.
+    """How the kernel computes spans, for texts in which nothing is a special token.
 
     Attributes:
         covers: whether it gives the library's ids and spans for a text, as in `KernelUse`.
         encode_spans: texts and the keyword `threads` → their tokens in arrays.
-        segment: a text → its tokens, for those who want those of a few short texts.
+        segment: a text → its tokens; meant for a few short texts.
     """
 
     covers: Callable[[str], bool]
@@ -141,12 +142,12 @@ def spans_by_places(
     spans: Callable[[Sequence[str], Encoded, NDArray[np.int64], NDArray[np.int64]], EncodedSpans],
     token: Callable[[int, Span], Token],
 ) -> KernelSpans:
-    """The spans of a kernel that says where tokens begin and end as the library does.
+    """Return the spans of a kernel whose token starts and stops are those of the library.
 
     Args:
         covers: as in `KernelSpans`.
-        place_batch: texts and a number of threads → their ids, the starts and the stops, and how many each text has.
-        spans: texts, their ids, starts and stops → the tokens in arrays, each with a place of its own.
+        place_batch: texts and a number of threads → their ids, starts and stops, and the number of ids of each text.
+        spans: texts, ids, starts and stops → the tokens in arrays.
         token: an id and a span → the token.
     """
 
@@ -168,7 +169,7 @@ class OnLibrary(Protocol):
     """The methods of the library, with the contracts of `BaseTokenizer` and `SupportsSpans`."""
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text."""
+        """Encode a text."""
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text, treating special tokens as ordinary text."""
@@ -179,27 +180,27 @@ class OnLibrary(Protocol):
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """The ids of many texts in arrays."""
+        """Encode many texts into arrays."""
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts in arrays."""
+        """Encode many texts into arrays with spans."""
 
 
 class KernelOrLibrary(BaseTokenizer):
-    """A tokenizer with its library's ids for every text, encoded by our kernel where the two agree."""
+    """A tokenizer with its library's ids for every text, encoded by our kernel where both agree."""
 
     @abstractmethod
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
-        """What the kernel runs under a policy; None where the other base class decides."""
+        """Return the use of the kernel under a policy; None where the other base class encodes."""
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
-        """How the kernel tells where tokens are; None where the library does."""
+        """How the kernel computes spans; None where the library does."""
         return None
 
     @property
     def _library(self) -> OnLibrary:
-        """What runs the texts that the kernel does not; not asked for before such a text comes."""
+        """The object that encodes the texts that the kernel does not cover; accessed only when such a text occurs."""
         return cast("OnLibrary", super())
 
     @cached_property
@@ -213,7 +214,7 @@ class KernelOrLibrary(BaseTokenizer):
         return self._kernel_use(special)
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        """Encode a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
         use = self._use_under(special)
         if use is None:
             return super().encode(text, special=special)
@@ -233,7 +234,7 @@ class KernelOrLibrary(BaseTokenizer):
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """The ids of many texts in arrays, on `threads` threads (None: one a processor), whatever their number.
+        """Encode many texts into arrays, on `threads` threads (None: one a processor) with the same result.
 
         Raises:
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
@@ -258,7 +259,7 @@ class KernelOrLibrary(BaseTokenizer):
     def count_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """How many ids `encode_batch` would give for each text, without making them where possible.
+        """Return the number of ids that `encode_batch` would give for each text, without producing them where possible.
 
         Raises:
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
@@ -274,7 +275,7 @@ class KernelOrLibrary(BaseTokenizer):
         return self.encode_batch(texts, special=special, threads=threads).counts
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
+        """Encode many texts into arrays with spans. Raises `TextError` for surrogates."""
         from tokbench.core.token_arrays import divided
 
         kernel = self._kernel_spans
@@ -289,14 +290,14 @@ class KernelOrLibrary(BaseTokenizer):
             )
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
+        """Return the tokens of a text with their bytes and spans; their ids equal those of `encode`."""
         if special is not SpecialPolicy.TEXT:
             return super().segment(text, special=special)
         utf8(text)
         return Segmentation(text=text, tokens=tuple(self.segment_ordinary(text)))
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        """Segment text, treating special tokens as ordinary text; spans are relative to its beginning."""
         kernel = self._kernel_spans
         if kernel is None or not _is_covered(text, kernel.covers):
             return iter(self._library.segment_ordinary(text))
@@ -304,11 +305,11 @@ class KernelOrLibrary(BaseTokenizer):
 
 
 class NormalizedTexts:
-    """An encoder that is given texts in a normal form: what the kernel does where normalization comes first.
+    """An encoder that normalizes texts before it passes them to the kernel.
 
     Args:
         encoder: encodes normalized texts.
-        normalize: makes one of a text.
+        normalize: normalizes a text.
     """
 
     def __init__(self, encoder: KernelEncoder, normalize: Callable[[str], str]) -> None:
@@ -316,20 +317,20 @@ class NormalizedTexts:
         self._normalize = normalize
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
+        """Encode a text."""
         return self._encoder.encode(self._normalize(text))
 
     def encode_batch(self, texts: list[str], threads: int) -> Batch:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Encode many texts; return their ids and int64[len(texts) + 1] offsets."""
         return self._encoder.encode_batch(list(map(self._normalize, texts)), threads)
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """Return the number of ids of each text."""
         return self._encoder.count_batch(list(map(self._normalize, texts)), threads)
 
 
 def _is_covered(text: str, covers: Callable[[str], bool]) -> bool:
-    """Whether the kernel runs a text. Raises `TextError` for lone surrogates and for what is not text."""
+    """Whether the kernel covers a text. Raises `TextError` for lone surrogates and for arguments that are not text."""
     if type(text) is not str:
         utf8(text)
     try:

@@ -22,17 +22,17 @@ class Manifest:
     """The contents of `tokbench.json`, the manifest of a saved tokenizer.
 
     Attributes:
-        name: how the user calls it.
-        backend: the registered backend that made it and can load it.
-        kernel: what ran when it was made: "native", "python", or a library with its version.
-        vocab_size: tokens, special tokens included; every id is below it.
+        name: the name that the user gave.
+        backend: the registered backend that created it and can load it.
+        kernel: the code that ran when it was created: "native", "python", or a library with its version.
+        vocab_size: the number of tokens, including special tokens; every id is below it.
         special_tokens: text → id.
         config: the backend's resolved options, plain JSON.
         training: documents, bytes, fingerprint … of the training text, plain JSON; None where unknown.
         versions: "tokbench", "python" and the libraries that the ids depend on → version.
-        files: the other files of the folder → sha256 in hexadecimal; filled in by `store.write`.
-        self_test: texts with the ids they must have after loading.
-        roles: what a special token is to a model ("bos", "turn_end", …) → its text.
+        files: the other files of the folder → sha256 in hexadecimal; set by `store.write`.
+        self_test: texts with the ids that they must have after loading.
+        roles: role of a special token for a model ("bos", "turn_end", …) → its text.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Merging the symbols of a text by the ranks of their pairs, with or without dropout.
+"""Merge the symbols of a text by the ranks of their pairs, with or without dropout.
 
-The Python fallback of the BPE kernel encodes with it, and `--dropout` samples with it: BPE of our own
-(`backends/bpe/dropout.py`) and of SentencePiece (`libraries/sentencepiece/sampling.py`).
+The Python fallback of the BPE kernel encodes with it, and `--dropout` samples with it: for our own BPE
+(`backends/bpe/dropout.py`) and SentencePiece's (`libraries/sentencepiece/sampling.py`).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def merge_symbols(
 ) -> list[Symbol]:
     """Merge neighbours until no merge is left: the smallest rank first, of equal ranks the leftmost.
 
-    Takes n log n steps for n symbols.
+    Takes O(n log n) steps for n symbols.
 
     Args:
-        symbols: what the text starts as.
-        merge_of: a pair of neighbours → the rank of their merge and the symbol it makes; None for no merge.
-        is_dropped: asked once for each merge whose turn has come: whether it is left out. None leaves out none.
-        retries: a merge that was left out is possible again after the next merge that is made, wherever that is
+        symbols: the initial symbols of the text.
+        merge_of: a pair of neighbours → the rank of their merge and the merged symbol; None for no merge.
+        is_dropped: called once for each merge whose turn has come: whether to skip it. None skips no merge.
+        retries: whether a skipped merge becomes possible again after the next merge, wherever that is
             (Provilkov et al. 2020, algorithm 1); if False, only after one of its two symbols has changed
             (SentencePiece).
 
@@ -40,34 +40,34 @@ def merge_symbols(
     >>> merge_symbols("abcab", merges.get)
     ['abc', 'ab']
     """
-    merged: list[Any] = list(symbols)  # None for one that has become part of the one before it
+    merged: list[Any] = list(symbols)  # None for a symbol that was merged into the one before it
     previous, following = list(range(-1, len(merged) - 1)), [*range(1, len(merged)), -1]
     heap: list[tuple[Rank, int, Symbol, Symbol, Symbol]] = [
-        (found[0], start, *neighbours, found[1])
+        (merge[0], start, *neighbours, merge[1])
         for start, neighbours in enumerate(pairwise(merged))
-        if (found := merge_of(neighbours)) is not None
+        if (merge := merge_of(neighbours)) is not None
     ]
     heapify(heap)
     dropped: list[tuple[Rank, int, Symbol, Symbol, Symbol]] = []
     while heap:
         candidate = heappop(heap)
-        _, position, left, right, made = candidate
+        _, position, left, right, whole = candidate
         right_position = following[position]
         if merged[position] != left or right_position < 0 or merged[right_position] != right:
-            continue  # one of the two has become part of another symbol
+            continue  # one of the two was merged into another symbol
         if is_dropped is not None and is_dropped():
             if retries:
                 dropped.append(candidate)
             continue
-        merged[position], merged[right_position] = made, None
+        merged[position], merged[right_position] = whole, None
         following[position] = after = following[right_position]
         if after >= 0:
             previous[after] = position
         for start in (previous[position], position):
             if start >= 0 and following[start] >= 0:
                 pair = merged[start], merged[following[start]]
-                if (found := merge_of(pair)) is not None:
-                    heappush(heap, (found[0], start, *pair, found[1]))
+                if (merge := merge_of(pair)) is not None:
+                    heappush(heap, (merge[0], start, *pair, merge[1]))
         if dropped:
             for candidate in dropped:
                 heappush(heap, candidate)

@@ -1,4 +1,4 @@
-"""NFC by one version of Unicode, so that text has the same ids whatever Python normalizes it."""
+"""NFC by one version of Unicode, so that a text has the same ids whatever Python version normalizes it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _LATER = (
     "\U0001d127-\U0001d128\U0001d250-\U0001d252\U0001d25b-\U0001d25c\U0001d25f\U0001d280-\U0001d281\U0001e08f"
     "\U0001e4ec-\U0001e4ef\U0001e5ee-\U0001e5ef\U0001e6e3\U0001e6e6\U0001e6ee-\U0001e6ef\U0001e6f5"
 )
-"""What Unicode 15 to 18 brought of marks that have a class, and of characters that compose with others."""
+"""Characters of Unicode 15 to 18 that have a combining class or compose with other characters."""
 
 
 def nfc(text: str) -> str:
-    r"""The text in NFC by Unicode 14, as the kernel's tables have it; characters that came later stay as they are.
+    r"""Normalize to NFC by Unicode 14, the version of the kernel's tables; later characters stay as they are.
 
-    To Unicode 14 they are starters that compose with nothing, so that what stands before such a character and what
-    stands after it are normalized each on its own.
+    In Unicode 14 these are unassigned starters that compose with nothing, so the text before and after such a
+    character is normalized separately.
 
     >>> nfc("e\u0301"), nfc("a\u0301\U0001e08f\u0323") == "á\U0001e08f\u0323"
     ('é', True)
@@ -34,7 +34,7 @@ def nfc(text: str) -> str:
 
 
 def is_later(character: str) -> bool:
-    r"""Whether a character that NFC may move or compose came after Unicode 14.
+    r"""Whether a character that NFC may reorder or compose is newer than Unicode 14.
 
     >>> is_later("\U0001e08f"), is_later("\u0301")
     (True, False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class ShownInNotebooks:
-    """A result that `tokbench.as_html` can show; a notebook asks for it by `_repr_html_`."""
+    """A result that `tokbench.as_html` can render; notebooks call `_repr_html_`."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        import tokbench  # its public names: what writes HTML stands above the results
+        import tokbench  # its lazy public names: render/ stands above core/
 
         return tokbench.as_html(self)

@@ -1,4 +1,4 @@
-"""Tokenizers for other processes: what `pickle` writes of one, and how it is opened again from that."""
+"""Pickling of tokenizers for other processes: the data that `pickle` writes, and opening a tokenizer from it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _UNNAMED = "tokenizer"
 
 
 class Origin(Protocol):
-    """From what a tokenizer was opened."""
+    """The source from which a tokenizer was opened."""
 
     def pickled(self, tokenizer: Tokenizer) -> Pickled:
-        """A function that opens it again in any process, and its arguments."""
+        """Return a function that opens the tokenizer in any process, and its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class SavedFiles:
     """The files of a saved tokenizer, in memory.
 
     Attributes:
-        name: what it is called.
+        name: the name of the tokenizer.
         files: plain file name → contents.
     """
 
@@ -40,7 +40,7 @@ class SavedFiles:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> SavedFiles:
-        """What a tokenizer saves. Raises `ConversionError` for one that cannot be saved."""
+        """Return the files that a tokenizer saves. Raises `ConversionError` for a tokenizer that cannot be saved."""
         name = tokenizer.info.name
         with TemporaryDirectory() as parent:
             folder = _folder(parent, name)
@@ -54,7 +54,7 @@ class SavedFiles:
             return cls(name, {path.name: path.read_bytes() for path in folder.iterdir()})
 
     def pickled(self, tokenizer: Tokenizer) -> Pickled:
-        """See `Origin`."""
+        """Return what `Origin.pickled` describes."""
         del tokenizer
         return opened_from_files, (self.name, self.files)
 
@@ -63,14 +63,14 @@ def opened_from_files(name: str, files: Mapping[str, bytes]) -> Tokenizer:
     """Open the files of a saved tokenizer.
 
     Args:
-        name: what it is called.
+        name: the name of the tokenizer.
         files: plain file name → contents.
 
     Raises:
         ModelFormatError: a file is damaged.
-        SelfTestError: it gives other ids here.
+        SelfTestError: the tokenizer gives different ids in this process.
     """
-    import tokbench  # its public names: what opens files stands above the tokenizers
+    import tokbench  # its lazy public names: opening/ stands above core/
 
     with TemporaryDirectory() as parent:
         folder = _folder(parent, name)
@@ -83,6 +83,6 @@ def opened_from_files(name: str, files: Mapping[str, bytes]) -> Tokenizer:
 
 
 def _folder(parent: str, name: str) -> Path:
-    """Of this name, if a folder can have it: a manifest takes its name from there."""
+    """Return a folder of this name if that is a valid file name; opening takes the tokenizer's name from the folder."""
     is_plain = Path(name).name == name and "\0" not in name
     return Path(parent) / (name if is_plain else _UNNAMED)

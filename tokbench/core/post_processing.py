@@ -1,7 +1,7 @@
-"""From the ids of texts to model input: truncated, put into the template, padded.
+"""Post-processing of ids into model input: truncation, template, padding.
 
-The rules of what `tokenizers` calls post-processing, in its order: truncation comes first and leaves
-room for the template's tokens, padding comes last.
+Follows the rules of post-processing in `tokenizers`, in its order: truncation comes first and leaves room for the
+template's tokens, padding comes last.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 NOTHING = PostProcessing()
-"""Neither a template nor limits."""
+"""No template and no limits."""
 
 
 def input_of(
@@ -33,16 +33,16 @@ def input_of(
     template: bool = True,
     limits: bool = True,
 ) -> ModelInput:
-    """What a model gets of a text from any tokenizer: the bare ids from one that knows no template.
+    """Return the model input of a text from any tokenizer; only the ids if the tokenizer has no template.
 
     Raises:
         SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-        TextError: a text holds a lone surrogate, or cannot be cut as the tokenizer's file asks.
+        TextError: a text holds a lone surrogate, or cannot be truncated as the tokenizer's file says.
     """
     if isinstance(tokenizer, SupportsTemplate):
         return tokenizer.model_input(text, pair, special=special, template=template, limits=limits)
     texts = [text] if pair is None else [text, pair]
-    return model_input(NOTHING, [tokenizer.encode(each, special=special) for each in texts])
+    return model_input(NOTHING, [tokenizer.encode(content, special=special) for content in texts])
 
 
 def model_input(
@@ -52,23 +52,23 @@ def model_input(
     template: bool = True,
     limits: bool = True,
 ) -> ModelInput:
-    """What a model gets of one text, or of two.
+    """Return the model input of one text or two.
 
     Args:
-        post_processing: what is done.
-        ids: those of each text.
-        template: whether the special tokens of the template are written.
-        limits: whether texts are cut and filled up.
+        post_processing: the post-processing to apply.
+        ids: the ids of each text.
+        template: whether to add the special tokens of the template.
+        limits: whether to truncate and pad.
 
     Raises:
-        TextError: the text that may be cut is not there, or too short for it.
+        TextError: the text to truncate is missing, or too short.
 
     >>> from tokbench.core.descriptions import PostProcessing, Template, TemplatePart
     >>> begin, text = TemplatePart(None, ("<s>",), (1,)), TemplatePart(0)
     >>> model_input(PostProcessing(template=Template((begin, text), (begin, text))), [[7, 8]]).ids
     (1, 7, 8)
     """
-    texts = [list(each) for each in ids]
+    texts = [list(text_ids) for text_ids in ids]
     parts = parts_of(post_processing.template, pair=len(texts) == 2)
     if limits and post_processing.truncation is not None:
         room = sum(len(part.ids) for part in parts) if template else 0
@@ -81,12 +81,12 @@ def model_input(
 
 
 def template_size(template: Template | None, *, pair: bool) -> int:
-    """How many special tokens a template writes around one text, or two."""
+    """Return the number of special tokens that a template adds around one text or two."""
     return sum(len(part.ids) for part in parts_of(template, pair=pair))
 
 
 def parts_of(template: Template | None, *, pair: bool) -> tuple[TemplatePart, ...]:
-    """The parts of what a model gets of one text, or of two; without a template the texts alone."""
+    """Return the template's parts for one text or two; without a template only the texts."""
     if template is not None:
         return template.pair if pair else template.single
     return tuple(TemplatePart(text, type_id=text) for text in range(2 if pair else 1))
@@ -104,7 +104,7 @@ def _written(parts: Sequence[TemplatePart], texts: Sequence[list[int]], *, templ
 
 
 def _truncated(texts: list[list[int]], truncation: Truncation) -> list[list[int]]:
-    """The texts cut to this many tokens together."""
+    """Truncate the texts to `max_length` tokens in total."""
     sizes = [len(text) for text in texts]
     surplus = sum(sizes) - truncation.max_length
     if surplus <= 0:
@@ -127,7 +127,7 @@ def _truncated(texts: list[list[int]], truncation: Truncation) -> list[list[int]
 
 
 def longest_first(sizes: Sequence[int], most: int) -> list[int]:
-    """How much is kept of one text, or of two: the shorter one is cut only when both are longer than half."""
+    """Return the lengths to keep of one text or two; the shorter is truncated only if both are longer than half."""
     if len(sizes) == 1:
         return [most]
     shorter, longer = sorted(sizes)

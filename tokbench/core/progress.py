@@ -1,4 +1,4 @@
-"""Progress of long work, and how far the files of documents are read."""
+"""Progress reports of long work, and the position in the files of documents that are being read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class Progress(Protocol):
-    """Receives the progress of long work, in the thread that started it."""
+    """Receives progress reports of long work, in the thread that started it."""
 
     def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
         """Report `done` of `total` (None where it is not known) in `unit` ("bytes", "merges", …)."""
@@ -26,26 +26,26 @@ def no_progress(phase: str, done: int, total: int | None, unit: str) -> None:
 
 
 def total_for(done: int, total: int | None) -> int | None:
-    """A total to report beside what is done: none where there is more than was known of."""
+    """Return the total to report with `done`; None if more is done than the known total."""
     return total if total is not None and done <= total else None
 
 
 def known_bytes(documents: object) -> int | None:
-    """About how many bytes of text documents have, where they know that before they are read; else None."""
+    """Return the approximate bytes of text of documents if they are known before reading, else None."""
     size = getattr(documents, "text_bytes", None)
     return size if isinstance(size, int) else None
 
 
 def files_read(documents: object) -> tuple[int, int] | None:
-    """How far the files of documents are read: bytes on the disk, and of all of them; None where that is not known."""
-    found = getattr(documents, "files_read", None)
-    return found if isinstance(found, tuple) else None
+    """Return the bytes of the documents' files read so far and in total; None where they are not known."""
+    position = getattr(documents, "files_read", None)
+    return position if isinstance(position, tuple) else None
 
 
 def reading_of(documents: object) -> Callable[[int], tuple[int, int | None]]:
-    """Tells how far documents are read, by the bytes of their text so far: bytes that are done, and in all.
+    """Return a function that maps the bytes of text read so far to the bytes done and in total, for progress reports.
 
-    They are those of the text where its size is known before it is read, else those of the files that it comes from.
+    They are bytes of text where the text's size is known in advance, else bytes of the files that it comes from.
 
     >>> reading_of(["a", "bc"])(3)
     (3, None)
@@ -61,18 +61,18 @@ def reading_of(documents: object) -> Callable[[int], tuple[int, int | None]]:
 
 @runtime_checkable
 class TellsBlocks(Protocol):
-    """A corpus that calls back for each block that it reads of a file, also within a document."""
+    """A corpus that calls back for each block that it reads from a file, also within a document."""
 
     on_block: Callable[[], None] | None
 
 
 def watched(documents: Iterable[_T], source: object, *, phase: str, progress: Progress) -> Iterator[_T]:
-    """The documents, reporting up to ten times a second how far their files are read, where that is known.
+    """Yield the documents; report the position in their files up to ten times a second, where it is known.
 
     Args:
-        documents: any.
-        source: the corpus that they are read from, or a part of it.
-        phase: what progress calls it.
+        documents: any documents.
+        source: the corpus from which they are read, or a part of it.
+        phase: the name of the phase in reports.
         progress: called with the bytes of the files.
 
     >>> list(watched(["a", "b"], ["a", "b"], phase="reading", progress=print))
@@ -95,7 +95,7 @@ def watched(documents: Iterable[_T], source: object, *, phase: str, progress: Pr
 
 @contextmanager
 def _calling(report: Callable[[], None], source: object) -> Iterator[None]:
-    """Have a corpus call for each block, where it can."""
+    """Make a corpus call `report` for each block, if it supports that."""
     if not isinstance(source, TellsBlocks):
         yield
         return

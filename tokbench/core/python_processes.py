@@ -1,4 +1,4 @@
-"""Processes that run a module of this package with limits on time and memory, for work that may exceed them."""
+"""Subprocesses that run a module of this package with limits on time and memory, for work that may exceed them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def module_environment() -> dict[str, str]:
-    """The environment in which `python -P -m MODULE` finds the modules that this process finds.
+    """Return the environment in which `python -P -m MODULE` finds the modules that this process finds.
 
     >>> module_environment().keys() >= os.environ.keys()
     True
@@ -19,7 +19,7 @@ def module_environment() -> dict[str, str]:
 
 
 def limit_memory(num_bytes: int) -> None:
-    """Bound the data of this process; it leaves no file where it is killed. Does nothing on Windows."""
+    """Limit the data size of this process, and disable its core dumps. Does nothing on Windows."""
     try:
         import resource
     except ImportError:
@@ -29,9 +29,9 @@ def limit_memory(num_bytes: int) -> None:
 
 
 def limit_time(seconds: float) -> None:
-    """Kill this process when it has taken so much more processor time than now. Does nothing on Windows.
+    """Kill this process after so many more seconds of processor time. Does nothing on Windows.
 
-    A later limit of a longer time takes the place of one before it.
+    A later, longer limit replaces an earlier one.
     """
     try:
         import resource
@@ -42,7 +42,7 @@ def limit_time(seconds: float) -> None:
 
 
 def _lower(what: int, most: int) -> None:
-    """Set a limit of this process, but no higher than its hard limit, which stays."""
+    """Set a limit of this process, at most its hard limit, which stays unchanged."""
     import resource
 
     hard = resource.getrlimit(what)[1]

@@ -1,4 +1,4 @@
-"""Results as JSON: how they are written, and the fields that several of them have."""
+"""JSON of results, and the fields that several results share."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def json_bytes(value: Any, *, option: int = 0) -> bytes:
-    r"""A value as JSON, in which names of files that are not UTF-8 have the bytes in question as "\xff".
+    r"""Return a value as JSON; bytes of file names that are not UTF-8 are written as "\xff".
 
     Args:
-        value: of JSON's types.
-        option: of `orjson.dumps`.
+        value: a value of JSON types.
+        option: the `option` of `orjson.dumps`.
 
     >>> json_bytes({"source": "caf\udce9.txt"})
     b'{"source":"caf\\\\xe9.txt"}'
@@ -33,12 +33,12 @@ def _printable(value: Any) -> Any:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, Mapping):
-        return {_printable(name): _printable(each) for name, each in value.items()}
-    return [_printable(each) for each in value] if isinstance(value, list | tuple) else value
+        return {_printable(name): _printable(item) for name, item in value.items()}
+    return [_printable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def token_fields(piece: bytes) -> dict[str, str]:
-    """A token's bytes as JSON: as text, U+FFFD where it is incomplete, and in hexadecimal.
+    """Return a token's bytes as JSON fields: as text, with U+FFFD for incomplete characters, and in hexadecimal.
 
     >>> token_fields(b" a")
     {'piece': ' a', 'bytes': '2061'}
@@ -47,5 +47,5 @@ def token_fields(piece: bytes) -> dict[str, str]:
 
 
 def tokenizer_fields(info: TokenizerInfo) -> dict[str, Any]:
-    """What a result says of the tokenizer it was made with."""
+    """Return the fields that describe the tokenizer of a result."""
     return {"name": info.name, "backend": info.backend, "vocab_size": info.vocab_size, "kernel": info.kernel}

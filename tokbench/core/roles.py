@@ -1,4 +1,4 @@
-"""Roles: what a special token is to a model, asked of any tokenizer.
+"""Roles of special tokens for a model, as `bos` or `turn_end`, for any tokenizer.
 
 >>> from tokbench.backends.baseline import ByteBackend
 >>> tokenizer = ByteBackend().train([], ByteBackend.config_type(special_tokens=("</s>", "<|im_end|>")))
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROLES = ("bos", "eos", "pad", "unk", "mask", "cls", "sep", "turn_end")
-"""Begin and end of a text, filling, unknown, masked, what classifies, what separates, the end of a turn."""
+"""Begin and end of a text, padding, unknown, masked, classification, separator, end of a turn."""
 
 TURN_ENDS = (
     "<|im_end|>",
@@ -34,41 +34,41 @@ TURN_ENDS = (
     "<|return|>",
     "<|end|>",
 )
-"""What makers of models call the token that ends a turn; of two in one vocabulary the first counts."""
+"""The names that model makers give the token that ends a turn; if a vocabulary has several, the first one counts."""
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @runtime_checkable
 class SupportsRoles(Protocol):
-    """A tokenizer that knows what its special tokens are to a model; ask any tokenizer by `roles_of`."""
+    """A tokenizer that knows the roles of its special tokens; `roles_of` works for any tokenizer."""
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """One of `ROLES` → text of its token, for the roles that it has, in the order of `ROLES`."""
+        """A mapping from role to the text of its token, for the known roles, in the order of `ROLES`."""
 
     @property
     def role_ids(self) -> Mapping[str, int]:
-        """The same with ids."""
+        """A mapping from role to the id of its token."""
 
 
 def roles_of(tokenizer: object) -> Mapping[str, str]:
-    """The roles of a tokenizer's special tokens: one of `ROLES` → text; empty where it knows none.
+    """Return the roles of a tokenizer's special tokens, role → text; empty where it knows none.
 
-    Every text is that of a token of the vocabulary; one token may have several roles. What a role comes from, the
-    first that says it: what the user gave, the files beside the vocabulary, the manifest of a saved folder, the
-    vocabulary's own file (SentencePiece, GGUF, WordPiece's names), for turn_end a name of `TURN_ENDS`.
+    Every text is that of a token of the vocabulary; one token may have several roles. The first source that defines
+    a role counts: the user's arguments, the files beside the vocabulary, the manifest of a saved folder, the
+    vocabulary's own file (SentencePiece, GGUF, WordPiece's names), and for turn_end a name of `TURN_ENDS`.
     """
     return tokenizer.roles if isinstance(tokenizer, SupportsRoles) else _NONE
 
 
 def role_ids_of(tokenizer: object) -> Mapping[str, int]:
-    """The ids of the tokens with a role: one of `ROLES` → id; empty where a tokenizer knows none."""
+    """Return the ids of the tokens with roles, role → id; empty where the tokenizer knows none."""
     return tokenizer.role_ids if isinstance(tokenizer, SupportsRoles) else {}
 
 
 def check_role(role: object) -> None:
-    """Refuse what is not a role. Raises `ConfigError`.
+    """Reject a value that is not a role. Raises `ConfigError`.
 
     >>> check_role("eos")
     """
@@ -80,7 +80,7 @@ def check_role(role: object) -> None:
 
 
 def check_given_roles(roles: object) -> None:
-    """Refuse what a user gives as roles and is not a mapping of roles to texts. Raises `ConfigError`.
+    """Reject a user's `roles` that are not a mapping from roles to texts. Raises `ConfigError`.
 
     >>> check_given_roles({"eos": "</s>"})
     """
@@ -100,10 +100,10 @@ def check_given_roles(roles: object) -> None:
 
 
 def known_turn_end(special_tokens: Iterable[str]) -> str | None:
-    """The special token that ends a turn by its name; None where there is none of `TURN_ENDS`.
+    """Return the special token that ends a turn, by its name; None where no token is in `TURN_ENDS`.
 
     >>> known_turn_end(["<|im_start|>", "<|im_end|>"])
     '<|im_end|>'
     """
-    having = set(special_tokens)
-    return next((text for text in TURN_ENDS if text in having), None)
+    known = set(special_tokens)
+    return next((text for text in TURN_ENDS if text in known), None)

@@ -1,4 +1,4 @@
-"""Random segmentations of a text as tokens with spans, from any tokenizer that can sample ids."""
+"""Random segmentations of a text into tokens with spans, from any tokenizer that can sample ids."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How to segment at random.
+    """The parameters of a random segmentation.
 
     Attributes:
-        dropout: how far to stray, as `SupportsSampling.sample` has it under the name alpha.
-        seed: chooses the segmentation.
+        dropout: how far to depart from `encode`: the `alpha` of `SupportsSampling.sample`.
+        seed: selects the segmentation.
     """
 
     dropout: float
@@ -29,10 +29,10 @@ class Sampling:
 
 
 def sample_ids(tokenizer: Tokenizer, text: str, sampling: Sampling, *, special: SpecialPolicy) -> list[int]:
-    """The ids of a random segmentation.
+    """Return the ids of a random segmentation.
 
     Raises:
-        ConfigError: the tokenizer cannot sample, or special tokens are asked for as well.
+        ConfigError: the tokenizer cannot sample, or special tokens are requested as well.
     """
     if special is not SpecialPolicy.TEXT:
         raise ConfigError(
@@ -51,11 +51,11 @@ def sample_ids(tokenizer: Tokenizer, text: str, sampling: Sampling, *, special: 
 def sample_segmentation(
     tokenizer: Tokenizer, text: str, sampling: Sampling, *, special: SpecialPolicy
 ) -> Segmentation:
-    """The tokens of a random segmentation; its ids are those of `sample_ids`.
+    """Return the tokens of a random segmentation; their ids equal those of `sample_ids`.
 
-    Where they stand follows from the tokenizer's own segmentation, whose pieces are the same bytes
-    cut elsewhere: an offset inside one of its tokens is exact where the token is the bytes of the
-    text, and its beginning or end where it is not (a normalizer, a space put before the text).
+    Their spans follow from the tokenizer's own segmentation, whose pieces are the same bytes cut elsewhere: an offset
+    inside one of its tokens is exact where the token's bytes are those of the text, and otherwise the token's start or
+    stop (a normalizer, a prefix space).
 
     Raises:
         ConfigError: as `sample_ids`.
@@ -77,7 +77,7 @@ def sample_segmentation(
 
 
 class _TextOffsets:
-    """From offsets into the pieces of a segmentation to offsets into its text."""
+    """Maps offsets in the joined pieces of a segmentation to offsets in its text."""
 
     def __init__(self, tokens: tuple[Token, ...], size: int) -> None:
         self._tokens = tokens
@@ -85,10 +85,10 @@ class _TextOffsets:
         self._starts = list(accumulate((len(token.piece) for token in tokens), initial=0))
 
     def of(self, offset: int) -> int:
-        """The offset in the text."""
+        """Return the offset in the text."""
         if offset >= self._starts[-1] or not self._tokens:
             return self._tokens[-1].span.stop if self._tokens else self._size
         number = bisect_right(self._starts, offset) - 1
         token, inside = self._tokens[number], offset - self._starts[number]
-        surplus = len(token.piece) - token.span.length  # of a piece that begins with a space put there
+        surplus = len(token.piece) - token.span.length  # a prefix space that the text does not have
         return min(token.span.start + max(inside - max(surplus, 0), 0), token.span.stop)

@@ -1,4 +1,4 @@
-"""Well-known sets of special tokens, with the roles and the numbers that their makers give them."""
+"""Well-known sets of special tokens, with their roles and their original ids."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class SpecialPreset:
     """A set of special tokens.
 
     Attributes:
-        name: how the user calls it.
-        description: a line on what it is for.
+        name: the name that users select it by.
+        description: its purpose, in one line.
         source: where its maker defines it.
-        tokens: their texts in the order of their ids, which follow those of the vocabulary.
+        tokens: the texts of the tokens in the order of their ids, which follow those of the vocabulary.
         roles: role → text.
-        numbering: number of tokens in a vocabulary → text → id, where the maker of that vocabulary numbers them
-            in another way.
+        numbering: number of tokens in a vocabulary → text → id, where the maker of that vocabulary assigns
+            different ids.
     """
 
     name: str
@@ -38,7 +38,7 @@ class SpecialPreset:
     numbering: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
     def ids(self, num_tokens: int) -> dict[str, int | None]:
-        """Text → id beside a vocabulary of this many tokens; None for the next free one.
+        """Return text → id for a vocabulary of this many tokens; None for the next free id.
 
         >>> SPECIAL_PRESETS["chatml"].ids(100_256)["<|im_end|>"], SPECIAL_PRESETS["chatml"].ids(300)["<|im_end|>"]
         (100265, None)
@@ -139,11 +139,11 @@ _ALL = (
 )
 
 SPECIAL_PRESETS: Mapping[str, SpecialPreset] = {preset.name: preset for preset in _ALL}
-"""The sets by their names."""
+"""The presets by name."""
 
 
 def special_preset(name: str) -> SpecialPreset:
-    """The set of a name. Raises `ConfigError`.
+    """Return the preset of a name. Raises `ConfigError`.
 
     >>> special_preset("bert").roles["mask"]
     '[MASK]'
@@ -159,21 +159,21 @@ def special_preset(name: str) -> SpecialPreset:
 def training_options(
     preset: SpecialPreset, config_type: type[Any], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The options with which a backend trains with a set; those that are given come first.
+    """Return the options for training a backend with a preset; given options take precedence.
 
-    A backend that has pieces of its own for unknown parts, for begin, end and filling (SentencePiece) is given
-    the set's for them, or none where the set has none.
+    A backend that has its own unknown, begin, end and padding pieces (SentencePiece) gets the preset's tokens for them,
+    or none where the preset has none.
 
     Args:
-        preset: the set.
+        preset: the preset.
         config_type: the backend's configuration.
-        given: option → value; its special tokens come after those of the set.
+        given: option → value; its special tokens follow those of the preset.
 
     >>> from tokbench.backends.bpe.config import BpeConfig
     >>> training_options(SPECIAL_PRESETS["gpt2"], BpeConfig, {"special_tokens": ["<a>"]})
     {'special_tokens': ['<|endoftext|>', '<a>']}
     """
-    fields = {each.name for each in dataclasses.fields(config_type)}
+    fields = {config_field.name for config_field in dataclasses.fields(config_type)}
     options: dict[str, Any] = {}
     unknown = preset.roles.get("unk")
     if "unknown_token" in fields and unknown is not None:
@@ -187,7 +187,7 @@ def training_options(
 
 
 def _named_pieces(preset: SpecialPreset) -> dict[str, Any]:
-    """SentencePiece's own pieces, by the set's names and in its order; a set without unk has no others."""
+    """Return options for SentencePiece's own pieces, in the preset's order; a preset without unk defines no others."""
     named = {role: preset.roles[role] for role in _NAMED_PIECES if role in preset.roles}
     if "unk" not in named:
         return {"bos_id": -1, "eos_id": -1, "pad_id": -1}

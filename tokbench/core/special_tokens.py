@@ -1,4 +1,4 @@
-"""Special tokens: which sets of them are allowed, and finding them in a text."""
+"""Special tokens: validation of a set of them, and splitting a text at them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class TextPart(NamedTuple):
     """A part of a text: ordinary text, or a special token.
 
     Attributes:
-        text: the part; white space that a special token takes is in it.
-        token: the special token that it is; None for ordinary text.
+        text: the part, including the white space that a special token absorbs.
+        token: the special token; None for ordinary text.
     """
 
     text: str
@@ -28,15 +28,15 @@ class TextPart(NamedTuple):
 
     @property
     def is_special(self) -> bool:
-        """Whether it is a special token."""
+        """Whether the part is a special token."""
         return self.token is not None
 
 
 def check_special_tokens(special_tokens: Sequence[str]) -> None:
-    """Refuse sets in which a text could be cut in more than one way.
+    """Reject sets for which a text could be split in more than one way.
 
     Raises:
-        ConfigError: one is empty, has no UTF-8 form, occurs twice, or is part of another.
+        ConfigError: a token is empty, has no UTF-8 form, occurs twice, or is part of another.
 
     >>> check_special_tokens(["<|endoftext|>", "<|pad|>"])
     """
@@ -55,7 +55,7 @@ def check_special_tokens(special_tokens: Sequence[str]) -> None:
     contained = contained_texts(special_tokens)
     for token in special_tokens:
         if token in contained:
-            other = next(each for each in special_tokens if token != each and token in each)
+            other = next(longer for longer in special_tokens if token != longer and token in longer)
             raise ConfigError(
                 f"the special token {token!r} is part of the special token {other!r}",
                 hint="a text with the longer one could be read in two ways: rename one of them",
@@ -63,13 +63,13 @@ def check_special_tokens(special_tokens: Sequence[str]) -> None:
 
 
 def contained_texts(texts: Iterable[str]) -> set[str]:
-    """The texts that occur within a longer one of the same set.
+    """Return the texts that occur within a longer text of the same set.
 
-    By the automaton of Aho and Corasick, "Efficient string matching" (1975): a tree of all texts in which each node
-    knows its longest proper suffix that is a node, too.
+    Uses the automaton of Aho and Corasick, "Efficient string matching" (1975): a trie of all texts in which each node
+    has a link to its longest proper suffix that is a node, too.
 
     Args:
-        texts: of one character or more each.
+        texts: texts of at least one character.
 
     >>> sorted(contained_texts(["<a>", "a", "<b>", "b>"]))
     ['a', 'b>']
@@ -85,8 +85,8 @@ def contained_texts(texts: Iterable[str]) -> set[str]:
             node = children[node][character]
         ends[node] = text
 
-    # A text is within a longer one where it ends at a node that goes on, or at the longest suffix of a node. Shorter
-    # suffixes need no look: they are the longest suffix of a suffix, which is a node itself.
+    # A text is within a longer one if its node has children, or is the longest suffix of some node. Shorter suffixes
+    # need no check: they are the longest suffixes of suffixes, which are nodes themselves.
     contained = {text for node, text in ends.items() if children[node]}
     suffixes = [0] * len(children)
     waiting = deque([0])
@@ -104,7 +104,7 @@ def contained_texts(texts: Iterable[str]) -> set[str]:
 
 
 def check_policy(special: object) -> None:
-    """Raise `ConfigError` for anything but a `SpecialPolicy`, such as the name of one."""
+    """Raise `ConfigError` unless the argument is a `SpecialPolicy`; the name of one is rejected, too."""
     if not isinstance(special, SpecialPolicy):
         choices = ", ".join(f"SpecialPolicy.{policy.name}" for policy in SpecialPolicy)
         raise ConfigError(
@@ -113,12 +113,11 @@ def check_policy(special: object) -> None:
 
 
 class SpecialTokenFinder:
-    """Cuts texts at special tokens: the leftmost first, and of two that start together the longest.
+    """Splits texts at special tokens: the leftmost first, and of several that start together the longest.
 
     Args:
-        special_tokens: their texts.
-        flags: special token → how it is found. White space goes to the token that takes it, to the
-            first of two that would.
+        special_tokens: the texts of the tokens.
+        flags: special token → its flags. White space between two tokens that absorb it goes to the first.
     """
 
     def __init__(
@@ -127,11 +126,11 @@ class SpecialTokenFinder:
         alternatives = sorted(special_tokens, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, alternatives))) if alternatives else None
         self.flags = dict(flags or {})
-        self._takes_before = {text for text, each in (flags or {}).items() if each.lstrip}
-        self._takes_after = {text for text, each in (flags or {}).items() if each.rstrip}
+        self._takes_before = {text for text, token_flags in (flags or {}).items() if token_flags.lstrip}
+        self._takes_after = {text for text, token_flags in (flags or {}).items() if token_flags.rstrip}
 
     def cut(self, text: str, *, special: SpecialPolicy) -> Iterator[TextPart]:
-        """The pieces of a text; under `SpecialPolicy.TEXT` one ordinary piece.
+        """Yield the parts of a text; under `SpecialPolicy.TEXT` one ordinary part.
 
         Raises:
             SpecialTokenError: the text holds one under `SpecialPolicy.RAISE`.
@@ -152,7 +151,7 @@ class SpecialTokenFinder:
             yield TextPart(text[position:])
 
     def _taken(self, match: re.Match[str], text: str, position: int) -> tuple[int, int]:
-        """Where a special token begins and ends with the white space that it takes, from a position on."""
+        """Return start and stop of a special token with the white space that it absorbs, not before `position`."""
         start, stop = match.span()
         if match.group() in self._takes_before:
             while start > position and text[start - 1] in WHITE_SPACE:
@@ -167,4 +166,4 @@ WHITE_SPACE = frozenset(
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-"""Unicode's property White_Space, which has not changed for years; `str.isspace` has four controls more."""
+"""Characters with Unicode's property White_Space, stable for years; `str.isspace` accepts four more controls."""

@@ -1,4 +1,4 @@
-"""Decode ids as they arrive: each part ends at a character boundary, and all parts join to what `decode` gives."""
+"""Decoding of ids as they arrive: each part ends at a character boundary, and the parts join to what `decode` gives."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 
 class StreamingDecoder:
-    """Decodes ids in pieces. Whatever the pieces, their texts and the rest are the text of all ids.
+    """Decodes ids incrementally; the returned texts join to the text of all ids, however the ids are divided.
 
-    Of a tokenizer that joins the bytes of its tokens, at most the three bytes of a character that has begun
-    are held back. Where a token's text depends on those before it (the space that SentencePiece puts before a
-    text, the "##" of WordPiece), it is decoded after a few of them: those with which the text has begun, the
-    latest special token and what has begun after it, and the token before. Where it may depend on what
-    follows, as under decoders that tokbench does not know, everything comes at the end. `Tokenizer.decode` defines
-    the result.
+    If the tokenizer joins the bytes of its tokens, at most the three bytes of an incomplete character are held back.
+    If a token's text depends on the tokens before it (SentencePiece's prefix space, the "##" of WordPiece), it is
+    decoded after a few of them: the tokens with which the text begins, the latest special token and the token that
+    begins the text after it, and the previous token. If it may depend on the tokens that follow, as with decoders that
+    tokbench does not know, `finish` returns the whole text. `Tokenizer.decode` defines the result.
 
     >>> from tokbench.backends.baseline import ByteBackend
     >>> tokenizer = ByteBackend().train([], ByteBackend.config_type())
@@ -34,14 +33,14 @@ class StreamingDecoder:
     >>> [decoder.feed(id) for id in "aé".encode()] + [decoder.finish()]
     ['a', '', 'é', '']
 
-    Told what ends a turn, it stops there: nothing after it is given out.
+    With `stop`, decoding ends at one of the ids; later ids produce no text.
 
     >>> decoder = StreamingDecoder(tokenizer, stop=[33])
     >>> decoder.feed(list(b"end! of it")) + decoder.finish(), decoder.finished, decoder.stop_id
     ('end', True, 33)
 
     Attributes:
-        stop_id: the id that ended the text; None while none has.
+        stop_id: the id that ended the text; None until one has.
     """
 
     def __init__(
@@ -55,15 +54,15 @@ class StreamingDecoder:
         """Begin a text.
 
         Args:
-            tokenizer: gives the bytes.
-            errors: "replace" puts U+FFFD for bytes that are not whole characters, "strict" is an error.
-            stop: what ends a text: ids, and roles of tokens, as ("eos", "turn_end"); of several roles one must be
-                known to the tokenizer. The token itself is not given out.
-            skip_special: whether special tokens are left out, as if they had not been fed.
+            tokenizer: the tokenizer that decodes.
+            errors: "replace" writes U+FFFD for bytes that are not whole characters, "strict" raises.
+            stop: the ids that end a text, or roles of tokens, such as ("eos", "turn_end"); the tokenizer must know at
+                least one of the roles. The text of the ending token is not returned.
+            skip_special: whether special tokens are skipped, as if they had not been fed.
 
         Raises:
-            ConfigError: an unknown role, or roles of which the tokenizer has none.
-            DecodeError: what is not a tokenizer.
+            ConfigError: an unknown role, or none of the roles is known to the tokenizer.
+            DecodeError: `tokenizer` is not a tokenizer.
         """
         if not hasattr(tokenizer, "decode_bytes"):
             raise DecodeError(f"a stream needs a tokenizer, not {type(tokenizer).__name__}")
@@ -78,19 +77,20 @@ class StreamingDecoder:
         self._begin()
 
     def __repr__(self) -> str:
-        """Short: whose ids it decodes, and how many it was fed."""
+        """Return a short form: the tokenizer's name, and the number of ids fed."""
         return f"<decoder of {self._tokenizer.info.name!r}, {counted(self._fed, 'id')} fed>"
 
     @property
     def finished(self) -> bool:
-        """Whether the text has come to its end: by an id of `stop`; what is fed then gives nothing until `finish`."""
+        """Whether an id of `stop` has ended the text; until `finish`, ids that are fed give no text."""
         return self.stop_id is not None
 
     def feed(self, ids: int | Iterable[int]) -> str:
-        """The text that is certain after one more id, or some.
+        """Return the text that is certain after one more id, or several.
 
         Raises:
-            UnknownIdError: an id that the vocabulary does not have; its position counts from the first fed.
+            UnknownIdError: an id that is not in the vocabulary; its position counts from the first id fed.
+            DecodeError: bytes that are not a character, under "strict". The decoder cannot continue this text.
             DecodeError: bytes that are not a character, under "strict". Then this text cannot go on.
         """
         some = [ids] if isinstance(ids, int) else whole_ids(ids)
@@ -116,7 +116,7 @@ class StreamingDecoder:
         if not some:
             return ""
         if self._decoding is Decoding.WHOLE:
-            self._decode(some, before=0)  # an unknown id raises when it comes
+            self._decode(some, before=0)  # raises for an unknown id at once
             self._held += some
             self._fed += len(some)
             return ""
@@ -130,10 +130,10 @@ class StreamingDecoder:
         return self._characters(data, is_last=False)
 
     def finish(self) -> str:
-        """What was held back; the next id begins a new text.
+        """Return the text that was held back; the next id begins a new text.
 
         Raises:
-            DecodeError: it is not a whole character, under "strict".
+            DecodeError: the held bytes are not a whole character, under "strict".
         """
         try:
             data = self._tokenizer.decode_bytes(self._held) if self._held else b""
@@ -153,7 +153,7 @@ class StreamingDecoder:
         self._context: list[int] = []
 
     def _decode(self, ids: list[int], *, before: int) -> bytes:
-        """The bytes of ids, of which `before` were fed earlier."""
+        """Decode ids, the first `before` of which were fed earlier."""
         try:
             return self._tokenizer.decode_bytes(ids)
         except UnknownIdError as error:
@@ -161,9 +161,9 @@ class StreamingDecoder:
             raise UnknownIdError(error.id, position, error.vocab_size) from None
 
     def _move_context(self, ids: list[int]) -> None:
-        """Choose after which ids the next are decoded: those that the text began with, and the last."""
+        """Update the ids after which the next ones are decoded: the ids that begin the text, and the last id."""
         latest = max((place for place, id in enumerate(ids) if id in self._specials), default=None)
-        if latest is not None:  # a text may begin anew after it, or just go on
+        if latest is not None:  # after it the text may begin anew, or just continue
             self._lengthen_anchor(ids[:latest])
             self._anchor, self._is_anchored = [*(self._beginning or self._anchor), ids[latest]], False
             if not self._beginning and self._tokenizer.decode_bytes(self._anchor):
@@ -174,7 +174,7 @@ class StreamingDecoder:
         self._context = [*self._anchor, last] if self._is_anchored and last is not None else self._anchor
 
     def _lengthen_anchor(self, ids: list[int]) -> None:
-        """Take ids into the anchor until one of them adds to the text."""
+        """Append ids to the anchor until one of them adds to the text."""
         for id in ids:
             if self._is_anchored:
                 break
@@ -200,17 +200,17 @@ class StreamingDecoder:
 
 
 def stop_ids(tokenizer: Tokenizer, stop: Iterable[int | str]) -> frozenset[int]:
-    """The ids that end a text.
+    """Return the ids that end a text.
 
     Args:
-        tokenizer: whose roles are meant.
+        tokenizer: the tokenizer whose roles are used.
         stop: ids, and roles of tokens.
 
     Raises:
-        ConfigError: an unknown role, or roles of which the tokenizer has none.
+        ConfigError: an unknown role, or none of the roles is known to the tokenizer.
     """
-    given = [stop] if isinstance(stop, int | str) else list(stop)
-    roles = [each for each in given if isinstance(each, str)]
+    stops = [stop] if isinstance(stop, int | str) else list(stop)
+    roles = [stop_item for stop_item in stops if isinstance(stop_item, str)]
     for role in roles:
         check_role(role)
     known = role_ids_of(tokenizer)
@@ -219,5 +219,5 @@ def stop_ids(tokenizer: Tokenizer, stop: Iterable[int | str]) -> frozenset[int]:
             f"{tokenizer.info.name!r} has no token with the role {' or '.join(roles)}",
             hint=f"give its id, or in Python say which it is: tokbench.load(…, roles={{{roles[0]!r}: TEXT}})",
         )
-    ids = whole_ids([each for each in given if not isinstance(each, str)])
+    ids = whole_ids([stop_item for stop_item in stops if not isinstance(stop_item, str)])
     return frozenset([*ids, *(known[role] for role in roles if role in known)])

@@ -1,4 +1,4 @@
-"""The text of the first or the last tokens of a text, in whole characters."""
+"""The text of the first or last tokens of a text, in whole characters."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def truncated_text(
     side: str = "right",
     special: SpecialPolicy = SpecialPolicy.TEXT,
 ) -> str:
-    """The longest beginning of a text, or its longest end, that its first or last tokens cover.
+    """Return the longest prefix, or suffix, of a text that its first, or last, `max_tokens` tokens cover.
 
-    A character whose tokens are not all among them is left out. The text has at most this many tokens when it is
-    encoded by itself: where it would have more, it is shortened by further tokens.
+    A character is left out unless all of its tokens are kept. Encoded by itself, the result has at most `max_tokens`
+    tokens: where it would have more, it is shortened by further tokens.
 
     Args:
-        tokenizer: any.
+        tokenizer: any tokenizer.
         text: the text.
-        max_tokens: how many tokens are kept, at least 0.
-        side: the end that is cut off: "right" keeps the beginning.
+        max_tokens: the number of tokens to keep, at least 0.
+        side: the end that is truncated: "right" keeps the beginning.
         special: what the text of a special token becomes.
 
     Raises:
-        ConfigError: a number or a side that cannot be.
+        ConfigError: an invalid number or side.
         TextError: a lone surrogate.
 
     >>> from tokbench.backends.baseline import ByteBackend
@@ -55,16 +55,16 @@ def truncated_text(
             part = data[: _boundary(data, int(starts[kept]))]
         else:
             part = data[_boundary(data, int(stops[size - kept - 1]), forward=True) :]
-        found = part.decode()
-        if len(tokenizer.encode(found, special=special)) <= max_tokens:
-            return found
+        kept_text = part.decode()
+        if len(tokenizer.encode(kept_text, special=special)) <= max_tokens:
+            return kept_text
     return ""
 
 
 def ending_of(
     tokenizer: Tokenizer, text: str, tokens: int, *, special: SpecialPolicy = SpecialPolicy.TEXT
 ) -> str:
-    """The text from where this many of its tokens are left on, or all of it; a character is not cut.
+    """Return the suffix of a text that its last `tokens` tokens begin; extended to a whole character.
 
     >>> from tokbench.backends.baseline import ByteBackend
     >>> ending_of(ByteBackend().train([], ByteBackend.config_type()), "naïve", 3)
@@ -80,7 +80,7 @@ def ending_of(
 def token_places(
     tokenizer: Tokenizer, text: str, *, special: SpecialPolicy
 ) -> tuple[Sequence[int] | NDArray[np.int64], Sequence[int] | NDArray[np.int64]]:
-    """Where each token begins and ends."""
+    """Return the starts and the stops of the tokens."""
     from tokbench.core.token_arrays import encode_spans
 
     if special is SpecialPolicy.TEXT:
@@ -91,7 +91,7 @@ def token_places(
 
 
 def _boundary(data: bytes, place: int, *, forward: bool = False) -> int:
-    """The nearest place before this one, or after, at which no character is cut."""
+    """Return the nearest character boundary at or before a position, or at or after it."""
     while 0 < place < len(data) and data[place] & 0xC0 == 0x80:
         place += 1 if forward else -1
     return place

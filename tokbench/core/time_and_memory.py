@@ -1,4 +1,4 @@
-"""Measure time and memory: candidates are timed in turns, so that machine noise affects all equally."""
+"""Measurement of time and memory; candidates are timed in turns, so that machine noise affects all equally."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _ENOUGH_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What several runs gave.
+    """The results of several runs.
 
     Attributes:
-        median: the middle one, or the mean of the middle two.
-        low: the smallest.
-        high: the largest.
-        runs: how many there were.
+        median: the middle value, or the mean of the middle two.
+        low: the smallest value.
+        high: the largest value.
+        runs: the number of runs.
     """
 
     median: float
@@ -44,7 +44,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """The spread of at least one value.
+        """Return the spread of at least one value.
 
         >>> Spread.of([3.0, 1.0, 2.0])
         Spread(median=2.0, low=1.0, high=3.0, runs=3)
@@ -52,21 +52,23 @@ class Spread:
         return cls(statistics.median(values), min(values), max(values), len(values))
 
     def to_json(self) -> dict[str, float]:
-        """This as plain data for JSON."""
+        """Return the spread as plain data for JSON."""
         return {"median": self.median, "low": self.low, "high": self.high, "runs": self.runs}
 
 
 def ratios(values: Sequence[float], base: Sequence[float]) -> Spread:
-    """Each value over that of the base in the same round: what slows the machine down is in both.
+    """Return the spread of each value divided by the base in the same round, as a slow machine affects both.
 
     >>> ratios([2.0, 4.0], [1.0, 4.0])
     Spread(median=1.5, low=1.0, high=2.0, runs=2)
     """
-    return Spread.of([one / max(other, _LEAST_SECONDS) for one, other in zip(values, base, strict=False)])
+    return Spread.of(
+        [value / max(divisor, _LEAST_SECONDS) for value, divisor in zip(values, base, strict=False)]
+    )
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that a share of the values do not exceed, by the nearest rank.
+    """Return the smallest value that at least this share of the values does not exceed (nearest rank).
 
     >>> percentile([4.0, 1.0, 3.0, 2.0], 0.5), percentile([1.0, 2.0, 3.0], 0.99)
     (2.0, 3.0)
@@ -82,31 +84,31 @@ def in_turns(
     seconds: float,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[Any]]:
-    """What each measure gives, in rounds in which every one comes once.
+    """Return the results of each measure, run in rounds in which every measure runs once.
 
-    One that has taken its seconds is left out of the rounds that follow, so that a slow one does not keep
-    the others waiting; each has at least one run.
+    A measure that has used up its seconds is skipped in later rounds, so that a slow one does not delay the others;
+    each runs at least once.
 
     Args:
         measures: name → a measurement.
-        runs: how many rounds.
-        seconds: what a name may take in all rounds.
-        clock: tells the time.
+        runs: the number of rounds.
+        seconds: the time that one measure may take in all rounds.
+        clock: returns the time.
     """
-    found: dict[str, list[Any]] = {name: [] for name in measures}
+    results: dict[str, list[Any]] = {name: [] for name in measures}
     spent = dict.fromkeys(measures, 0.0)
     for _ in range(runs):
         for name, measure in measures.items():
-            if found[name] and spent[name] >= seconds:
+            if results[name] and spent[name] >= seconds:
                 continue
             started = clock()
-            found[name].append(measure())
+            results[name].append(measure())
             spent[name] += clock() - started
-    return found
+    return results
 
 
 def seconds_of(work: Callable[[], Any], *, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Wall seconds of one call, without the garbage collector; what it returns lives until the clock is read."""
+    """Return the wall seconds of one call without garbage collection; its result is freed after the clock is read."""
     with _without_collector():
         started = clock()
         result = work()
@@ -121,15 +123,15 @@ def microseconds_of_each(
     *,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> list[float]:
-    """Wall microseconds of the call for each text."""
-    taken = []
+    """Return the wall microseconds of the call for each text."""
+    durations = []
     with _without_collector():
         for text in texts:
             started = clock()
             result = work(text)
-            taken.append(clock() - started)
+            durations.append(clock() - started)
             del result
-    return [max(nanoseconds, 1) / 1e3 for nanoseconds in taken]
+    return [max(nanoseconds, 1) / 1e3 for nanoseconds in durations]
 
 
 @contextmanager
@@ -144,10 +146,10 @@ def _without_collector() -> Iterator[None]:
 
 
 def peak_bytes() -> int | None:
-    """The most memory that this process has ever had resident; None where the system does not tell.
+    """Return the peak resident memory of this process so far; None where the system does not report it.
 
-    Not `getrusage`: on Linux its figure is inherited from whoever started the process. Of one piece of work it says
-    nothing: what was freed before is taken again.
+    Not from `getrusage`: on Linux that figure is inherited from the parent process. It does not measure a single piece
+    of work, which may reuse memory that was freed before.
     """
     with suppress(OSError, ValueError, IndexError):
         for line in _STATUS.read_text().splitlines():
@@ -157,31 +159,31 @@ def peak_bytes() -> int | None:
 
 
 def training_peak_bytes() -> int | None:
-    """The most memory that this process, or any that it started and that has ended, has ever had resident.
+    """Return the peak resident memory of this process or of any ended child process.
 
-    A library may train in a process of its own. Its figure is from `getrusage`: what it inherits is the peak of this
-    process, which is counted anyway.
+    A library may train in a process of its own. That figure is from `getrusage`: the part that it inherits is the peak
+    of this process, which counts anyway.
     """
     own = peak_bytes()
     if own is None:
         return None
-    import resource  # where /proc is, this is, too
+    import resource  # exists wherever /proc does
 
     return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
 
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Millions of UTF-8 bytes per second, of `encode_batch` on one thread unless it says otherwise.
+    """Millions of UTF-8 bytes per second of `encode_batch`, on one thread unless stated otherwise.
 
     Attributes:
-        cold: of the first run, which fills caches.
-        median: over the runs after it.
-        low: of the slowest run.
-        high: of the fastest.
-        num_bytes: the sample.
-        runs: how many.
-        all_threads: the same median on every processor.
+        cold: the first run, which fills caches.
+        median: the median of the later runs.
+        low: the slowest run.
+        high: the fastest run.
+        num_bytes: the size of the sample.
+        runs: the number of runs.
+        all_threads: the median on every processor.
     """
 
     cold: float
@@ -194,9 +196,9 @@ class Throughput:
 
 
 def throughput_of(tokenizer: Tokenizer, texts: Sequence[str]) -> Throughput | None:
-    """Time a tokenizer on some texts; None where there is no text.
+    """Time a tokenizer on texts; return None where there is no text.
 
-    Slow tokenizers have fewer runs.
+    Slow tokenizers get fewer runs.
     """
     num_bytes = sum(len(text.encode()) for text in texts)
     if not num_bytes:
@@ -207,12 +209,12 @@ def throughput_of(tokenizer: Tokenizer, texts: Sequence[str]) -> Throughput | No
 
     megabytes = num_bytes / 1e6
     cold = megabytes / seconds(1)
-    found = in_turns(
+    results = in_turns(
         {"one thread": lambda: seconds(1), "all threads": lambda: seconds(None)},
         runs=_RUNS,
         seconds=_ENOUGH_SECONDS,
     )
-    one, all_threads = (Spread.of([megabytes / taken for taken in rounds]) for rounds in found.values())
+    one, all_threads = (Spread.of([megabytes / taken for taken in rounds]) for rounds in results.values())
     return Throughput(
         cold=cold,
         median=one.median,

@@ -1,6 +1,6 @@
-"""The tokens of many texts in arrays, with their spans: from every tokenizer, fast where it implements `SupportsSpans`.
+"""The tokens of many texts in arrays, with spans: for any tokenizer, and fast for those with `SupportsSpans`.
 
-Helpers for tokenizers that compute spans in bulk are here too. `segment` defines the result.
+Also contains helpers for tokenizers that compute spans in bulk. `segment` defines the result.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 KIND_NUMBERS = {kind: number for number, kind in enumerate(TokenKind)}
-"""How `EncodedSpans.kinds` writes a kind."""
+"""The number of each kind in `EncodedSpans.kinds`."""
 
 _BLOCK = 1 << 16
 
 
 def encode_spans(tokenizer: Tokenizer, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-    """The tokens of many texts in arrays: the ids, spans and kinds that `segment` gives.
+    """Encode many texts into arrays with the ids, spans and kinds that `segment` gives.
 
     Args:
-        tokenizer: any; without `SupportsSpans` it segments text by text.
-        texts: nothing in them is a special token.
+        tokenizer: any tokenizer; without `SupportsSpans` it segments text by text.
+        texts: the texts, in which special tokens are ordinary text.
         threads: None takes every processor; the result does not depend on it.
 
     Raises:
@@ -54,13 +54,13 @@ def encode_spans(tokenizer: Tokenizer, texts: Sequence[str], *, threads: int | N
 
 
 def segmented(tokenizer: Tokenizer, texts: Sequence[str]) -> EncodedSpans:
-    """The tokens of many texts by `segment`. Raises `TextError`."""
+    """Return the tokens of many texts by `segment`. Raises `TextError`."""
     counts: list[int] = []
     tokens: list[Token] = []
     for text in texts:
-        found = tokenizer.segment(text).tokens
-        counts.append(len(found))
-        tokens.extend(found)
+        text_tokens = tokenizer.segment(text).tokens
+        counts.append(len(text_tokens))
+        tokens.extend(text_tokens)
     return EncodedSpans(
         encoded=Encoded(
             ids=np.fromiter((token.id for token in tokens), np.uint32, len(tokens)),
@@ -79,13 +79,13 @@ def divided(
     then: Callable[[Sequence[str]], EncodedSpans],
     otherwise: Callable[[Sequence[str]], EncodedSpans],
 ) -> EncodedSpans:
-    """The tokens of texts that are encoded in two ways, in the order of the texts.
+    """Encode texts in two ways; return the tokens in the order of the texts.
 
     Args:
-        texts: of both sorts.
-        where: tells of a text which way it goes.
-        then: encodes those for which that is true; not called where there are none.
-        otherwise: encodes the others; where there are none it is called only for no texts at all.
+        texts: the texts of both ways.
+        where: whether a text is encoded by `then`.
+        then: encodes the texts for which `where` is true; not called if there are none.
+        otherwise: encodes the other texts; if there are none, it is called only for an empty list of texts.
     """
     chosen, ours, theirs = _parted(texts, where)
     if not ours:
@@ -96,12 +96,12 @@ def divided(
 
 
 def combined(one: EncodedSpans, other: EncodedSpans, *, chosen: NDArray[np.bool_]) -> EncodedSpans:
-    """The tokens of the texts of both.
+    """Join the tokens of two sets of texts.
 
     Args:
-        one: some of the texts, in their order.
-        other: the rest, in theirs.
-        chosen: bool[texts], of each text in the order of the result whether it is the next of the first.
+        one: the tokens of some of the texts, in order.
+        other: the tokens of the other texts, in order.
+        chosen: bool[texts], whether each text of the result is the next one of the first set.
     """
     encoded, runs = _merged(one.encoded, other.encoded, chosen=chosen)
     return EncodedSpans(
@@ -119,7 +119,7 @@ def divided_ids(
     then: Callable[[Sequence[str]], Encoded],
     otherwise: Callable[[Sequence[str]], Encoded],
 ) -> Encoded:
-    """The ids of texts that are encoded in two ways, as `divided` does it."""
+    """Encode texts in two ways, as `divided` does; return only the ids."""
     chosen, ours, theirs = _parted(texts, where)
     if not ours:
         return otherwise(texts)
@@ -131,7 +131,7 @@ def divided_ids(
 def _parted(
     texts: Sequence[str], where: Callable[[str], bool]
 ) -> tuple[NDArray[np.bool_], list[str], list[str]]:
-    """Of each text whether it is of the first sort, then the texts of the first and of the second."""
+    """Return for each text whether `where` holds, then the texts where it does and those where it does not."""
     chosen = np.fromiter(map(where, texts), np.bool_, len(texts))
     ours = [text for text, is_chosen in zip(texts, chosen, strict=True) if is_chosen]
     theirs = [text for text, is_chosen in zip(texts, chosen, strict=True) if not is_chosen]
@@ -141,10 +141,10 @@ def _parted(
 def _merged(
     one: Encoded, other: Encoded, *, chosen: NDArray[np.bool_]
 ) -> tuple[Encoded, list[tuple[bool, int]]]:
-    """The texts of both, in an order that says of each text whether it is the next of the first.
+    """Join the ids of two sets of texts; `chosen` is as for `combined`.
 
     Returns:
-        The ids, and their runs: whether they come from the first, and how many.
+        The ids, and their runs: whether they come from the first set, and how many there are.
     """
     counts = np.zeros(len(chosen), np.int64)
     counts[chosen] = np.diff(one.offsets)
@@ -159,7 +159,7 @@ def _merged(
 def _interleaved(
     one: NDArray[_Scalar], other: NDArray[_Scalar], *, runs: Sequence[tuple[bool, int]]
 ) -> NDArray[_Scalar]:
-    """Values of both, run by run: a choice for each value would take ten times as long."""
+    """Join the values of both run by run; choosing value by value would take ten times as long."""
     values = np.empty(len(one) + len(other), one.dtype)
     at = taken = 0
     for is_one, length in runs:
@@ -171,11 +171,11 @@ def _interleaved(
 
 
 def selected(spans: EncodedSpans, chosen: NDArray[np.bool_]) -> EncodedSpans:
-    """The tokens of some texts.
+    """Return the tokens of some of the texts.
 
     Args:
-        spans: the tokens of all of them.
-        chosen: bool[texts], which ones.
+        spans: the tokens of all texts.
+        chosen: bool[texts], the texts to select.
     """
     where = np.repeat(chosen, spans.encoded.counts)
     encoded = Encoded(spans.encoded.ids[where], offsets_of(spans.encoded.counts[chosen]))
@@ -185,7 +185,7 @@ def selected(spans: EncodedSpans, chosen: NDArray[np.bool_]) -> EncodedSpans:
 def tiled_spans(
     offsets: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where tokens begin and end that stand side by side, counted from the beginning of each text.
+    """Return the starts and stops of contiguous tokens, relative to the beginning of each text.
 
     Args:
         offsets: int64[texts + 1], as in `Encoded`.
@@ -197,10 +197,10 @@ def tiled_spans(
 
 
 def offsets_of(counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each of several things begins that stand side by side, and where the last one ends.
+    """Return the cumulative offsets of contiguous items: the start of each, and the end of the last.
 
     Args:
-        counts: how long each of them is.
+        counts: the length of each item.
 
     >>> offsets_of([2, 0, 1]).tolist()
     [0, 2, 2, 3]
@@ -211,11 +211,11 @@ def offsets_of(counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def range_indices(firsts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The indices in several ranges of an array, one range after another.
+    """Return the indices of several ranges of an array, range after range.
 
     Args:
-        firsts: where each range begins.
-        counts: how long it is.
+        firsts: the start of each range.
+        counts: the length of each range.
 
     >>> range_indices(np.array([7, 2]), np.array([2, 3])).tolist()
     [7, 8, 2, 3, 4]
@@ -225,7 +225,7 @@ def range_indices(firsts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArr
 
 
 def character_offsets(text: str) -> NDArray[np.int64]:
-    """Where each character of a text begins in its UTF-8, and where the text ends.
+    """Return the UTF-8 offset of each character of a text, and that of its end.
 
     >>> character_offsets("aé€").tolist()
     [0, 1, 3, 6]
@@ -241,10 +241,10 @@ def character_offsets(text: str) -> NDArray[np.int64]:
 
 
 def continuation_bytes(text: str) -> NDArray[np.int64]:
-    """Of each byte in the UTF-8 of a text that is not the first of its character the number of that character.
+    """Return for each UTF-8 continuation byte of a text the index of its character.
 
-    So the character `n` begins at the byte `n + np.searchsorted(continuation_bytes(text), n)`, which takes less time
-    than `character_offsets` where few are asked for.
+    Character `n` thus begins at byte `n + np.searchsorted(continuation_bytes(text), n)`, which is faster than
+    `character_offsets` where few offsets are needed.
 
     >>> continuation_bytes("aé€").tolist()
     [1, 2, 2]
@@ -258,13 +258,13 @@ def continuation_bytes(text: str) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class PieceTable:
-    """The bytes of every id, to be had for many ids at once.
+    """The bytes of every id, for joining those of many ids at once.
 
     Attributes:
-        pieces: by id.
-        data: the bytes of all ids, one after another.
-        offsets: int64[ids + 1], where in them those of each id begin.
-        sizes: int64[ids], how many each one has.
+        pieces: the bytes of each id.
+        data: the bytes of all ids, concatenated.
+        offsets: int64[ids + 1], the start of each id's bytes in `data`.
+        sizes: int64[ids], the number of bytes of each id.
     """
 
     pieces: Sequence[bytes]
@@ -274,17 +274,17 @@ class PieceTable:
 
     @classmethod
     def of(cls, pieces: Sequence[bytes]) -> PieceTable:
-        """The table of pieces by id."""
+        """Build the table from the pieces by id."""
         offsets = offsets_of(list(map(len, pieces)))
         return cls(pieces=pieces, data=b"".join(pieces), offsets=offsets, sizes=np.diff(offsets))
 
     def joined(self, ids: NDArray[np.uint32]) -> bytes:
-        """The bytes of ids, one after another.
+        """Return the joined bytes of ids.
 
         >>> PieceTable.of([b"a", b"bc"]).joined(np.array([1, 0, 1], np.uint32))
         b'bcabc'
         """
-        # In blocks: what is computed for each byte takes eight times as much memory.
+        # In blocks, as the indices take eight times as much memory as the bytes.
         return b"".join(self._block(ids[first : first + _BLOCK]) for first in range(0, len(ids), _BLOCK))
 
     def _block(self, ids: NDArray[np.uint32]) -> bytes:
@@ -293,9 +293,9 @@ class PieceTable:
 
 
 class TiledSpans(EncodedSpans):
-    """Tokens of the kind NORMAL whose bytes are those of their text, one after another.
+    """Tokens of kind NORMAL whose bytes join to those of their text.
 
-    Their spans follow from that, and are computed when first used.
+    Their spans follow from that, and are computed on first use.
 
     >>> spans = TiledSpans(Encoded(np.array([1, 0, 1], np.uint32), np.array([0, 2, 3])), PieceTable.of([b"a", b"bc"]))
     >>> spans.starts.tolist(), spans.stops.tolist()
@@ -303,10 +303,10 @@ class TiledSpans(EncodedSpans):
     """
 
     def __init__(self, encoded: Encoded, pieces: PieceTable) -> None:
-        """Tokens of texts.
+        """Store the tokens of texts.
 
         Args:
-            encoded: their ids.
+            encoded: the ids of the texts.
             pieces: the bytes of every id.
         """
         object.__setattr__(self, "encoded", encoded)
@@ -324,12 +324,12 @@ class TiledSpans(EncodedSpans):
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """int64[N], where each token begins in its own text."""
+        """int64[N], the start of each token in its own text."""
         return self._bounds[0]
 
     @property
     def stops(self) -> NDArray[np.int64]:
-        """int64[N], where it ends."""
+        """int64[N], the stop of each token."""
         return self._bounds[1]
 
     @property

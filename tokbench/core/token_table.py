@@ -1,4 +1,4 @@
-"""Vocabularies in blocks of bytes, from which Python objects are made only on demand."""
+"""Vocabularies and merges in blocks of bytes, from which Python objects are made only on demand."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class TokenTable(Sequence["bytes | None"]):
-    """The bytes of each id, None for a gap: an id that no token has.
+    """The bytes of each id; None for a gap, an id without a token.
 
-    A vocabulary of 200,000 tokens is opened without as many objects of Python.
+    Opening a vocabulary of 200,000 tokens thus creates no Python object for each token.
 
     Attributes:
-        block: the bytes of all ids, one after another.
-        starts: uint32, one an id and one more: id i has block[starts[i] : starts[i + 1]].
-        gaps: the ids that no token has, whatever is in the block there.
+        block: the bytes of all ids, concatenated.
+        starts: uint32[ids + 1]; id i has block[starts[i] : starts[i + 1]].
+        gaps: the ids without a token; their bytes in the block are ignored.
 
     >>> table = TokenTable.of([b"a", None, b"bc"])
     >>> table[2], table[1], len(table)
@@ -33,7 +33,7 @@ class TokenTable(Sequence["bytes | None"]):
 
     @classmethod
     def of(cls, tokens: Iterable[bytes | None]) -> TokenTable:
-        """The table of tokens in the order of their ids, None for a gap."""
+        """Build the table from tokens in the order of their ids, None for a gap."""
         listed = list(tokens)
         lengths = (0 if token is None else len(token) for token in listed)
         return cls(
@@ -43,7 +43,7 @@ class TokenTable(Sequence["bytes | None"]):
         )
 
     def extended(self, size: int) -> TokenTable:
-        """The same with gaps up to a size, which is at least its own."""
+        """Return the table extended by gaps to a size, which is at least its own."""
         if size == len(self):
             return self
         starts = array("I", self.starts)
@@ -51,33 +51,33 @@ class TokenTable(Sequence["bytes | None"]):
         return TokenTable(self.block, memoryview(starts), self.gaps.union(range(len(self), size)))
 
     def without(self, ids: Iterable[int]) -> TokenTable:
-        """The same with gaps for some ids, and none at the end."""
+        """Return the table with gaps for some ids, and without gaps at the end."""
         gaps, size = self.gaps.union(ids), len(self)
         while size and size - 1 in gaps:
             size -= 1
         return TokenTable(self.block, self.starts[: size + 1], (id for id in gaps if id < size))
 
     def ids(self) -> dict[bytes, int]:
-        """The ids of tokens; of equal tokens the last.
+        """Return the ids of tokens; the last one for equal tokens.
 
         >>> TokenTable.of([b"a", None, b"bc"]).ids()
         {b'a': 0, b'bc': 2}
         """
         edges = self.starts.tolist()
-        found: dict[bytes, int] = {}
+        ids: dict[bytes, int] = {}
         for before, gap in pairwise([-1, *sorted(self.gaps), len(self)]):
             first = before + 1
             places = map(slice, edges[first:gap], edges[first + 1 : gap + 1])
-            found.update(zip(map(self.block.__getitem__, places), range(first, gap), strict=False))
-        return found
+            ids.update(zip(map(self.block.__getitem__, places), range(first, gap), strict=False))
+        return ids
 
     def ranks(self) -> list[tuple[bytes, int]]:
-        """The tokens with their ids."""
+        """Return the tokens with their ids."""
         return [(token, id) for id, token in enumerate(self) if token is not None]
 
     @property
     def num_tokens(self) -> int:
-        """How many ids have a token."""
+        """The number of ids that have a token."""
         return len(self) - len(self.gaps)
 
     def holds(self, id: int) -> bool:
@@ -93,7 +93,7 @@ class TokenTable(Sequence["bytes | None"]):
     def __getitem__(self, id: slice) -> tuple[bytes | None, ...]: ...
     def __getitem__(self, id: int | slice) -> bytes | tuple[bytes | None, ...] | None:
         if isinstance(id, slice):
-            return tuple(self[one] for one in range(*id.indices(len(self))))
+            return tuple(self[index] for index in range(*id.indices(len(self))))
         if not -len(self) <= id < len(self):
             raise IndexError(id)
         id %= len(self)
@@ -113,10 +113,10 @@ class TokenTable(Sequence["bytes | None"]):
 
 
 class MergeTable(Sequence[tuple[int, int, int]]):
-    """Merges in the order of their ranks: the left, right and made id of each.
+    """Merges in the order of their ranks, each as left, right and merged id.
 
     Attributes:
-        numbers: uint32, three a merge.
+        numbers: uint32, three for each merge.
 
     >>> list(MergeTable(memoryview(array("I", [97, 98, 256, 256, 99, 257]))))
     [(97, 98, 256), (256, 99, 257)]
@@ -126,7 +126,7 @@ class MergeTable(Sequence[tuple[int, int, int]]):
         self.numbers = numbers
 
     def by_pair(self) -> dict[tuple[int, int], tuple[int, int]]:
-        """(left id, right id) → (rank, made id).
+        """Return (left id, right id) → (rank, merged id).
 
         >>> MergeTable(memoryview(array("I", [97, 98, 256]))).by_pair()
         {(97, 98): (0, 256)}
@@ -144,7 +144,7 @@ class MergeTable(Sequence[tuple[int, int, int]]):
     def __getitem__(self, rank: slice) -> tuple[tuple[int, int, int], ...]: ...
     def __getitem__(self, rank: int | slice) -> tuple[int, int, int] | tuple[tuple[int, int, int], ...]:
         if isinstance(rank, slice):
-            return tuple(self[one] for one in range(*rank.indices(len(self))))
+            return tuple(self[index] for index in range(*rank.indices(len(self))))
         first = 3 * range(len(self))[rank]
         return self.numbers[first], self.numbers[first + 1], self.numbers[first + 2]
 

@@ -24,16 +24,16 @@ class Span(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Bytes covered."""
+        """The number of bytes covered."""
         return self.stop - self.start
 
 
 class TokenKind(Enum):
-    """What a token is, by the type in the vocabulary, never by how its text looks."""
+    """The kind of a token, by its type in the vocabulary, never by its text."""
 
     NORMAL = "normal"
     BYTE = "byte"
-    """One byte of a character that the vocabulary has no piece for (byte fallback)."""
+    """One byte of a character that is not in the vocabulary (byte fallback)."""
     UNKNOWN = "unknown"
     SPECIAL = "special"
 
@@ -42,7 +42,7 @@ class SpecialPolicy(StrEnum):
     """What the text of a special token inside ordinary text becomes."""
 
     TEXT = "text"
-    """Ordinary text, tokenized like any other: the default, so that a text never becomes a special token by itself."""
+    """Ordinary text, tokenized like any other: the default, so that text never becomes a special token by accident."""
     ENCODE = "encode"
     """The special token's id."""
     RAISE = "raise"
@@ -51,10 +51,10 @@ class SpecialPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a text: its id, its bytes, where it stands and what kind it is.
+    """One token of a text: id, bytes, span and kind.
 
-    `piece` holds the bytes that the vocabulary has for it; they equal the covered text for a
-    lossless tokenizer and may differ from it otherwise (normalization, unknowns).
+    `piece` holds the bytes of the token in the vocabulary; for a lossless tokenizer they equal the covered text, and
+    otherwise they may differ from it (normalization, unknown tokens).
     """
 
     id: int
@@ -71,24 +71,24 @@ class Segmentation(ShownInNotebooks):
     tokens: tuple[Token, ...]
 
     def __repr__(self) -> str:
-        """Short: the first tokens, each by its id and bytes."""
+        """Return a short form: the first tokens, each by its id and bytes."""
         shown = ", ".join(f"{token.id} {token.piece!r}" for token in self.tokens[:_SHOWN])
         more = ", …" if len(self.tokens) > _SHOWN else ""
         return f"<{counted(len(self.tokens), 'token')}: {shown}{more}>"
 
     @property
     def ids(self) -> list[int]:
-        """The ids alone, as `Tokenizer.encode` gives them."""
+        """The ids, as `Tokenizer.encode` returns them."""
         return [token.id for token in self.tokens]
 
 
 class ModelInput(NamedTuple):
-    """What a model gets of one text, or of two.
+    """The model input of one text or two.
 
     Attributes:
-        ids: the tokens, special ones and padding included.
-        type_ids: which text each is of, as a template says it.
-        attention_mask: 0 for padding, 1 for all others.
+        ids: the tokens, including special tokens and padding.
+        type_ids: for each token the type id that the template assigns, which tells two texts apart.
+        attention_mask: 0 for padding, 1 for every other token.
     """
 
     ids: tuple[int, ...]

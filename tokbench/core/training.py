@@ -1,4 +1,4 @@
-"""What training shares among backends: its documents, their identity, and why it ends early."""
+"""What backends share for training: feeding documents to counters, their identity, and the reason for an early end."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 CountProgress = Callable[[int], None]
-"""Told now and then how many bytes, merges or pieces are done."""
+"""Called occasionally with the number of bytes, merges or pieces done."""
 _BATCH_CHARACTERS = 1 << 20
 
 DEFAULT_WORDS = 32_768
-"""Tokens of a vocabulary of whole words, which any text could fill."""
+"""The vocabulary size for whole-word vocabularies, which any text could fill."""
 
 _SMALLEST = 512
 _WORDS_FOR_AN_ENTRY = 8
 
 
 def refuse_one_text(documents: object) -> None:
-    """Raise `TrainingError` for a text where documents are needed: its characters would be taken for them."""
+    """Raise `TrainingError` for a single text where documents are needed: its characters would count as documents."""
     if isinstance(documents, str | bytes):
         raise TrainingError(
             "documents is one text, where an iterable of texts is needed",
@@ -40,7 +40,7 @@ def refuse_one_text(documents: object) -> None:
 
 
 def identity_of(documents: object) -> Callable[[], TextIdentity] | None:
-    """What identifies documents once they were read; None for those that cannot tell which they are.
+    """Return a function that identifies documents after they were read; None for documents without an identity.
 
     >>> identity_of(["a", "b"]) is None
     True
@@ -49,13 +49,13 @@ def identity_of(documents: object) -> Callable[[], TextIdentity] | None:
 
 
 def early_end(reason: str, *, learned: int, wanted: int, unit: str = "tokens") -> str | None:
-    """Why a training ended before it had learned what was wanted; None where it did not.
+    """Return the message for a training that learned less than requested; None where it learned everything.
 
     Args:
-        reason: what the text has no more of.
-        learned: how many it learned.
-        wanted: how many were asked for.
-        unit: of what.
+        reason: what the text ran out of.
+        learned: the number that was learned.
+        wanted: the number that was requested.
+        unit: what was learned.
 
     >>> early_end("the text has no more words", learned=1_000, wanted=2_000)
     'the text has no more words: 1,000 of 2,000 tokens were learned'
@@ -64,33 +64,33 @@ def early_end(reason: str, *, learned: int, wanted: int, unit: str = "tokens") -
 
 
 class SourceCounter(Protocol):
-    """A counter that takes UTF-8 as it stands in files."""
+    """A counter that takes UTF-8 as it is in files."""
 
     def add_file(self, fd: int, documents: str, progress: CountProgress | None) -> int:
-        """A source read from a file descriptor; its bytes."""
+        """Add a source that is read from a file descriptor; return its number of bytes."""
 
     def begin_source(self, documents: str) -> None:
-        """A source begins, whose documents are "file" (one) or "lines"."""
+        """Begin a source whose documents are "file" (one) or "lines"."""
 
     def feed(self, block: bytes) -> None:
-        """The next bytes of the source."""
+        """Add the next bytes of the source."""
 
     def end_source(self) -> None:
-        """The source is complete."""
+        """End the source."""
 
     def finish(self) -> None:
-        """End the counting; nothing is added afterwards."""
+        """End the counting; nothing may be added afterwards."""
 
     @property
     def invalid(self) -> tuple[int, int] | None:
-        """(number of the source, byte offset) of the first place that is not UTF-8."""
+        """(index of the source, byte offset) of the first position that is not UTF-8."""
 
 
 class DocumentCounter(SourceCounter, Protocol):
-    """One that takes strings, too."""
+    """A `SourceCounter` that takes strings, too."""
 
     def add_texts(self, texts: list[str]) -> None:
-        """Whole documents. Raises UnicodeEncodeError for lone surrogates."""
+        """Add whole documents. Raises UnicodeEncodeError for lone surrogates."""
 
     @property
     def documents(self) -> int:
@@ -98,7 +98,7 @@ class DocumentCounter(SourceCounter, Protocol):
 
     @property
     def num_bytes(self) -> int:
-        """The number of their bytes."""
+        """The number of bytes of the documents."""
 
 
 def count_sources(
@@ -107,25 +107,25 @@ def count_sources(
     """Pass documents to a counter as bytes, and wait until all are counted.
 
     Args:
-        counter: takes them.
+        counter: receives the documents.
         documents: read once.
-        progress: called with how far they are read.
+        progress: called with the position in the documents.
         phase: the name of the phase to report.
 
     Raises:
-        CorpusError: a file that cannot be read, or is not UTF-8.
-        TrainingError: the text is too much for the counter.
+        CorpusError: a file cannot be read, or is not UTF-8.
+        TrainingError: the text is too large for the counter.
     """
     done = 0
 
     def report(size: int, *, in_place: bool) -> None:
         position, total = files_read(documents) or (done, documents.num_bytes)
-        # `files_read` does not know of files that the kernel reads itself, nor of what comes from elsewhere.
+        # `files_read` does not count files that the kernel reads itself, nor text from other sources.
         if in_place or files_read(documents) is None:
             position += size
         progress(phase, position, total_for(position, total), "bytes")
 
-    for source in documents.byte_sources():  # each is opened when the one before has been read
+    for source in documents.byte_sources():  # each source is opened after the one before has been read
         with limits_reported():
             done += _count_source(counter, source, progress=partial(report, in_place=source.path is not None))
         _check_utf8(counter, documents)
@@ -144,16 +144,16 @@ def count_texts(
         counter.add_texts(texts if normalized is None else list(map(normalized, texts)))
     except UnicodeEncodeError:
         for text in texts:
-            utf8(text)  # raises with the position in the text itself
+            utf8(text)  # raises with the position in the original text
         raise
 
 
 def batches(documents: Iterable[str], *, progress: Progress, phase: str = "counting") -> Iterator[list[str]]:
-    """Documents in lists of about a million characters; each list is reported once it has been used.
+    """Yield documents in lists of about a million characters; report each list after it has been used.
 
     Raises:
         TrainingError: a document is not a string.
-        TextError: one has no UTF-8 form.
+        TextError: a document has no UTF-8 form.
     """
     batch: list[str] = []
     size = done = 0
@@ -174,7 +174,7 @@ def batches(documents: Iterable[str], *, progress: Progress, phase: str = "count
 
 @contextmanager
 def limits_reported() -> Iterator[None]:
-    """Raise `TrainingError` for a text with more, or longer, words than the kernel can number."""
+    """Raise `TrainingError` for a text with too many, or too long, words for the kernel's word numbers."""
     try:
         yield
     except ValueError as error:
@@ -186,7 +186,7 @@ def limits_reported() -> Iterator[None]:
 
 
 def _count_source(counter: SourceCounter, source: ByteSource, *, progress: CountProgress) -> int:
-    """Hand a source to the counter, a plain file to be read by the kernel; its bytes."""
+    """Pass a source to the counter (the kernel reads a plain file itself); return its number of bytes."""
     if source.path is not None:
         try:
             with source.path.open("rb", buffering=0) as file:
@@ -195,7 +195,7 @@ def _count_source(counter: SourceCounter, source: ByteSource, *, progress: Count
             raise CorpusError(f"{source.name} cannot be read: {error.strerror or error}") from None
     size = 0
     counter.begin_source(source.documents)
-    for block in source.blocks or ():  # the next one is read, or decompressed, while workers count this one
+    for block in source.blocks or ():  # the next block is read, or decompressed, while workers count this one
         counter.feed(block)
         size += len(block)
         progress(size)
@@ -204,21 +204,21 @@ def _count_source(counter: SourceCounter, source: ByteSource, *, progress: Count
 
 
 def _check_utf8(counter: SourceCounter, documents: ByteDocuments) -> None:
-    """Raise for a source that is not UTF-8: reading the documents as strings again names the line and the file."""
+    """Raise for a source that is not UTF-8; reading the documents as strings names the line and the file."""
     if counter.invalid is not None:
         deque(documents, maxlen=0)
         raise CorpusError(f"a text is not UTF-8 at byte {counter.invalid[1]}", hint="was it being written?")
 
 
 def fitted_size(distinct_words: int, *, reserved: int = 0, largest: int = 65_536) -> int:
-    """A vocabulary size that fits a text: about one token for eight distinct words, as a power of two.
+    """Return a vocabulary size that fits a text: about one token for eight distinct words, as a power of two.
 
-    A token worth having serves several words: on the bundled text and on 100 MB of web text, larger vocabularies
-    spend most of their last tokens on single words.
+    A useful token serves several words: on the bundled text and on 100 MB of web text, larger vocabularies spend most
+    of their last tokens on single words.
 
     Args:
-        distinct_words: distinct words, or pre-tokens, of the text.
-        reserved: tokens that are there in any case, as the characters of the text; a tenth of them more must fit.
+        distinct_words: the number of distinct words, or pre-tokens, of the text.
+        reserved: tokens that are always included, such as the characters of the text; the size exceeds them by 10%.
         largest: the largest size, a power of two; 512 is the smallest.
 
     >>> fitted_size(300_000), fitted_size(30_000, reserved=3_000)

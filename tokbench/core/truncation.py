@@ -1,7 +1,7 @@
-"""Where texts are truncated, and the windows that slide over what is cut off.
+"""Truncation of texts, and the sliding windows over the truncated rest.
 
-Strategies, stride and sides mean what they mean to `tokenizers` and `transformers`; the order of the windows is theirs.
-Type ids are always those of the template, which `tokenizers` forgets in the windows of a second text.
+Strategies, stride, sides and the order of windows are those of `tokenizers` and `transformers`. Type ids are always
+those of the template; `tokenizers` loses them in the windows of a second text.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ SIDES = ("left", "right")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncationPlan:
-    """How much of a text, or of two, is given to a model.
+    """How one text or two are truncated for a model.
 
     Attributes:
-        max_length: the most tokens, those of the template included; None for any number.
-        strategy: what is cut of two texts, one of `STRATEGIES`.
-        side: the end that is cut, "left" or "right".
-        stride: how many tokens a window has in common with the one before it.
-        overflow: whether what is cut off follows as further windows.
+        max_length: the most tokens, including those of the template; None for no limit.
+        strategy: which of two texts is truncated, one of `STRATEGIES`.
+        side: the end that is truncated, "left" or "right".
+        stride: the number of tokens that a window shares with the one before it.
+        overflow: whether the truncated rest follows in further windows.
 
     Raises:
-        ConfigError: values that mean nothing together.
+        ConfigError: a value is invalid, or contradicts another.
     """
 
     max_length: int | None = None
@@ -62,13 +62,13 @@ class TruncationPlan:
             )
 
     def check_room(self, added: int) -> None:
-        """Refuse a length that the template's tokens alone exceed, or that leaves no step from window to window.
+        """Reject a length that the template's tokens exceed, or that leaves no step between windows.
 
         Args:
-            added: how many tokens the template adds.
+            added: the number of tokens that the template adds.
 
         Raises:
-            ConfigError: as said.
+            ConfigError: there is no room, or the stride is too large.
         """
         if self.max_length is None:
             return
@@ -88,7 +88,7 @@ class TruncationPlan:
 def check_number(
     name: str, value: object, *, smallest: int, largest: int | None = None, optional: bool = True
 ) -> None:
-    """Raise `ConfigError` for anything but a whole number in range or, where it is optional, None."""
+    """Raise `ConfigError` unless the value is an integer in range or, if it is optional, None."""
     if value is None and optional:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
@@ -98,19 +98,19 @@ def check_number(
 
 
 def check_side(side: object) -> None:
-    """Raise `ConfigError` for what is not a side."""
+    """Raise `ConfigError` for a value that is not a side."""
     if side not in SIDES:
         raise ConfigError(f"there is no side {side!r:.40}", hint="the sides are left and right")
 
 
 def text_windows(size: int, *, length: int, stride: int, side: str) -> list[range]:
-    """The windows over a text of some tokens, the first being what truncation keeps.
+    """Return the windows over a text; the first is the part that truncation keeps.
 
     Args:
-        size: tokens of the text.
-        length: tokens of a window, at least 1.
-        stride: tokens that a window has in common with the one before, less than `length`.
-        side: the end that is cut: on the right, windows go from the beginning; on the left, from the end.
+        size: the number of tokens of the text.
+        length: the number of tokens of a window, at least 1.
+        stride: the number of tokens that a window shares with the one before it, less than `length`.
+        side: the end that is truncated: with "right", windows go from the beginning; with "left", from the end.
 
     >>> text_windows(7, length=4, stride=1, side="right"), text_windows(7, length=4, stride=1, side="left")
     ([range(0, 4), range(3, 7)], [range(3, 7), range(0, 4)])
@@ -129,19 +129,19 @@ def text_windows(size: int, *, length: int, stride: int, side: str) -> list[rang
 def input_windows(
     sizes: Sequence[int], plan: TruncationPlan, *, added: int, written_first: int = 0
 ) -> Iterator[tuple[range, ...]]:
-    """What is taken of one text or two, window after window: for each text a range of its tokens.
+    """Yield for each window the ranges of tokens that it takes of one text or two.
 
-    Where windows slide over both of two texts, each of one is paired with each of the other. Their order depends on
-    which one the template writes first, as it does in `tokenizers`.
+    If windows slide over both of two texts, each window of one is paired with each of the other. Their order depends on
+    which text the template writes first, as in `tokenizers`.
 
     Args:
-        sizes: tokens of each text.
-        plan: how they are truncated; its room has been checked.
-        added: how many tokens the template adds.
-        written_first: which of two texts the template writes first.
+        sizes: the number of tokens of each text.
+        plan: how to truncate; its room has been checked.
+        added: the number of tokens that the template adds.
+        written_first: the index of the text that the template writes first.
 
     Raises:
-        TextError: the text that may be cut is not there, or too short for it.
+        TextError: the text to truncate is missing, or too short.
 
     >>> list(input_windows([5], TruncationPlan(max_length=3, overflow=True), added=1))
     [(range(0, 2),), (range(2, 4),), (range(4, 5),)]
@@ -165,11 +165,11 @@ def input_windows(
         return
     first, second = lists[written_first], lists[1 - written_first]
     paired = [(first[0], second[0]), *product(first[1:], second), *product(first[:1], second[1:])]
-    yield from paired if written_first == 0 else ((two, one) for one, two in paired)
+    yield from paired if written_first == 0 else ((later, earlier) for earlier, later in paired)
 
 
 def _kept(sizes: Sequence[int], plan: TruncationPlan, *, room: int) -> list[int]:
-    """How many tokens a window has of each text."""
+    """Return the number of tokens that a window has of each text."""
     if plan.strategy == "longest_first":
         kept = longest_first(sizes, room)
     else:

@@ -1,4 +1,4 @@
-"""Words that were counted before, as what a backend learns from."""
+"""Input of words that were counted earlier into the counters that backends train from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 MOST_STEPS = 1 << 31
-"""Of the merger's list of short words, as widely as they are numbered (`native/training/short_words.hpp`)."""
+"""The most steps in the merger's list of short words, limited by the width of its indices
+(`native/training/short_words.hpp`)."""
 
 STEP_UNITS = 8
 _HEADER_UNITS = 3
@@ -31,13 +32,13 @@ COUNTS_TOLD = 64
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much there is of something that words take.
+    """A limit on a resource that words take.
 
     Attributes:
-        most: what all words together may take.
-        cost_of: what words of some sizes in bytes take, each.
-        message: says in an error what is wrong where they take so much.
-        more: what its hint says besides, of another way out.
+        most: the limit for all words together.
+        cost_of: sizes of words in bytes → the amount that each word takes.
+        message: amount → the error message for words that exceed the limit.
+        more: an addition to the hint, naming another remedy.
     """
 
     most: int
@@ -47,11 +48,11 @@ class Room:
 
 
 def merger_room(most_steps: int = MOST_STEPS, *, step: int = STEP_UNITS) -> Room:
-    """What the merger numbers: a word takes at most its symbols and three units more, rounded up to steps.
+    """Return the limit of the merger: a word takes at most its symbols and three more units, rounded up to steps.
 
     Args:
-        most_steps: how many.
-        step: units of one; 1 where merging knows no wider ones.
+        most_steps: the limit in steps.
+        step: the units of one step; 1 for a merger without wider steps.
 
     >>> import numpy as np
     >>> merger_room().cost_of(np.array([1, 2, 6, 100, 101])).tolist()
@@ -69,14 +70,14 @@ def merger_room(most_steps: int = MOST_STEPS, *, step: int = STEP_UNITS) -> Room
 
 
 def is_short(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether words of these sizes are in the list of short words; others are kept apart, or are never merged.
+    """Whether words of these sizes are in the list of short words; others are stored separately, or never merged.
 
     >>> import numpy as np
     >>> is_short(np.array([1, 2, 100, 101])).tolist()
     [False, True, True, False]
     """
-    found: NDArray[np.bool_] = (sizes > 1) & (sizes <= _SHORT_BYTES)
-    return found
+    short: NDArray[np.bool_] = (sizes > 1) & (sizes <= _SHORT_BYTES)
+    return short
 
 
 class _Trained(Protocol):
@@ -84,7 +85,7 @@ class _Trained(Protocol):
 
 
 class _TakesWords(Protocol):
-    """A counter, or a list of words."""
+    """A counter, or another receiver of words."""
 
     def add_arrays(
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64]
@@ -96,31 +97,31 @@ class _TakesWords(Protocol):
 def add_words(
     counter: _TakesWords, words: CountedWords, *, progress: Progress, rooms: Sequence[Room] = ()
 ) -> None:
-    """Put counted words into what a backend learns from.
+    """Feed counted words to the counter that a backend trains from.
 
     Args:
-        counter: takes them.
-        words: each of them once.
-        progress: called with the number read.
-        rooms: what learning has room for.
+        counter: receives the words.
+        words: the words, each of them once.
+        progress: called with the number of words read.
+        rooms: the limits of the training.
 
     Raises:
-        TrainingError: they are more than there is room for, which is found out before anything is learned.
+        TrainingError: the words exceed a limit; raised before training begins.
         ModelFormatError: their files are damaged.
     """
-    taken = [_Taken(room) for room in rooms]
+    usages = [_Taken(room) for room in rooms]
     done = 0
     for arrays in words.arrays():
-        for one in taken:
-            one.add(arrays)
-        if any(one.is_too_much for one in taken):
+        for usage in usages:
+            usage.add(arrays)
+        if any(usage.is_too_much for usage in usages):
             continue  # the rest is only counted
         with limits_reported():
             counter.add_arrays(arrays.data, arrays.offsets, arrays.counts)
         done += len(arrays.counts)
         progress("reading words", done, None, "words")
-    for one in taken:
-        one.check()
+    for usage in usages:
+        usage.check()
     totals = words.totals
     counter.add_totals(
         documents=totals.documents or 0, num_bytes=totals.num_bytes, pretokens=totals.words + totals.too_long
@@ -128,30 +129,32 @@ def add_words(
 
 
 def check_counted(*counters: WordCounter, room: Room | None = None, hint: str | None) -> None:
-    """Raise `TrainingError` for counters whose words are more than can be merged.
+    """Raise `TrainingError` for counters whose words exceed what can be merged.
 
     Args:
-        counters: have counted everything.
-        room: what the merger has room for, for the words of all; by default `merger_room()`.
-        hint: where the error names a --min-count, how it is given; None where it cannot be.
+        counters: counters that have counted everything.
+        room: the limit for the words of all counters; by default `merger_room()`.
+        hint: how the error spells a --min-count; None where it cannot be given.
     """
     room = room or merger_room()
-    if sum(one.memory for one in counters) < room.most:  # tables take more bytes than the merger takes units
+    if (
+        sum(counter.memory for counter in counters) < room.most
+    ):  # tables take more bytes than the merger takes units
         return
-    parts = (WordArrays(*one.arrays(part, part + 1)) for one in counters for part in range(PARTS))
+    parts = (WordArrays(*counter.arrays(part, part + 1)) for counter in counters for part in range(PARTS))
     check_room(parts, room=room, hint=hint)
 
 
 def check_room(words: Iterable[WordArrays], *, room: Room, hint: str | None) -> None:
-    """The same of words in arrays, of which only sizes and counts are looked at."""
-    taken = _Taken(room)
+    """Check words in arrays as `check_counted` does; only their sizes and counts are used."""
+    usage = _Taken(room)
     for arrays in words:
-        taken.add(arrays)
-    taken.check(hint)
+        usage.add(arrays)
+    usage.check(hint)
 
 
 def with_words(tokenizer: _Trained, words: CountedWords) -> None:
-    """Tell in the record of a training which counted words it learned from, where they have a record."""
+    """Record in a tokenizer's training record, if it has one, which counted words it learned from."""
     if tokenizer.training is not None and words.record is not None:
         whole = words.record.get("dropped") is None and words.record.get("min_count", 1) == 1
         tokenizer.training = replace(
@@ -163,14 +166,14 @@ def with_words(tokenizer: _Trained, words: CountedWords) -> None:
 
 
 class _Taken:
-    """What words take of a room."""
+    """The amount of a resource that words take."""
 
     def __init__(self, room: Room) -> None:
         import numpy as np
 
         self._room = room
         self._by_count = np.zeros(COUNTS_TOLD + 1)
-        """By their counts; all of larger counts together."""
+        """The amount by the words' counts; the last entry sums all larger counts."""
 
     def add(self, arrays: WordArrays) -> None:
         import numpy as np
@@ -184,7 +187,7 @@ class _Taken:
         return bool(self._by_count.sum() >= self._room.most)
 
     def check(self, given_as: str | None = "") -> None:
-        """Raise `TrainingError` where it is too much."""
+        """Raise `TrainingError` if the words exceed the limit."""
         if self.is_too_much:
             room = self._room
             raise too_much(
@@ -199,14 +202,14 @@ class _Taken:
 def too_much(
     costs: NDArray[np.float64], *, most: int, message: str, hint: str | None, more: str = ""
 ) -> TrainingError:
-    """The error of words that take more than there is room for.
+    """Return the error for words that exceed a limit.
 
     Args:
-        costs: of words that occur 0, 1, 2, … times; the last of those that occur `COUNTS_TOLD` times or more.
-        most: below which they must be together.
-        message: what is wrong.
-        hint: where a --min-count is named, how it is given; None where it cannot be.
-        more: what the hint says besides.
+        costs: the amount that words with count 0, 1, 2, … take; the last entry is for `COUNTS_TOLD` and more.
+        most: the limit for all words together.
+        message: the error message.
+        hint: how the error spells a --min-count; None where it cannot be given.
+        more: an addition to the hint.
     """
     if hint is None:
         return TrainingError(message, hint="train on less text")

@@ -1,4 +1,4 @@
-"""How messages, findings and tables say things: numbers with nouns, text in quotes, near names, names that differ."""
+"""Wording for messages, findings and tables: numbers with nouns, quoted text, similar names, unique names."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _SHOWN = 40
-"""Characters of what is shown as it is; of longer ones the first and the length."""
+"""The most characters that are shown in full; of longer text the beginning and the length are shown."""
 _KEPT = 32
 _UNSEEN = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
-"""Fillers, joiners and variation selectors: Python takes them for printable."""
+"""Fillers, joiners and variation selectors, which `str.isprintable` accepts."""
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun, in the plural unless it is one.
+    """Return a number with its noun, in the plural unless the number is one.
 
     Args:
-        number: how many.
-        noun: the word for one of them.
-        plural: for several, where that is not the word with an "s".
+        number: the number.
+        noun: the noun in the singular.
+        plural: the plural, where it is not the noun with an "s".
 
     >>> counted(1, "byte"), counted(1200, "byte"), counted(0, "entry", "entries")
     ('1 byte', '1,200 bytes', '0 entries')
@@ -32,7 +32,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def is_or_are(number: int) -> str:
-    """The verb that follows such a number.
+    """Return the verb that follows a number.
 
     >>> is_or_are(1), is_or_are(2)
     ('is', 'are')
@@ -41,7 +41,7 @@ def is_or_are(number: int) -> str:
 
 
 def was_or_were(number: int) -> str:
-    """The same verb in the past tense.
+    """Return the verb in the past tense that follows a number.
 
     >>> was_or_were(1), was_or_were(0)
     ('was', 'were')
@@ -50,7 +50,7 @@ def was_or_were(number: int) -> str:
 
 
 def first_of(names: Sequence[str], most: int = 1) -> str:
-    """The first of many names, and how many more there are.
+    """Return the first of many names, and how many more there are.
 
     >>> first_of(["a", "b"], 2), first_of(["a", "b", "c"], 2), first_of(["a"])
     ('a, b', 'a, b and 1 more', 'a')
@@ -60,7 +60,7 @@ def first_of(names: Sequence[str], most: int = 1) -> str:
 
 
 def shortened(text: str, *, most: int = 40) -> str:
-    r"""A text as Python writes it, cut where it is long.
+    r"""Return the repr of a text, shortened if it is long.
 
     >>> shortened("a\n"), shortened("a" * 100, most=4)
     ("'a\\n'", "'aaaa'…")
@@ -69,7 +69,7 @@ def shortened(text: str, *, most: int = 40) -> str:
 
 
 def bytes_of_name(name: str) -> bytes:
-    r"""The bytes of a file's name, in which Python keeps those that are not UTF-8 as lone surrogates.
+    r"""Return the bytes of a file name, in which Python represents bytes that are not UTF-8 as lone surrogates.
 
     >>> bytes_of_name("caf\udce9")
     b'caf\xe9'
@@ -81,7 +81,7 @@ def bytes_of_name(name: str) -> bytes:
 
 
 def printable(name: str) -> str:
-    r"""A file's name, with the bytes of it that are not UTF-8 written as "\xff": so that it can be written itself.
+    r"""Return a file name with bytes that are not UTF-8 written as "\xff", so that it can be encoded.
 
     >>> printable("caf\udce9")
     'caf\\xe9'
@@ -90,29 +90,29 @@ def printable(name: str) -> str:
 
 
 def near_names(name: str, known: Iterable[str], *, most: int = 1) -> list[str]:
-    """The known names that are like a name, the nearest first, whatever their case.
+    """Return the known names most similar to a name, the nearest first, ignoring case.
 
     Args:
-        name: as it was given.
-        known: the names to choose from; of names that differ in case alone the first one counts.
-        most: how many to return at most.
+        name: the name as the user gave it.
+        known: the names to choose from; of names that differ only in case the first one counts.
+        most: the most names to return.
 
     >>> near_names("gpt5", ["gpt4", "gpt2", "none"], most=2), near_names("x", ["gpt4"])
     (['gpt4', 'gpt2'], [])
     """
-    import difflib  # here, as only mistakes need it
+    import difflib  # imported here, as only mistakes need it
 
-    lowered = {each.lower(): each for each in reversed(list(known))}
+    lowered = {known_name.lower(): known_name for known_name in reversed(list(known))}
     return [lowered[near] for near in difflib.get_close_matches(name.lower(), lowered, n=most)]
 
 
 def meant(name: str, known: Iterable[str], *, otherwise: str = "there are {}") -> str:
-    """The hint for an unknown name: the nearest known name, or all of them.
+    """Return the hint for an unknown name: the most similar known name, or all names.
 
     Args:
-        name: as it was given.
-        known: the names that there are.
-        otherwise: the hint where none is near; "{}" stands for all of them.
+        name: the name as the user gave it.
+        known: the existing names.
+        otherwise: the hint where no name is similar; "{}" stands for all names.
 
     >>> meant("bep", ["bpe", "wordpiece"]), meant("x", ["bpe", "wordpiece"])
     ("did you mean 'bpe'?", 'there are bpe, wordpiece')
@@ -123,11 +123,11 @@ def meant(name: str, known: Iterable[str], *, otherwise: str = "there are {}") -
 
 
 def quoted(data: bytes | str, *, most: int = _SHOWN) -> str:
-    r"""Text in quotes, with escapes for what is not seen, and `⟨E2⟩` for a byte that is not a whole character.
+    r"""Return text in quotes, with escapes for invisible characters, and `⟨E2⟩` for a byte of an incomplete character.
 
     Args:
         data: the text, or the bytes of a token.
-        most: characters that are shown; a longer one is cut, and its length given.
+        most: the most characters to show; a longer text is cut, and its length added.
 
     >>> print(quoted(b" caf\xc3\xa9\n"), quoted(b"\xe2\x82!"), quoted("\u200b"), quoted("-" * 64))
     " café\n" "⟨E2⟩⟨82⟩!" "\u200b" "--------------------------------…" (64 characters)
