@@ -1,4 +1,4 @@
-"""Presets, and options as a backend's configuration: an unknown key is an error with a suggestion."""
+"""Presets, and conversion of options to a backend's configuration: an unknown key is an error with a suggestion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Options under a name: a TOML file with `backend`, `description` and a table `[options]`."""
+    """A named set of options: a TOML file with `backend`, `description` and a table `[options]`."""
 
     name: str
     backend: str
@@ -36,7 +36,7 @@ class Preset:
 
 
 def preset_names() -> list[str]:
-    """The presets that come with tokbench.
+    """Return the names of the bundled presets.
 
     >>> "gpt4" in preset_names()
     True
@@ -45,10 +45,10 @@ def preset_names() -> list[str]:
 
 
 def load_preset(name: str) -> Preset:
-    """The preset of a name, or of a path to a TOML file.
+    """Load a preset by its name or by the path of a TOML file.
 
     Raises:
-        ConfigError: there is none, or it is not a preset.
+        ConfigError: the preset does not exist or is invalid.
 
     >>> load_preset("gpt2").backend
     'bpe'
@@ -67,7 +67,11 @@ def load_preset(name: str) -> Preset:
         ) from None
     except RecursionError:
         raise ConfigError(f"the preset {path} cannot be read: it is nested too deeply") from None
-    except (OSError, ModelFormatError, ValueError) as error:  # of numbers, too, that have thousands of digits
+    except (
+        OSError,
+        ModelFormatError,
+        ValueError,
+    ) as error:  # also raised for numbers with thousands of digits
         raise ConfigError(f"the preset {path} cannot be read: {error}") from None
     _check_keys(table, _PRESET_KEYS, where=f"the preset {path}")
     options = table.get("options", {})
@@ -82,22 +86,22 @@ def load_preset(name: str) -> Preset:
 
 
 class PassesOn:
-    """A configuration that hands options to a library, in a field of texts `key=value` that it checks."""
+    """A configuration that passes options on to a library, in a field of `key=value` strings that it validates."""
 
     __slots__ = ()
     passes_on: ClassVar[str]
 
 
 def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: str) -> Any:
-    """Options as a backend's configuration.
+    """Convert options to a backend's configuration.
 
     Args:
         config_type: a frozen dataclass.
-        options: field → value; lists stand for tuples, as TOML has no other.
-        where: what error messages call the place the options come from.
+        options: field → value; lists stand for tuples, as TOML has only lists.
+        where: the name of the options' source in error messages.
 
     Raises:
-        ConfigError: an unknown option, or a value of another type.
+        ConfigError: an option is unknown, or its value has the wrong type.
     """
     _check_keys(options, [field.name for field in dataclasses.fields(config_type)], where=where)
     hints = get_type_hints(config_type)
@@ -109,22 +113,22 @@ def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: s
 
 
 def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str, Any]:
-    """An option written as `key=value`, the value read by the option's type.
+    """Parse an option written as `key=value`, using the option's type.
 
     Whole numbers may be written as `whole_number` reads them (32_000, 32k); a list is written with commas, or by
-    giving the option several times; "none" is not a value where the option may have none. What the
-    backend does not know and its library might goes to the library as it is (`PassesOn`).
+    repeating the option; "none" means None where the option allows it. An option that the backend does not know is
+    passed on to its library if the configuration is a `PassesOn`.
 
     Args:
         config_type: a backend's configuration.
-        text: as the user wrote it.
-        where: what error messages call the backend.
+        text: the option as the user wrote it.
+        where: the name of the backend in error messages.
 
     Returns:
         The option's name, and its value as `build_config` takes it.
 
     Raises:
-        ConfigError: no "=", an unknown option, or a value of another type.
+        ConfigError: there is no "=", the option is unknown, or its value has the wrong type.
 
     >>> from tokbench.backends.bpe.config import BpeConfig
     >>> parse_option(BpeConfig, "vocab_size=32k", where="the backend 'bpe'")
@@ -146,7 +150,7 @@ def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str,
 
 
 def parse_options(config_type: type[Any], texts: Iterable[str], *, where: str) -> dict[str, Any]:
-    """Options written as `key=value`; a list that is given several times is joined, of others the last counts.
+    """Parse options written as `key=value`; repeated lists are joined, of other repeated options the last counts.
 
     Raises:
         ConfigError: as `parse_option`.
@@ -164,19 +168,19 @@ def parse_options(config_type: type[Any], texts: Iterable[str], *, where: str) -
 
 
 def whole_number(text: str) -> int:
-    """A whole number as people write it: plain, with "_" between digits, or with "k" or "M" after it.
+    """Parse a whole number: plain, with "_" between digits, or with the suffix "k" or "M".
 
     Raises:
-        ValueError: it is none, or has more than eighteen digits.
+        ValueError: it is not a whole number, or has more than eighteen digits.
 
     >>> whole_number("32k"), whole_number("1_000"), whole_number("1.5k"), whole_number("-1")
     (32000, 1000, 1500, -1)
     """
     plain = text.strip().lower().replace("_", "")
-    found = _WHOLE_NUMBER.fullmatch(plain)
-    if found is None:
+    match = _WHOLE_NUMBER.fullmatch(plain)
+    if match is None:
         raise ValueError(f"{text!r:.40} is not a whole number")
-    sign, whole, fraction, unit = found.groups(default="")
+    sign, whole, fraction, unit = match.groups(default="")
     scale: int = 10 ** len(fraction)
     number, rest = divmod(int(whole + fraction) * _UNITS[unit], scale)
     if rest:
@@ -185,7 +189,7 @@ def whole_number(text: str) -> int:
 
 
 def _read(value: str, hint: Any) -> Any:
-    """A value as its type is written. Raises `ValueError`."""
+    """Parse a value according to its type. Raises `ValueError`."""
     if get_origin(hint) in (Union, types.UnionType):
         choices = get_args(hint)
         if type(None) in choices and value.lower() == "none":

@@ -1,7 +1,7 @@
-"""Everything that can go wrong, as one tree.
+"""The exceptions of tokbench, as one tree.
 
-Each error carries a message (what, where) and a hint (what to do next); the command
-line prints both and exits with the class's code, and no other place prints errors.
+Each error carries a message (what, where) and a hint (what to do next); the command line prints both and exits
+with the class's code. Errors are printed nowhere else.
 
     TokbenchError
     ├── ConfigError               an option, preset or pattern that cannot be used     exit 2
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class TokbenchError(Exception):
-    """The root: a message for the user, and a hint what to do next.
+    """The base class: a message for the user, and a hint what to do next.
 
     >>> str(TokbenchError("corpora/x.txt is empty", hint="name a file with text"))
     'corpora/x.txt is empty'
@@ -83,7 +83,7 @@ class StoreError(TokbenchError):
 
 
 class SpecialTokenError(TokbenchError):
-    """A special token's text in a text that must not hold one; `place` names the file and line, if it has any."""
+    """A special token's text in a text that must not contain one; `place` names the file and line, if known."""
 
     def __init__(self, token: str, span: Span, *, place: str | None = None) -> None:
         where = "" if place is None else f"{place}: "
@@ -97,7 +97,7 @@ class SpecialTokenError(TokbenchError):
 
 
 class UnknownIdError(TokbenchError):
-    """An id that the vocabulary does not have."""
+    """An id that is not in the vocabulary."""
 
     def __init__(self, id: int, position: int, vocab_size: int) -> None:
         super().__init__(
@@ -118,7 +118,7 @@ class TemplateError(TokbenchError):
 
 
 class ModelFormatError(TokbenchError):
-    """A file that is not what it claims to be: where, what was expected, what was found."""
+    """A file that is not what it claims to be: the file, what was expected, what was found."""
 
     def __init__(self, path: Path | str, expected: str, found: str, *, hint: str | None = None) -> None:
         super().__init__(f"{path}: expected {expected}, found {found}", hint=hint)
@@ -128,7 +128,7 @@ class ModelFormatError(TokbenchError):
 
 
 class SelfTestError(ModelFormatError):
-    """A loaded tokenizer that gives other ids than when it was saved."""
+    """A loaded tokenizer whose ids differ from those at the time of saving."""
 
 
 class UnknownWordError(ModelFormatError):

@@ -1,7 +1,7 @@
-"""Backends by name, loaded when they are used.
+"""Backends by name, imported when they are used.
 
-Those that come with tokbench are known here by name alone; others are found through the
-entry points of the group `tokbench.backends` of whatever is installed.
+The built-in backends are listed here by name only; others are found through the entry points of installed packages in
+the group `tokbench.backends`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BUILT_IN = {
 
 
 def backend_names() -> list[str]:
-    """Every registered backend, those of tokbench first.
+    """Return the names of all registered backends, the built-in ones first.
 
     >>> backend_names()[0]
     'bpe'
@@ -38,11 +38,11 @@ def backend_names() -> list[str]:
 
 
 def get_backend(name: str) -> Backend:
-    """The backend of a name.
+    """Return the backend of a name.
 
     Raises:
-        UnknownBackendError: there is none; the hint names those there are.
-        BackendUnavailableError: it cannot be imported.
+        UnknownBackendError: no backend has this name; the hint lists the known names.
+        BackendUnavailableError: the backend cannot be imported.
     """
     target = _BUILT_IN.get(name) or _installed().get(name)
     if target is None:

@@ -1,7 +1,7 @@
-"""Write a file, or a folder of files, atomically, whatever fails on the way.
+"""Write a file, or a folder of files, atomically, even if a step fails.
 
-A folder is written into a hidden sibling, `.NAME.tmp-<random>`, and reaches the disk before one rename puts it in its
-place. A process that is killed leaves the hidden sibling behind, and the place as it was before or as it is after.
+A folder is written into a hidden sibling, `.NAME.tmp-<random>`, and flushed to disk before one rename moves it into
+place. A process that is killed leaves the hidden sibling behind, and the target in its old or new state.
 """
 
 from __future__ import annotations
@@ -42,19 +42,18 @@ _REASONS = {
 
 
 def write_folder(directory: Path, files: Mapping[str, bytes], *, replace: bool) -> None:
-    """Put a folder with these files in its place at once; if that fails, nothing has changed.
+    """Put a folder with these files into place in one step; if that fails, nothing has changed.
 
-    Missing parent folders are made. A folder that is a symbolic link is replaced where it
-    points to. What is replaced is deleted afterwards, its sub-folders excepted: the caller
-    answers for what may be lost.
+    Missing parent folders are created. If the folder is a symbolic link, its target is replaced. The replaced folder
+    is deleted afterwards, except for its sub-folders: the caller must ensure that nothing of value is lost.
 
     Args:
-        directory: the folder; it may exist where `replace` is given, or where it is empty.
+        directory: the folder; it may exist if `replace` is true, or if it is empty.
         files: plain file name → contents.
-        replace: whether a folder in its place gives way.
+        replace: whether to replace an existing folder.
 
     Raises:
-        StoreError: the folder cannot be written, or one with files is there without `replace`.
+        StoreError: the folder cannot be written, or exists with files and `replace` is false.
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp()) / "tokenizers" / "mine"
@@ -74,7 +73,7 @@ def write_folder(directory: Path, files: Mapping[str, bytes], *, replace: bool) 
     except OSError as error:
         raise _store_error(error, directory) from error
     finally:
-        _discard(staging)  # what was written in vain, or what was replaced
+        _discard(staging)  # the unused new files, or the replaced ones
 
 
 def _make_parents(folder: Path) -> None:
@@ -95,7 +94,7 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _move_into_place(staging: Path, target: Path, *, replace: bool) -> None:
-    """Rename, or change places with what is there; undone where the disk does not take it."""
+    """Rename, or exchange with the existing folder; undone if the rename cannot be flushed to disk."""
     move = _exchange if replace and target.is_dir() else Path.rename
     move(staging, target)
     try:
@@ -106,7 +105,7 @@ def _move_into_place(staging: Path, target: Path, *, replace: bool) -> None:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Two folders change places, at once where the system can."""
+    """Exchange two folders, atomically where the system can."""
     try:
         _renameat2_exchange(one, other)
     except OSError as error:
@@ -116,7 +115,7 @@ def _exchange(one: Path, other: Path) -> None:
 
 
 def _renameat2_exchange(one: Path, other: Path) -> None:
-    """Linux's renameat2(RENAME_EXCHANGE); ENOSYS where there is none."""
+    """Call Linux's renameat2(RENAME_EXCHANGE); raises ENOSYS where it is missing."""
     import ctypes
 
     try:
@@ -129,7 +128,7 @@ def _renameat2_exchange(one: Path, other: Path) -> None:
 
 
 def _exchange_by_renames(one: Path, other: Path) -> None:
-    """The same in three steps: what breaks between them is undone, a killed process is not."""
+    """Exchange two folders by three renames: undone if one fails, but not if the process is killed."""
     aside = one.with_name(f"{one.name}.aside")
     try:
         other.rename(aside)
@@ -144,18 +143,18 @@ def _exchange_by_renames(one: Path, other: Path) -> None:
 
 
 def _put_back(aside: Path, place: Path) -> None:
-    """Rename to the place, unless another writer was quicker: its folder stays."""
+    """Rename the folder to its place, unless another writer has put a folder there: that one stays."""
     try:
         aside.rename(place)
     except OSError as error:
-        # Whether something is there cannot be asked beforehand: it comes and goes.
+        # An existence check beforehand would be a race.
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
         _discard(aside)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring a folder's entries to the disk, where the file system knows how."""
+    """Flush a folder's entries to disk, where the file system supports it."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -169,7 +168,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _discard(folder: Path) -> None:
-    """Delete a folder and the files in it, as far as that goes; a sub-folder is never deleted."""
+    """Delete a folder and the files in it, as far as possible; a sub-folder is never deleted."""
     with suppress(OSError):
         for path in list(folder.iterdir()):
             if path.is_symlink() or not path.is_dir():
@@ -184,12 +183,12 @@ def _store_error(error: OSError, directory: Path) -> StoreError:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file beside its place and move it there; a link is followed, what was there is replaced.
+    """Write a file beside its target and move it into place; a link is followed, an existing file is replaced.
 
-    A pipe or a device is written to as it is.
+    A pipe or a device is written to directly.
 
     Raises:
-        StoreError: it cannot be written; what was there stays.
+        StoreError: the file cannot be written; an existing file stays.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():

@@ -1,4 +1,4 @@
-"""Where the bundled presets and texts are, and what the bundled texts are."""
+"""Locations of the bundled presets and texts, and the metadata of the bundled texts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class BundledFile:
     """One bundled text.
 
     Attributes:
-        path: where it is.
-        name: its path inside `corpora/`, as "parallel/de.txt".
+        path: its location.
+        name: its path inside `corpora/`, such as "parallel/de.txt".
         kind: "parallel" (line-aligned languages), "code", or "edge" (hard cases, not trained on).
-        group: the group its documents belong to, as "de" or "python".
+        group: the group of its documents, such as "de" or "python".
         title: the group's English name.
         licence: its SPDX identifier.
-        bytes: UTF-8 bytes.
-        characters: code points.
-        lines: lines, counting a last one without a line end.
+        bytes: the number of UTF-8 bytes.
+        characters: the number of code points.
+        lines: the number of lines, including a last one without a line end.
     """
 
     path: Path
@@ -41,17 +41,17 @@ class BundledFile:
 
 
 def configs_directory() -> Path:
-    """The folder of the bundled presets. Raises `TokbenchError` where an installation lacks it."""
+    """Return the folder of the bundled presets. Raises `TokbenchError` where an installation lacks it."""
     return _bundled("configs")
 
 
 def corpora_directory() -> Path:
-    """The folder of the bundled texts. Raises `TokbenchError` where an installation lacks it."""
+    """Return the folder of the bundled texts. Raises `TokbenchError` where an installation lacks it."""
     return _bundled("corpora")
 
 
 def bundled_files() -> list[BundledFile]:
-    """The bundled texts, in the order of `MANIFEST.toml`. Raises `TokbenchError` where one is missing.
+    """Return the bundled texts, in the order of `MANIFEST.toml`. Raises `TokbenchError` where one is missing.
 
     Usage:
 
@@ -71,12 +71,12 @@ def bundled_files() -> list[BundledFile]:
 
 
 def _bundled(name: str) -> Path:
-    """The folder beside the modules (installed), else the one of the repository they are in."""
+    """Return the folder beside the modules (installed), else that of the repository that contains them."""
     installed = _PACKAGE / name
     if installed.is_dir():
         return installed
     repository = _PACKAGE.parent
-    # A folder `corpora` beside an installed package would be somebody else's.
+    # A folder `corpora` beside an installed package would belong to another package.
     if (repository / "pyproject.toml").is_file() and (repository / name).is_dir():
         return repository / name
     raise _incomplete(f"the bundled {name} are not in {_PACKAGE}")

@@ -1,4 +1,4 @@
-"""Read untrusted files: regular files only, sizes before contents, JSON within bounds."""
+"""Reading of untrusted files: regular files only, sizes before contents, JSON of bounded depth."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_JSON_DEPTH = 64
-"""Levels of a JSON value: a tokenizer.json has eight, and what walks over a value must not run out of stack."""
+"""The most nested levels of a JSON value: a tokenizer.json has eight, and recursion over a value must be safe."""
 _CONTAINERS = frozenset((list, dict))
 _MANY = 64
-"""From this many values on it is worth looking whether there is a container among them."""
+"""The smallest number of values for which it pays to check whether any is a container."""
 
 _SMALL_FILE = 1 << 16
-# Opening a pipe would wait for somebody to write into it.
+# Without O_NONBLOCK, opening a pipe would wait for a writer.
 _OPEN_FLAGS = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 )
@@ -39,20 +39,21 @@ MAGIC: dict[Compression, tuple[bytes, ...]] = {
     "gz": (b"\x1f\x8b",),
     "bz2": (b"BZh",),
     "xz": (b"\xfd7zXZ\x00",),
-    # A frame, or one of the sixteen kinds of skippable frame that parallel compressors begin with.
+    # A frame, or one of the sixteen kinds of skippable frames with which parallel compressors begin.
     "zst": (b"\x28\xb5\x2f\xfd", *(bytes([low, 0x2A, 0x4D, 0x18]) for low in range(0x50, 0x60))),
 }
-"""What a file of each begins with."""
+"""The first bytes of a file of each compression."""
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """A regular file, open for reading; a link is followed, and nothing is waited for.
+    """Open a regular file for reading; links are followed, and the call never blocks.
 
     Raises:
-        ModelFormatError: a folder, a pipe, a socket or a device.
+        ModelFormatError: the path is a folder, a pipe, a socket or a device.
+        OSError: the file cannot be opened.
         OSError: it cannot be read.
     """
-    _check_regular(path, path.stat().st_mode)  # opening some devices does something
+    _check_regular(path, path.stat().st_mode)  # opening some devices has side effects
     descriptor = os.open(path, _OPEN_FLAGS)
     try:
         _check_regular(path, os.fstat(descriptor).st_mode)
@@ -63,17 +64,17 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_regular(path: Path, *, limit: int) -> bytes:
-    """The bytes of a regular file.
+    """Return the bytes of a regular file.
 
     Raises:
-        ModelFormatError: it is not a regular file, has more bytes than `limit`, or grows while it is read.
-        OSError: it cannot be read.
+        ModelFormatError: the file is not regular, has more bytes than `limit`, or grows while it is read.
+        OSError: the file cannot be read.
     """
     with open_regular(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > limit:
             raise ModelFormatError(path, f"at most {limit:,} bytes", f"{size:,}")
-        most = min(max(size, _SMALL_FILE), limit)  # what the system makes up, as /proc, has no size
+        most = min(max(size, _SMALL_FILE), limit)  # virtual files, as in /proc, report size 0
         data = stream.read(most + 1)
     if len(data) > most:
         raise ModelFormatError(path, f"{size:,} bytes", "more: it grows while it is read")
@@ -81,11 +82,11 @@ def read_regular(path: Path, *, limit: int) -> bytes:
 
 
 def read_named(path: Path, *, limit: int) -> bytes:
-    """The bytes of a file that a user named, which may be a pipe, as `<(…)`.
+    """Return the bytes of a file that the user named; it may be a pipe, such as `<(…)`.
 
     Raises:
-        ModelFormatError: it has more bytes than `limit`.
-        OSError: it cannot be read.
+        ModelFormatError: the file has more bytes than `limit`.
+        OSError: the file cannot be read.
     """
     with path.open("rb", buffering=0) as stream:
         data = bytearray()
@@ -99,28 +100,28 @@ def read_named(path: Path, *, limit: int) -> bytes:
 def unreadable(
     what: str, path: Path, error: OSError | ModelFormatError, *, hint: str | None = None
 ) -> ConfigError:
-    """The error for a file that an option names, and that cannot be read.
+    """Return the error for a file that an option names and that cannot be read.
 
     Args:
-        what: the file is to be.
-        path: of the file.
-        error: what `read_named`, or what looked at its bytes, raised.
+        what: the role of the file.
+        path: its path.
+        error: the exception of `read_named`, or of the check of its bytes.
         hint: what to do next.
 
     >>> from pathlib import Path
     >>> str(unreadable("list", Path("ids.txt"), FileNotFoundError(2, "No such file or directory")))
     'the list ids.txt cannot be read: No such file or directory'
     """
-    if isinstance(error, ModelFormatError):  # which names the file
+    if isinstance(error, ModelFormatError):  # its message names the file
         return ConfigError(f"the {what} cannot be read: {error}", hint=hint)
     return ConfigError(f"the {what} {path} cannot be read: {error.strerror or error}", hint=hint)
 
 
 def load_json(data: bytes, *, path: Path | str, hint: str | None = None) -> Any:
-    """A JSON value of at most `MAX_JSON_DEPTH` levels; a key that comes twice counts by its last value.
+    """Parse a JSON value of at most `MAX_JSON_DEPTH` levels; of duplicate keys the last one counts.
 
     Raises:
-        ModelFormatError: it is something else.
+        ModelFormatError: the data is not such a value.
 
     >>> load_json(b'{"a": [1]}', path="index.json")
     {'a': [1]}
@@ -136,10 +137,10 @@ def load_json(data: bytes, *, path: Path | str, hint: str | None = None) -> Any:
 
 
 def load_strict_json(data: bytes, *, path: Path | str, hint: str | None = None) -> Any:
-    r"""A JSON value in which each key comes once; the line and column of what is none are named.
+    r"""Parse a JSON value in which each key occurs once; errors name the line and column.
 
     Raises:
-        ModelFormatError: it is something else, nested too deep, or has a number of thousands of digits.
+        ModelFormatError: the data is not such a value, is nested too deeply, or has a number of thousands of digits.
 
     >>> load_strict_json(b'[1e3, "\\u00e9"]', path="vocab.json")
     [1000.0, 'é']
@@ -159,7 +160,7 @@ def load_strict_json(data: bytes, *, path: Path | str, hint: str | None = None) 
             f"{error.args[0]!a} twice",
             hint="which of its two values counts depends on the reader: remove one of them",
         ) from None
-    except ValueError:  # what Python says of whole numbers that take it long to read
+    except ValueError:  # Python's error for integers that take it too long to parse
         raise ModelFormatError(
             path, "numbers of a reasonable size", "one with thousands of digits", hint=hint
         ) from None
@@ -170,7 +171,7 @@ def load_strict_json(data: bytes, *, path: Path | str, hint: str | None = None) 
 
 
 def check_depth(value: object, *, path: Path | str, hint: str | None = None) -> None:
-    """Refuse a JSON value of more than `MAX_JSON_DEPTH` levels, level by level. Raises `ModelFormatError`."""
+    """Reject a JSON value of more than `MAX_JSON_DEPTH` levels, level by level. Raises `ModelFormatError`."""
     level: list[Any] = [[value]]
     for _ in range(MAX_JSON_DEPTH + 1):
         contents = [item.values() if type(item) is dict else item for item in level]
@@ -187,12 +188,12 @@ def check_depth(value: object, *, path: Path | str, hint: str | None = None) -> 
 
 
 def _hold_containers(values: Iterable[object]) -> bool:
-    """Whether there is a list or dictionary among values; a vocabulary has a million of others."""
+    """Whether any value is a list or dictionary; a vocabulary has a million values of other types."""
     return not _CONTAINERS.isdisjoint(map(type, values))
 
 
 def decode_text(data: bytes, *, path: Path | str) -> str:
-    """The UTF-8 text of a file, without a byte order mark. Raises `ModelFormatError`."""
+    """Decode the UTF-8 text of a file, without a byte order mark. Raises `ModelFormatError`."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -201,7 +202,7 @@ def decode_text(data: bytes, *, path: Path | str) -> str:
 
 
 def first_repeated(texts: Iterable[str]) -> str | None:
-    """The first text that has come before, or None.
+    """Return the first text that occurred before, or None.
 
     >>> first_repeated(["a", "b", "a", "b"])
     'a'
@@ -225,10 +226,10 @@ class _DuplicateKeyError(Exception):
 
 
 def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise _DuplicateKeyError(first_repeated(key for key, _ in pairs))
-    return made
+    return mapping
 
 
 def _too_deep(path: Path | str, *, hint: str | None = None) -> ModelFormatError:
@@ -236,7 +237,7 @@ def _too_deep(path: Path | str, *, hint: str | None = None) -> ModelFormatError:
 
 
 def compression_of(head: bytes) -> Compression | None:
-    r"""The compression that the first bytes of a file tell, or None.
+    r"""Return the compression that the first bytes of a file indicate, or None.
 
     >>> compression_of(b"\x1f\x8b\x08\x00")
     'gz'

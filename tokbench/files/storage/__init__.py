@@ -1,1 +1,1 @@
-"""Where files are: folders of this machine, object stores and file systems of clusters, as one thing."""
+"""A common interface to files in local folders, object stores and cluster file systems."""

@@ -1,4 +1,4 @@
-"""Keeps two runs out of one folder of this machine."""
+"""A lock that keeps two runs from writing to the same local folder."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ LOCK_NAME = ".lock"
 
 @contextmanager
 def locked(folder: Place, *, is_shared: bool) -> Iterator[None]:
-    """Hold a folder as long as the block runs; the lock of a process that is killed is gone with it.
+    """Hold the lock of a folder while the block runs; when a process is killed, its lock is released.
 
     Args:
-        folder: it is made where it is missing, and taken away again if the block leaves nothing in it. Object
-            stores have no locks, nor have some file systems: nothing is done there.
-        is_shared: whether others of these may hold it too.
+        folder: created if it is missing, and removed again if the block leaves nothing in it. Object stores, and some
+            file systems, have no locks: there, nothing is locked.
+        is_shared: whether other shared locks of the folder may be held at the same time.
 
     Raises:
-        StoreError: another run holds it, or it cannot be written.
+        StoreError: another run holds the lock, or the folder cannot be written.
 
     >>> from tempfile import TemporaryDirectory
     >>> from tokbench.files.storage.open import place_of
@@ -49,11 +49,11 @@ def locked(folder: Place, *, is_shared: bool) -> Iterator[None]:
                 with suppress(OSError):
                     (path / LOCK_NAME).unlink()
                     if is_new:
-                        path.rmdir()  # only where it is empty
+                        path.rmdir()  # fails unless it is empty
 
 
 def _held(folder: Path, *, is_shared: bool) -> BinaryIO | None:
-    """The file that is locked; None where the system has no locks. Raises `StoreError`."""
+    """Return the locked file; None where the system has no locks. Raises `StoreError`."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -72,7 +72,7 @@ def _held(folder: Path, *, is_shared: bool) -> BinaryIO | None:
             return None
         if _is_in(folder, file):
             return file
-        file.close()  # who held it has deleted it meanwhile, and somebody else may have made another
+        file.close()  # the previous holder has deleted it, and another process may have created a new one
 
 
 def _opened(folder: Path) -> BinaryIO:

@@ -1,4 +1,4 @@
-"""Places of this machine, or of a folder that machines share."""
+"""Places on this machine, or in a folder that machines share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LocalPlace:
-    """A path; see `Place`."""
+    """A local path; see `Place`."""
 
     path: Path
 

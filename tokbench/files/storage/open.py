@@ -1,4 +1,4 @@
-"""Places by their names: paths and URLs."""
+"""Places by name: paths and URLs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIBRARIES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs"
 
 
 def is_url(name: object) -> bool:
-    """Whether this names a place by a URL.
+    """Whether a name is a URL.
 
     >>> is_url("s3://bucket/a.txt"), is_url("file:///a.txt"), is_url("C:/a.txt"), is_url("a.txt")
     (True, True, False, False)
@@ -30,11 +30,11 @@ def is_url(name: object) -> bool:
 
 
 def place_of(name: str | Path) -> Place:
-    """The place of a path or a URL, as `s3://bucket/folder`; nothing is looked up yet.
+    """Return the place of a path or a URL such as `s3://bucket/folder`, without accessing it.
 
     Raises:
         BackendUnavailableError: fsspec, or its package for these URLs, is not installed.
-        StoreError: no such kind of URL.
+        StoreError: the kind of URL is unknown.
 
     >>> place = place_of("file:///data") / "words.json"
     >>> str(place), place.name
@@ -45,7 +45,7 @@ def place_of(name: str | Path) -> Place:
     text = os.fspath(name)
     if not is_url(text):
         return LocalPlace(Path(text))
-    from urllib.parse import unquote, urlsplit  # here, as only URLs need it
+    from urllib.parse import unquote, urlsplit  # imported here, as only URLs need it
 
     parts = urlsplit(text)
     if parts.scheme.lower() == "file":
@@ -54,7 +54,7 @@ def place_of(name: str | Path) -> Place:
 
 
 def remote_place(url: str) -> RemotePlace:
-    """The same of a URL that leads elsewhere."""
+    """Return the place of a URL that is not a local file; errors are those of `place_of`."""
     if find_spec("fsspec") is None:
         raise BackendUnavailableError(
             f"{url}: URLs need the package fsspec", hint="pip install 'tokbench[cluster]'"
@@ -77,13 +77,13 @@ def remote_place(url: str) -> RemotePlace:
             f"{url}: {scheme}:// URLs are not supported",
             hint="use a path, or a URL that fsspec supports: s3://, gs://, hdfs://, …",
         ) from None
-    except OSError as error:  # of those that connect at once, as ftp
+    except OSError as error:  # from protocols that connect at once, such as ftp
         raise StoreError(f"{url} cannot be reached: {error.strerror or error}") from error
     return RemotePlace(url.rstrip("/"), store, path)
 
 
 def within(folder: str | Path) -> Callable[[str | Path], bool]:
-    """Tells of paths and URLs whether they are a folder, or below it, where links lead to.
+    """Return a function that tells whether a path or URL is the folder or below it, after resolving links.
 
     >>> [within("memory://b/words")(name) for name in ("memory://b/words/a", "memory://b/words2", "words/a")]
     [True, False, False]
@@ -98,9 +98,9 @@ def within(folder: str | Path) -> Callable[[str | Path], bool]:
         path = place_of(name).local
         if path is None:
             return False
-        if path.parent not in folders:  # of many files each folder is looked up once
+        if path.parent not in folders:  # resolve each folder only once, as it may hold many files
             folders[path.parent] = path.parent.resolve()
-        found = folders[path.parent] / path.name
-        return found.is_relative_to(root) or (path.is_symlink() and path.resolve().is_relative_to(root))
+        resolved = folders[path.parent] / path.name
+        return resolved.is_relative_to(root) or (path.is_symlink() and path.resolve().is_relative_to(root))
 
     return is_within

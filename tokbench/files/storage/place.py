@@ -1,4 +1,4 @@
-"""What can be done where a file or a folder is, or could be."""
+"""The interface of places: the locations of files and folders, which may not exist."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A file as it is stored.
+    """A stored file.
 
     Attributes:
-        place: where it is.
-        size: in bytes.
-        version: changes when the file does; of an object store its entity tag.
+        place: its location.
+        size: its size in bytes.
+        version: a value that changes when the file does; for an object store its entity tag.
     """
 
     place: Place
@@ -27,40 +27,40 @@ class Stored:
 
 
 class Place(Protocol):
-    """Where a file or a folder is, or could be; `str` gives what `place_of` makes the same place of.
+    """The location of a file or folder, which may not exist; `place_of(str(place))` returns the same place.
 
-    What cannot be read raises `OSError`, after what may pass by itself has been tried some times; what cannot be
-    written raises `StoreError`.
+    Failed reads raise `OSError`, after temporary errors have been retried a few times; failed writes raise
+    `StoreError`.
     """
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last component of its path."""
 
     @property
     def local(self) -> Path | None:
-        """Its path on this machine; None elsewhere."""
+        """Its path on this machine; None for a remote place."""
 
     def __truediv__(self, name: str) -> Self:
-        """The place of that name, perhaps of several parts, in this folder."""
+        """Return the place of that name, which may have several components, in this folder."""
 
     def open(self) -> BufferedReader:
-        """A file, open for reading; `seek` costs nothing, so parts of it can be read."""
+        """Open the file for reading; `seek` is cheap, so that parts of it can be read."""
 
     def stat(self) -> Stored:
-        """The size and version of a file. Raises `FileNotFoundError` where there is none, also for a folder."""
+        """Return the size and version of a file. Raises `FileNotFoundError` if it is missing or a folder."""
 
     def exists(self) -> bool:
-        """Whether a file is there, or a folder with something in it."""
+        """Whether a file exists here, or a folder that is not empty."""
 
     def files(self) -> list[Stored]:
-        """The files in a folder and below it, by path, without hidden ones; none where there is no folder."""
+        """Return the files in the folder and below it, sorted by path, without hidden ones; [] for a missing folder."""
 
     def put(self, path: Path) -> None:
-        """Copy a file of this machine here; readers see all of it or what was here before."""
+        """Copy a local file here; readers see the old or the new file, never a part."""
 
     def write(self, data: bytes) -> None:
-        """Make a file of these bytes; readers see all of it or what was here before."""
+        """Write the bytes to a file here; readers see the old or the new file, never a part."""
 
     def remove(self) -> None:
-        """Delete a file, where there is one."""
+        """Delete the file, if it exists."""

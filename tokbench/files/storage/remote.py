@@ -1,4 +1,4 @@
-"""Places elsewhere, by fsspec: object stores, and file systems of clusters."""
+"""Remote places through fsspec: object stores and cluster file systems."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BLOCK_BYTES = 8 << 20
-"""Read ahead of what is asked for: a request costs as long as some megabytes."""
+"""The bytes to read ahead: a request takes as long as reading some megabytes."""
 
 _TAGS = ("ETag", "etag", "generation")
 _VERSIONS = (*_TAGS, "mtime", "LastModified", "last_modified", "updated", "created")
 _SHOW_HALF_FILES = {"hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "arrow_hdfs", "nfs"}
-"""Stores in which a file can be seen while it is written, and renamed afterwards."""
+"""Protocols under which readers can see a file while it is written, and which can rename files."""
 
 ATTEMPTS = 4
 _FIRST_WAIT = 0.5
@@ -43,7 +43,7 @@ _PERMANENT = (
 )
 _NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}
 _PERMANENT_NAMES = {*_NO_CREDENTIALS, "ProfileNotFound", "FileExpired"}
-"""Of classes that libraries have, whose modules may not be there to import."""
+"""Names of library exceptions, whose modules may not be installed."""
 _LONGEST_REASON = 300
 
 _T = TypeVar("_T")
@@ -51,7 +51,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class RemotePlace:
-    """A URL and the file system of fsspec that it leads to; see `Place`."""
+    """A URL and its fsspec file system; see `Place`."""
 
     url: str
     store: Any
@@ -102,7 +102,7 @@ class RemotePlace:
         return self._all_of(found)
 
     def matches(self) -> list[Stored]:
-        """The files that match it as a pattern, by path."""
+        """Return the files whose path matches this place's path as a pattern, sorted by path."""
         return self._all_of(self._retried(partial(self.store.glob, self.path, detail=True)))
 
     def put(self, path: Path) -> None:
@@ -133,7 +133,7 @@ class RemotePlace:
             ) from error
 
     def _write_whole(self, write: Callable[[str], None], size: int) -> None:
-        """An object appears when it is whole; elsewhere a file is written beside its place and renamed."""
+        """Write a file so that readers never see a part of it: outside object stores by renaming a temporary file."""
         protocols = {self.store.protocol} if isinstance(self.store.protocol, str) else {*self.store.protocol}
         if _SHOW_HALF_FILES.isdisjoint(protocols):
             write(self.path)
@@ -158,26 +158,26 @@ class RemotePlace:
         if found != size:
             raise OSError(f"{found} bytes arrived of {size}")
 
-    def _all_of(self, found: dict[str, dict[str, Any]]) -> list[Stored]:
+    def _all_of(self, listing: dict[str, dict[str, Any]]) -> list[Stored]:
         prefix = self.url.removesuffix(self.path)
         stored = [
             type(self)(f"{prefix}{path}", self.store, path)._stored(info)
-            for path, info in found.items()
+            for path, info in listing.items()
             if info["type"] == "file" and not _is_hidden(path.removeprefix(self.path))
         ]
-        return sorted(stored, key=lambda one: str(one.place))
+        return sorted(stored, key=lambda file: str(file.place))
 
     def _stored(self, listed: dict[str, Any]) -> Stored:
-        """What a listing tells of it; times in listings may be written in another way."""
+        """Return a listed file; without an entity tag its version is from `stat`, as times in listings may differ."""
         return _stored(self, listed) if any(listed.get(key) for key in _TAGS) else self.stat()
 
     def _retried(self, what: Callable[[], Any]) -> Any:
-        self.store.invalidate_cache()  # what others wrote meanwhile is there
+        self.store.invalidate_cache()  # so that files written by others are seen
         return retried(what, place=str(self))
 
 
 class _Reading(io.RawIOBase):
-    """A file of a store; a read that fails is tried again from where it was."""
+    """A file of a store; a failed read is retried from the same position."""
 
     def __init__(self, file: Any, place: str) -> None:
         self._file = file
@@ -225,16 +225,16 @@ def _is_hidden(below: str) -> bool:
 
 
 def retried(what: Callable[[], _T], *, place: str) -> _T:
-    """What a call returns, tried four times within about four seconds.
+    """Return the result of a call, retried up to four times within about four seconds.
 
-    Libraries of stores raise what they like; all but what surely stays wrong is tried again.
+    The libraries of stores raise many exceptions; all are retried except those that are certainly permanent.
 
     Args:
-        what: to be called.
-        place: what the error names.
+        what: the function to call.
+        place: the name of the place in errors.
 
     Raises:
-        OSError: of the kind that tells what is wrong, with a reason in `strerror` and the place in `filename`.
+        OSError: with the reason in `strerror` and the place in `filename`; of a subclass that tells the cause.
 
     >>> retried(lambda: 1, place="s3://bucket/a")
     1
@@ -253,7 +253,7 @@ def retried(what: Callable[[], _T], *, place: str) -> _T:
 
 
 def _unreached(error: Exception) -> OSError | None:
-    """Why a store was not reached, of which fsspec says for the web that there is no such file."""
+    """Return the connection error behind a FileNotFoundError, which fsspec raises for unreachable web servers."""
     cause = error.__cause__ if isinstance(error, FileNotFoundError) else None
     return cause if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError) else None
 
