@@ -1,8 +1,8 @@
 """Documents from files, folders and standard input, read as a stream.
 
 A document is a text file, or one of its lines or paragraphs; a record of a `.jsonl` or `.ndjson`
-file; a row of a `.parquet` file. Files that end in `.gz`, `.bz2`, `.xz` or `.zst` are unpacked as
-they are read. Text is UTF-8; a byte order mark at the start of a file is not part of it.
+file; a row of a `.parquet` file. Files that end in `.gz`, `.bz2`, `.xz` or `.zst` are decompressed
+while they are read. Text is UTF-8; a byte order mark at the start of a file is not part of it.
 """
 
 from __future__ import annotations

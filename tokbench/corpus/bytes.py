@@ -1,4 +1,4 @@
-"""The bytes of a corpus file: blocks, decompressed where they are compressed, and sources of those for backends."""
+"""The bytes of corpus files: decompressed blocks, and byte sources for backends."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 8192
-"""How far from the beginning a NUL byte makes a file look binary."""
+"""The size of the file's beginning in which a NUL byte marks it as binary."""
 
 _PIPE_SECONDS = 30.0
 _ZSTD_MAX_WINDOW_LOG = 31
-"""Large text collections are often packed with `zstd --long=31`."""
+"""Large text collections are often compressed with `zstd --long=31`."""
 _ZSTD_STEP = 1024
-"""Bytes unpacked at once: four can stand for 128 KiB, so this keeps a hostile file's blocks below 32 MiB."""
+"""Compressed bytes per step: four can expand to 128 KiB, so this keeps a hostile file's blocks below 32 MiB."""
 
 
 _RESTORE = "fetch or write the file again"
@@ -45,15 +45,15 @@ _RESTORE = "fetch or write the file again"
 def read_blocks(
     file: CorpusFile, *, tell: Callable[[int], None] = lambda _: None
 ) -> Generator[bytes, None, None]:
-    """The bytes of a file in blocks of about 1 MiB, decompressed; the file is open until the end, or `close`.
+    """Yield the decompressed bytes of a file in blocks of about 1 MiB; the file stays open until the end, or `close`.
 
     Args:
-        file: any but a Parquet file.
-        tell: called with how far the file on the disk has been read, before each block.
+        file: any file but Parquet.
+        tell: called before each block with the position in the file on disk.
 
     Raises:
-        CorpusError: a file that cannot be read, or whose compressed data is cut off or damaged.
-        BackendUnavailableError: a `.zst` file where zstandard is not installed.
+        CorpusError: the file cannot be read, or its compressed data is truncated or damaged.
+        BackendUnavailableError: a `.zst` file, and zstandard is not installed.
     """
     if file.compression == "zst":
         require_zstd(file.name)
@@ -84,7 +84,7 @@ def read_blocks(
 
 
 def bounds_in(file: CorpusFile) -> tuple[int, int]:
-    """Where the span of a file begins and ends in its bytes. Raises `CorpusError`."""
+    """Return the start and end of a file's span in its bytes. Raises `CorpusError`."""
     assert file.span is not None
     try:
         with _opened(file) as stream:
@@ -94,7 +94,7 @@ def bounds_in(file: CorpusFile) -> tuple[int, int]:
 
 
 def line_ends_counted(blocks: Iterable[bytes], counts: dict[str, int], name: str) -> Iterator[bytes]:
-    """The blocks unchanged, whose line ends are counted under a name as they go by."""
+    """Yield the blocks unchanged, adding their line ends to `counts[name]`."""
     counts[name] = 0
     for block in blocks:
         counts[name] += block.count(b"\n")
@@ -102,7 +102,7 @@ def line_ends_counted(blocks: Iterable[bytes], counts: dict[str, int], name: str
 
 
 def looks_binary(file: CorpusFile) -> bool:
-    """Whether a file has a NUL byte within its first 8 KiB; no, for one that fails: reading it will tell."""
+    """Whether a file has a NUL byte within its first 8 KiB; False for one that fails, as reading it will raise."""
     head = b""
     try:
         with closing(read_blocks(file)) as blocks:
@@ -130,7 +130,7 @@ def _standard_input() -> BinaryIO:
 
 
 def _opened(file: CorpusFile) -> BufferedReader:
-    """A file, open for reading. Raises `CorpusError` where it is another one now, or a pipe without a writer."""
+    """Open a file for reading. Raises `CorpusError` for a path that is no longer a file, or a pipe without a writer."""
     if file.url is not None:
         return place_of(file.url).open()
     if file.stream:
@@ -143,7 +143,7 @@ def _opened(file: CorpusFile) -> BufferedReader:
 
 
 def _opened_pipe(file: CorpusFile) -> BufferedReader:
-    """Open a pipe, for which a writer is waited for, but not forever."""
+    """Open a pipe, waiting for a writer for a limited time."""
     opened: list[int] = []
 
     def wait() -> None:
@@ -153,12 +153,12 @@ def _opened_pipe(file: CorpusFile) -> BufferedReader:
     waiting.start()
     waiting.join(_PIPE_SECONDS)
     if waiting.is_alive():
-        os.close(os.open(file.path, os.O_WRONLY | os.O_NONBLOCK))  # lets it go on
+        os.close(os.open(file.path, os.O_WRONLY | os.O_NONBLOCK))  # unblocks the waiting thread
         waiting.join()
         for descriptor in opened:
             os.close(descriptor)
         raise CorpusError(f"{file.name}: a pipe without a writer", hint="start its writer, or name a file")
-    if not opened:  # the system did not let us, and says so again
+    if not opened:  # opening failed in the thread: raise the same error here
         return file.path.open("rb")
     return os.fdopen(opened[0], "rb")
 
@@ -230,7 +230,7 @@ else:
             yield bytes(block)
 
     def _zstd_pieces(stream: BinaryIO) -> Iterator[bytes]:
-        """Frame after frame. Raises EOFError for one without its end, which zstandard's reader hides."""
+        """Yield the data of all frames. Raises EOFError for a truncated frame, which zstandard's reader hides."""
         import zstandard
 
         decompressor = zstandard.ZstdDecompressor(max_window_size=1 << _ZSTD_MAX_WINDOW_LOG)
@@ -247,7 +247,7 @@ else:
 
 
 def packed(name: str, texts: Iterable[str]) -> Iterator[ByteSource]:
-    """Documents as sources: those of one line share sources of about 1 MiB, each other one has its own."""
+    """Yield documents as byte sources: documents of one line share sources of about 1 MiB, others have their own."""
     lines: list[bytes] = []
     size = 0
     for text in texts:

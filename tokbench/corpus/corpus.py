@@ -1,4 +1,4 @@
-"""A corpus: documents that are read from files each time they are asked for."""
+"""A corpus: documents that are read from files each time they are iterated over."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True, eq=False)
 class Corpus:
-    """Documents that are read from files each time they are asked for, never all in memory.
+    """Documents that are read from files each time they are iterated over, never all in memory.
 
-    Every way of reading ends with a `CorpusError` where there was no document at all. Standard
-    input and pipes can be read once.
+    Every way of reading ends with a `CorpusError` if there was no document. Standard input and pipes can be read only
+    once.
 
     Attributes:
         files: the files it reads, sorted by name.
         options: how it reads them.
-        left_out: what the named folders hold besides.
-        problems: what the latest reading went on in spite of.
-        position: how far the file that was read last has been read, in bytes on the disk: for progress.
-        on_block: called for each block of a file that is read: for progress within a long document.
-        line_ends: of each part of a file, by its name, in the latest reading; None where nobody asks.
+        left_out: the files in the named folders that it does not read.
+        problems: the problems that the latest reading skipped or replaced.
+        position: the position in the file that is being read, in bytes on disk; for progress.
+        on_block: called for each block that is read from a file; for progress within a long document.
+        line_ends: the number of line ends of each file part, by name, in the latest reading; None if not requested.
     """
 
     files: tuple[CorpusFile, ...]
@@ -77,7 +77,7 @@ class Corpus:
     _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
 
     def __repr__(self) -> str:
-        """Short: its files, how large they are, and which part of them it is."""
+        """Return a short form: its files, their size, and whether it is one side of a split."""
         names = first_of([file.name for file in self.files])
         part = (
             ""
@@ -90,12 +90,12 @@ class Corpus:
 
     @property
     def num_bytes(self) -> int:
-        """The size of its files on disk, of both sides of a split together."""
+        """The size of its files on disk, including both sides of a split."""
         return sum(file.size for file in self.files)
 
     @property
     def text_bytes(self) -> int | None:
-        """About how much text it has, where that is known before it is read: of plain text files, not of parts."""
+        """The approximate size of its text, if known before reading: for plain text files that are not split."""
         is_plain = all(
             file.kind == "text" and file.compression is None and not file.stream for file in self.files
         )
@@ -103,29 +103,29 @@ class Corpus:
 
     @property
     def files_read(self) -> tuple[int, int] | None:
-        """How far the latest reading is: bytes on the disk that are read, and of all files; None with a stream."""
+        """The bytes on disk that the latest reading has read, and those of all files; None if a file is a stream."""
         if any(file.stream for file in self.files):
             return None
         return min(self._bytes_before + self.position, self.num_bytes), self.num_bytes
 
     def __iter__(self) -> Iterator[str]:
-        """The texts. Raises `CorpusError` for one that cannot be read."""
+        """Yield the texts. Raises `CorpusError` for a text that cannot be read."""
         problems = self._begin()
         texts = (some for file in self._in_turn() for some in self._some_texts(file, problems))
         return self._at_least_one(chain.from_iterable(texts))
 
     def documents(self) -> Iterator[Document]:
-        """The texts with their groups and sources. Raises `CorpusError` for one that cannot be read."""
+        """Yield the texts with their groups and sources. Raises `CorpusError` for a text that cannot be read."""
         return (
             self._read_documents() if self._memory is None else self._memory.documents(self._read_documents)
         )
 
     @contextmanager
     def in_memory(self, *, most_bytes: int = MOST_KEPT_BYTES) -> Iterator[None]:
-        """Within the block, keep its documents after the first pass, so that `documents` does not read them again.
+        """Within the block, keep the documents after the first pass, so that `documents` does not read them again.
 
         Args:
-            most_bytes: of memory; documents that take more are not kept, nor are those of streams: whether these
+            most_bytes: the memory limit; a larger corpus is not kept. Nor are documents of streams, since whether they
                 can be read again must not depend on their size.
         """
         if self._memory is not None or any(file.stream for file in self.files):
@@ -148,10 +148,10 @@ class Corpus:
         )
 
     def texts_of(self, file: CorpusFile, problems: Problems, *, batch: int) -> Iterator[list[str]]:
-        """The texts of one of its files in order, so many at a time that they have about `batch` characters.
+        """Yield the texts of one of its files in order, in lists of about `batch` characters.
 
-        For readers that must know their position: of all files together they are what iterating gives. A
-        batch of lines costs no work in Python for each of them.
+        For readers that must know their position: over all files, the texts are those that iteration yields. A batch
+        of lines takes no Python work per line.
         """
         texts: list[str] = []
         characters = 0
@@ -165,15 +165,15 @@ class Corpus:
             yield texts
 
     def numbered_texts(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str]]:
-        """The texts of one of its files in order, each with the line or row that it begins on."""
+        """Yield the texts of one of its files in order, each with the number of its first line or its row."""
         return ((record.number, record.text) for record in self._read(file, problems))
 
     def byte_sources(self) -> Iterator[ByteSource]:
-        """The same documents in the same order as UTF-8, for backends that read bytes.
+        """Yield the same documents in the same order as UTF-8, for backends that read bytes.
 
-        A plain text file that needs no care is given by its path, unchecked and perhaps without a
-        document in it; everything else as blocks of good UTF-8 without a byte order mark, to be
-        used before the next source is asked for.
+        A plain text file that needs no conversion is passed by its path, unchecked and possibly without a document;
+        all other text as blocks of valid UTF-8 without a byte order mark, which must be used before the next source is
+        requested.
         """
         problems = self._begin()
         return self._at_least_one(
@@ -181,11 +181,11 @@ class Corpus:
         )
 
     def text_blocks(self) -> Iterator[tuple[str, Iterator[str], bool]]:
-        """Each file's name and its text in blocks as they are read, however long it is; of records, each text.
+        """Yield each file's name and its text in blocks, however long it is; for records, one text per block.
 
         Yields:
-            The name; the blocks, to be used before the next file is asked for; and whether they are parts of one
-            text. Bytes that are not UTF-8 are treated as the options say.
+            The name; the blocks, which must be used before the next file is requested; and whether they are parts of
+            one text. Bytes that are not UTF-8 are treated as the options say.
         """
         problems = self._begin()
         for file in self._in_turn():
@@ -196,7 +196,7 @@ class Corpus:
                 yield file.name, (record.text for record in self._read(file, problems)), False
 
     def parallel_groups(self) -> frozenset[str]:
-        """The groups whose files stand in a folder of translations: `parallel`, or one named `parallel_…`."""
+        """Return the groups whose files are in a folder of translations: `parallel`, or one named `parallel_…`."""
         return frozenset(
             group
             for file in self.files
@@ -204,13 +204,13 @@ class Corpus:
         )
 
     def fingerprint(self) -> str:
-        """Identifies the documents whatever their order; see `Fingerprint`. Reads the whole corpus."""
+        """Return the fingerprint of the documents in any order; see `Fingerprint`. Reads the whole corpus."""
         fingerprint = Fingerprint()
         self._count(fingerprint, None)
         return fingerprint.hexdigest()
 
     def identity(self) -> TextIdentity:
-        """Tells which documents and lines these are; see `Fingerprint` and `Lines`. Reads the whole corpus."""
+        """Return the identity of the documents and lines; see `Fingerprint` and `Lines`. Reads the whole corpus."""
         fingerprint, lines = Fingerprint(), Lines()
         self._count(fingerprint, lines)
         return replace(fingerprint.identity(), lines=lines.identity())
@@ -230,12 +230,12 @@ class Corpus:
             raise self.no_document()
 
     def split(self, held_out: float = 0.1, *, seed: int = 0) -> tuple[Corpus, Corpus]:
-        """Two corpora that share no text: one to train on, and a held-out one of about that share.
+        """Split into two corpora without a common text: one to train on, and a held-out one of about that share.
 
-        A document's bytes and the seed alone decide its side, so neither the order of documents nor
-        the files they are in matter, and equal documents stay together.
+        A document's bytes and the seed alone decide its side, so neither the order of documents nor their files matter,
+        and equal documents stay together.
         """
-        # A second split must cut elsewhere than the first, even with the same seed.
+        # A second split must differ from the first, even with the same seed.
         training, rest = sides_of(held_out, key=f"{len(self._sides)}:{seed}")
         return self._part(training), self._part(rest)
 
@@ -253,7 +253,7 @@ class Corpus:
         return self.problems
 
     def _in_turn(self) -> Iterator[CorpusFile]:
-        """Its files, each read before the next is asked for."""
+        """Yield its files; each is read before the next is requested."""
         self._bytes_before = 0
         for file in self.files:
             self.position = 0
@@ -269,7 +269,7 @@ class Corpus:
         raise self.no_document()
 
     def no_document(self) -> CorpusError:
-        """The error for a corpus without a document, with which every way of reading ends."""
+        """Return the error for a corpus without a document, which ends every way of reading."""
         return no_document(self.files, self.problems, self._sides[-1] if self._sides else None)
 
     def _some_texts(self, file: CorpusFile, problems: Problems) -> Iterator[Sequence[str]]:
@@ -299,7 +299,7 @@ class Corpus:
             yield Document(text, group, source, unit, is_named_code, (file_number, place))
 
     def _read(self, file: CorpusFile, problems: Problems) -> Iterator[Record]:
-        """A file's documents on this side of all splits."""
+        """Yield a file's documents that are on this side of all splits."""
         sides = self._sides
         for record in self._read_all(file, problems):
             text = record.text
@@ -349,8 +349,8 @@ class Corpus:
             self.on_block()
 
     def _reads_as_blocks(self, file: CorpusFile) -> bool:
-        """Whether all of a file goes into the corpus, so that no document needs to be looked at."""
-        if self.options.documents == "paragraphs":  # their lines are joined anew
+        """Whether the corpus contains all of a file, so that its documents need not be looked at."""
+        if self.options.documents == "paragraphs":  # their lines are joined again
             return False
         return file.kind == "text" and self.options.errors != "skip" and not self._sides
 
@@ -358,7 +358,9 @@ class Corpus:
         with self._opened(file) as stream:
             texts = decoded(stream, errors=self.options.errors, problems=problems)
             blocks: Iterator[bytes] = (text.encode() for text in texts)
-            if file.compression is not None or file.stream:  # else it has no more bytes than the file
+            if (
+                file.compression is not None or file.stream
+            ):  # else the text has at most as many bytes as the file
                 is_lines = self.options.documents == "lines"
                 blocks = bounded_blocks(blocks, self._bound(file), lines=is_lines)
             yield from blocks
@@ -371,7 +373,7 @@ class Corpus:
         if not self._reads_as_blocks(file):
             yield from packed(file.name, (record.text for record in self._read(file, problems)))
         elif file.span is not None and self.options.errors == "strict":
-            with self._opened(file) as stream:  # who counts finds out where it is not UTF-8
+            with self._opened(file) as stream:  # the counter detects bytes that are not UTF-8
                 yield ByteSource(file.name, None, stream.blocks, unit)
         elif not self._is_plain(file):
             yield ByteSource(file.name, None, self._utf8_blocks(file, problems), unit)
@@ -379,7 +381,7 @@ class Corpus:
             yield ByteSource(file.name, file.path, None, unit)
 
     def _is_plain(self, file: CorpusFile) -> bool:
-        """Whether a file's bytes are its text as they are, so far as is known without reading it."""
+        """Whether a file's bytes are its text unchanged, as far as that is known without reading it."""
         if (
             self.options.errors != "strict"
             or file.compression is not None

@@ -1,4 +1,4 @@
-"""A document: one text of a corpus; and the choices of how files become documents."""
+"""Documents: the texts of a corpus; and the options for dividing files into documents."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ DocumentUnit = Literal["file", "lines", "paragraphs"]
 """What a document of a text file is."""
 
 ErrorPolicy = Literal["strict", "replace", "skip"]
-"""How bytes that are not UTF-8 are handled: an error, U+FFFD in their place, or without the document."""
+"""The handling of bytes that are not UTF-8: raise an error, replace them by U+FFFD, or skip the document."""
 
 MAX_DOCUMENT_BYTES = 256 << 20
-"""Some commands take several times as much memory as the longest document has bytes."""
+"""The default limit of a document: some commands take several times its size in memory."""
 
 MOST_DOCUMENT_BYTES = 2 << 30
-"""Of what can be asked for: positions in a batch of texts are counted in 32 bits."""
+"""The largest limit that may be requested: positions in a batch of texts have 32 bits."""
 
 TOO_LONG = "\udfff"
-"""What stands for a document that is to be left out: like one that is not UTF-8, it has no UTF-8 form."""
+"""A placeholder for a document to skip: like a document that is not UTF-8, it has no UTF-8 form."""
 
 _MOST_UTF8_BYTES = 4  # of a character
 
 MOST_KEPT_BYTES = 256 << 20
-"""Of memory that documents may take."""
+"""The most memory that kept documents may take."""
 
 _DOCUMENT_BYTES = 256
-"""Of a document beside its text."""
+"""The approximate memory of a document besides its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,15 @@ class Document:
 
     Attributes:
         text: never empty.
-        group: a language, script, extension or whatever else the corpus is grouped by.
-        source: what messages call it: "docs/a.txt", or "data.jsonl:17" for a part of a file, by its
-            first line or its row.
-        unit: what it was drawn with: the file that it was cut from, with its other parts; None where it was
-            drawn by itself.
-        is_code: whether it is program code, of which alone identifiers are counted.
-        place: the number of its file in the corpus, and of its row or first byte there, however the corpus is divided
-            into parts; None for a text from elsewhere. Of lines and paragraphs only the file is known.
+        group: a language, script, extension or other group, as the corpus is grouped.
+        source: its name in messages: "docs/a.txt", or "data.jsonl:17" for a part of a file, by its first line
+            or its row.
+        unit: what is sampled as a whole: the file that it was cut from, with its other parts; None if the
+            document is sampled by itself.
+        is_code: whether it is program code, of which only identifiers are counted.
+        place: the index of its file in the corpus and the number of its row or first byte there, independent of how
+            the corpus is divided into parts; None for a text from elsewhere. For lines and paragraphs only the file
+            is known.
     """
 
     text: str
@@ -61,18 +62,18 @@ class Document:
     place: tuple[int, int] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        """Short, however long the text is."""
+        """Return a short form, however long the text is."""
         return f"<document {self.source}, {self.group}: {shortened(self.text)}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The maximum size of a document in bytes, and how a longer one is handled.
+    """The maximum size of a document, and how a longer one is handled.
 
     Attributes:
-        num_bytes: as UTF-8.
-        name: what messages call the file.
-        errors: under "skip" a document that is too long is left out, else it is an error.
+        num_bytes: the limit in UTF-8 bytes.
+        name: the name of the file in messages.
+        errors: under "skip" a document that is too long is skipped, else it is an error.
     """
 
     num_bytes: int
@@ -84,7 +85,7 @@ class Bound:
         return len(text) * _MOST_UTF8_BYTES <= self.num_bytes or utf8_size(text) <= self.num_bytes
 
     def checked(self, lines: list[str], number: int) -> list[str]:
-        """Lines, the first of which has a number, with `TOO_LONG` for those that are. Raises `CorpusError`."""
+        """Return lines, beginning at line `number`, with `TOO_LONG` in place of too long ones. Raises `CorpusError`."""
         if sum(map(len, lines)) * _MOST_UTF8_BYTES <= self.num_bytes:
             return lines
         return [
@@ -93,7 +94,7 @@ class Bound:
         ]
 
     def too_long(self, number: int | None) -> str:
-        """What stands for a document that begins on a line, or is the file. Raises `CorpusError`."""
+        """Return the placeholder for a document that begins at a line, or is the file. Raises `CorpusError`."""
         where = self.name if number is None else f"{self.name}:{number}"
         if self.errors != "skip":
             raise CorpusError(
@@ -105,7 +106,7 @@ class Bound:
 
 
 def utf8_size(text: str) -> int:
-    r"""The bytes of a text as UTF-8; a lone surrogate, which represents a bad byte, counts as three.
+    r"""Return the UTF-8 size of a text; a lone surrogate, which represents a bad byte, counts as three bytes.
 
     >>> utf8_size("aé"), utf8_size(b"a\xff".decode(errors="surrogateescape"))
     (3, 4)
@@ -114,8 +115,8 @@ def utf8_size(text: str) -> int:
 
 
 def bounded_blocks(blocks: Iterable[bytes], bound: Bound, *, lines: bool) -> Iterator[bytes]:
-    """Blocks of a text unchanged, while no document is too long: a line, or the text. Raises `CorpusError`."""
-    pending = number = 0  # bytes of the line that has not ended, or of all; lines before it
+    """Yield blocks unchanged while no document (a line, or the text) is too long. Raises `CorpusError`."""
+    pending = number = 0  # bytes of the unfinished line, or of the text; number of lines before it
     for block in blocks:
         if not lines:
             pending += len(block)
@@ -124,7 +125,7 @@ def bounded_blocks(blocks: Iterable[bytes], bound: Bound, *, lines: bool) -> Ite
                 _check_lines(block, pending, number, bound)
             number += block.count(b"\n")
             pending = len(block) - 1 - block.rfind(b"\n") if b"\n" in block else pending + len(block)
-        if pending > bound.num_bytes + lines:  # a line may go on with its end, and be short enough
+        if pending > bound.num_bytes + lines:  # a line may still be short enough without its "\r"
             bound.too_long(number + 1 if lines else None)
         yield block
     if pending > bound.num_bytes:
@@ -132,7 +133,7 @@ def bounded_blocks(blocks: Iterable[bytes], bound: Bound, *, lines: bool) -> Ite
 
 
 def _check_lines(block: bytes, pending: int, number: int, bound: Bound) -> None:
-    """Check each line that ends in a block; the first may have begun in an earlier one."""
+    """Check each line that ends in a block; the first may have begun in an earlier block."""
     *ended, _ = block.split(b"\n")
     for position, line in enumerate(ended, number + 1):
         if pending + len(line.removesuffix(b"\r")) > bound.num_bytes:
@@ -169,7 +170,7 @@ class CorpusOptions:
 
     @property
     def text_fields(self) -> tuple[str, ...]:
-        """The fields of a record that make its text, each once."""
+        """The fields of a record that form its text, without duplicates."""
         fields = (self.text_field,) if isinstance(self.text_field, str) else self.text_field
         return tuple(dict.fromkeys(fields))
 
@@ -185,13 +186,13 @@ class DocumentMemory:
     """Keeps the documents of the first complete pass; larger corpora are read again each time."""
 
     def __init__(self, *, most_bytes: int = MOST_KEPT_BYTES) -> None:
-        """Nothing is kept yet, and never more than `most_bytes` of memory."""
+        """Start empty, and never keep more than `most_bytes` of memory."""
         self._most_bytes = most_bytes
         self._kept: list[Document] | None = None
         self._has_room = True
 
     def documents(self, read: Callable[[], Iterator[Document]]) -> Iterator[Document]:
-        """The documents that `read` gives, from memory where they are kept."""
+        """Yield the documents that `read` gives, from memory if they are kept."""
         if self._kept is not None:
             return iter(self._kept)
         return self._keeping(read()) if self._has_room else read()

@@ -1,7 +1,7 @@
-"""Parts of files: where a large file can be cut, so that its parts hold the same documents as the whole.
+"""Spans of files: cutting a large file so that its parts contain the same documents as the whole.
 
-A span is given by offsets that nobody has looked at: both it and the next one move them to the first good place after,
-so that every byte is in exactly one span. Nothing but the bytes around the place decides which it is.
+A span is given by arbitrary offsets: its start and its stop are moved forward to the next allowed position, so that
+every byte is in exactly one span. Only the bytes around a position decide whether it is allowed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Cut = Literal["lines", "paragraphs", "words"]
-"""Where a file is cut: after a line; after a blank line; or after a line end that no word reaches across."""
+"""Where a file may be cut: after a line; after a blank line; or after a line end that no word crosses."""
 
 _WINDOW_BYTES = 1 << 20
 _BEFORE, _AFTER = 8, 4
-"""Bytes around a place that are looked at."""
+"""The bytes before and after a position that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class FileSpan:
     """A part of a file.
 
     Attributes:
-        start: an offset in its bytes, from which on the part begins.
-        stop: one from which on the next part begins.
-        size: bytes of the whole file.
-        cut: what is a good place. In Parquet files it is where a row group begins.
+        start: the offset in the file from which the part begins at the next allowed position.
+        stop: the same offset for the part that follows.
+        size: the size of the whole file in bytes.
+        cut: the allowed positions. Parquet files are cut at row groups instead.
     """
 
     start: int
@@ -39,7 +39,7 @@ class FileSpan:
 
 
 def bounds_of(stream: BinaryIO, span: FileSpan) -> tuple[int, int]:
-    r"""Where a span begins and ends in a file.
+    r"""Return the exact start and end of a span in a file.
 
     >>> from io import BytesIO
     >>> bounds_of(BytesIO(b"one\ntwo\nthree"), FileSpan(2, 7, 13, "lines"))
@@ -49,11 +49,11 @@ def bounds_of(stream: BinaryIO, span: FileSpan) -> tuple[int, int]:
 
 
 def _place_from(stream: BinaryIO, offset: int, span: FileSpan) -> int:
-    """The first good place at an offset or after it."""
+    """Return the first allowed position at an offset or after it."""
     if offset <= 0:
         return 0
     is_good = _IS_GOOD[span.cut]
-    position = offset - 1  # of a line end
+    position = offset - 1  # where a line end may be
     while position < span.size:
         base = max(position - _BEFORE, 0)
         stream.seek(base)
@@ -62,11 +62,11 @@ def _place_from(stream: BinaryIO, offset: int, span: FileSpan) -> int:
             break
         is_last = base + len(window) >= span.size
         limit = len(window) if is_last else len(window) - _AFTER
-        found = window.find(b"\n", position - base, limit)
-        while found >= 0:
-            if is_good(window, found + 1):
-                return min(base + found + 1, span.size)
-            found = window.find(b"\n", found + 1, limit)
+        line_end = window.find(b"\n", position - base, limit)
+        while line_end >= 0:
+            if is_good(window, line_end + 1):
+                return min(base + line_end + 1, span.size)
+            line_end = window.find(b"\n", line_end + 1, limit)
         position = base + limit
     return span.size
 

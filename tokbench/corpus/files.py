@@ -1,4 +1,4 @@
-"""The files of a corpus: paths, folders and patterns resolved."""
+"""The files of a corpus: resolution of paths, folders, patterns and URLs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STDIN = "<stdin>"
 _KINDS: dict[str, Kind] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 _KNOWN_SUFFIXES = frozenset({".txt", ".text", ".md", ".rst", ".csv", ".tsv", *_KINDS})
-"""Never taken for binary in a folder: UTF-16 in one of these should be reported, not skipped."""
+"""Suffixes that are never treated as binary in a folder: UTF-16 in such files should be reported, not skipped."""
 
 _MANIFEST = "MANIFEST.toml"
 _MOST_MANIFEST_BYTES = 16 << 20
@@ -60,17 +60,17 @@ class CorpusFile:
     """A file of a corpus.
 
     Attributes:
-        path: where it is, as the user named it or the folder it was found in.
-        name: what messages call it.
+        path: its path, as named by the user or found in a folder.
+        name: its name in messages.
         size: bytes on disk; 0 for a stream.
         kind: "text", "jsonl" or "parquet", by its extension.
         compression: "gz", "bz2", "xz", "zst" or None, by its extension.
-        below: the parts of its path below the folder that was named; for a file named itself, its name.
+        below: the components of its path below the named folder; for a file that was named itself, its name.
         stream: whether it can be read only once (standard input, a pipe, a device).
-        url: where it is, if it is not on this machine; `path` serves for its name and folders only then.
-        span: the part of it that is read; None for all. Its size is about that of the part.
-        number: among the files of the whole corpus, where this is one of a part of it.
-        named: the parts of its path that groups come from, where `path` is not as the user named it.
+        url: its URL, if it is not on this machine; then `path` serves only for its name and folders.
+        span: the part of it to read; None for all. `size` is then about that of the part.
+        number: its index among the files of the whole corpus, if it belongs to a part of one.
+        named: the path components that determine groups, if `path` is not as the user named it.
     """
 
     path: Path
@@ -97,21 +97,21 @@ class CorpusFile:
 
     @property
     def plain_name(self) -> str:
-        """Its file name without the extension of its compression: "data.jsonl" of "data.jsonl.zst"."""
+        """Its file name without the extension of its compression: "data.jsonl" for "data.jsonl.zst"."""
         return self.path.name.removesuffix(self.path.suffix) if self.compression else self.path.name
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """How many files and folders in the named folders were not read as text.
+    """The numbers of files and folders in the named folders that were not read as text.
 
     Attributes:
         hidden: files and folders whose name starts with a dot, and `__pycache__`.
         binary: files with a NUL byte near their beginning.
-        special: sockets, pipes, devices, and links that lead nowhere.
-        unlisted: files that the manifest of their folder does not list, itself included.
-        about: files beside translations that describe them, as README.md and SOURCE.txt.
-        written: files of a folder that is written.
+        special: sockets, pipes, devices, and broken links.
+        unlisted: files that the manifest of their folder does not list, including the manifest.
+        about: files beside translations that describe them, such as README.md and SOURCE.txt.
+        written: files of the folder to which output is written.
     """
 
     hidden: int = 0
@@ -136,18 +136,17 @@ class LeftOut:
 def find_files(
     paths: Iterable[str | Path], *, is_binary: Callable[[CorpusFile], bool]
 ) -> tuple[tuple[CorpusFile, ...], LeftOut]:
-    """Find the files of paths, folders, patterns, URLs and "-", each once, sorted; and what was left out.
+    """Find the files of paths, folders, patterns, URLs and "-", each once, sorted; and count what was left out.
 
-    Folders are walked with everything below them, links to other folders too. A pattern
-    (`docs/**/*.md`) means what a shell makes of it: its matches, as though each had been named;
-    `**` stands for folders of any depth and follows no links.
+    Folders are walked recursively, following links to other folders. A pattern (`docs/**/*.md`) matches as in a
+    shell, as if each match had been named; `**` matches folders of any depth and follows no links.
 
     Args:
-        paths: files, folders, patterns, all of them perhaps as URLs, or "-" for standard input.
-        is_binary: says of a file found in a folder whether to leave it out.
+        paths: files, folders or patterns, also as URLs, or "-" for standard input.
+        is_binary: whether a file found in a folder is binary and left out.
 
     Raises:
-        CorpusError: a path that is missing or cannot be read; a folder or pattern without a text file.
+        CorpusError: a path is missing or cannot be read; a folder or pattern has no text file.
     """
     finder = _Finder(is_binary)
     for path in paths:
@@ -156,7 +155,7 @@ def find_files(
 
 
 class _Finder:
-    """Collects files, each once, by what the file system calls them."""
+    """Collects files, each once, identified by device and inode."""
 
     def __init__(self, is_binary: Callable[[CorpusFile], bool]) -> None:
         self._is_binary = is_binary
@@ -227,7 +226,7 @@ class _Finder:
             raise self._nothing(f"no text files match {pattern}" if matches else f"nothing matches {pattern}")
 
     def _add_url(self, url: str) -> None:
-        """A file, a folder or a pattern elsewhere."""
+        """Add a file, a folder or a pattern given as a URL."""
         place = remote_place(url)
         try:
             try:
@@ -242,8 +241,8 @@ class _Finder:
                 f"{url} does not exist", hint="check the address; a folder exists there only with files in it"
             )
         kept = [
-            self._keep_stored(one, Path(str(one.place)).relative_to(_literal_part(url)), is_named=False)
-            for one in found
+            self._keep_stored(file, Path(str(file.place)).relative_to(_literal_part(url)), is_named=False)
+            for file in found
         ]
         if not any(kept):
             raise self._nothing(f"no text files in {url}")
@@ -266,8 +265,8 @@ class _Finder:
         return Path(file.plain_name).suffix.lower() not in _KNOWN_SUFFIXES and self._is_binary(file)
 
     def _walk(self, root: Path) -> int:
-        """Keep the text files below a folder; how many there are, known ones too."""
-        found = 0
+        """Keep the text files below a folder; return their number, including files that were kept before."""
+        number = 0
         for path in files_below(root, skipped=self._hidden):
             status = status_of(path)
             if status is None or not stat.S_ISREG(status.st_mode):
@@ -284,13 +283,13 @@ class _Finder:
                 self._binary.add(str(path))
             else:
                 self._keep(file, status)
-                found += 1
-        return found
+                number += 1
+        return number
 
     def _keep(self, file: CorpusFile, status: os.stat_result) -> None:
         if not os.access(file.path, os.R_OK):
             raise unreadable(file.name, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
-        # Some file systems number no inodes; there a file is known by its path.
+        # Some file systems have no inode numbers; there a file is identified by its path.
         identity = (status.st_dev, status.st_ino) if status.st_ino else file.path.resolve()
         self._files.setdefault(identity, file)
 
@@ -334,7 +333,7 @@ def _described(
 
 
 def _literal_part(url: str) -> Path:
-    """The folder of a URL that comes before its first wildcard."""
+    """Return the part of a URL before the first component with a wildcard."""
     parts = Path(url).parts
     return Path(*takewhile(WILDCARDS.isdisjoint, parts))
 
@@ -361,18 +360,18 @@ def is_about_translations(path: Path) -> bool:
 
 
 class Listings:
-    """What the manifests of folders list, each read once.
+    """The files that the manifests of folders list; each manifest is read once.
 
-    A manifest is a table `[[file]]` with a `path` for each text, as the bundled texts have one. A file of that name
-    that says nothing of the kind is a text like any other. Beside translations, where each file is a language, names
-    that describe texts (`README.md`, `SOURCE.txt`) are no language either.
+    A manifest is a TOML file with tables `[[file]]`, each with the `path` of a text, as for the bundled texts. A file
+    of that name without such tables is an ordinary text. Beside translations, where each file is a language, files
+    whose names describe texts (`README.md`, `SOURCE.txt`) are not languages either.
     """
 
     def __init__(self) -> None:
         self._listed: dict[Path, frozenset[str] | None] = {}
 
     def leave_out(self, path: Path, *, root: Path) -> bool:
-        """Whether the nearest manifest from a file's folder up to `root` does not list it; no manifest lists all."""
+        """Whether the nearest manifest, from the file's folder up to `root`, does not list it; False without one."""
         for folder in path.parents:
             if folder not in self._listed:
                 self._listed[folder] = _listed_in(folder)
@@ -385,7 +384,7 @@ class Listings:
 
 
 def _listed_in(folder: Path) -> frozenset[str] | None:
-    """The paths that a folder's manifest lists, None where there is none."""
+    """Return the paths that a folder's manifest lists, None where there is no manifest."""
     import tomllib
 
     try:

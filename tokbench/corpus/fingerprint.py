@@ -1,4 +1,4 @@
-"""Which documents and lines a text is made of: fingerprints and samples that do not depend on their order."""
+"""Identities of a text's documents and lines: fingerprints and samples that do not depend on their order."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _SAMPLE_DIGITS = 16
 _SAMPLE_LINES = 4096
 _LINE_DIGITS = 10
 _SHORTEST_BYTES = 20
-"""Of shorter lines ("}", "return None") any two texts have some in common."""
+"""The shortest sampled line: shorter lines ("}", "return None") occur in almost any two texts."""
 
 _TOLD = 16
-"""Lines of a sample that tell a share."""
+"""The fewest comparable lines of a sample for an estimate of a share."""
 
 
 class Fingerprint:
     """The sum modulo 2**256 of the SHA-256 of each document's UTF-8 bytes, and the smallest of those hashes.
 
-    The same documents give the same fingerprint in any order, from files or from strings. A
-    document that occurs twice counts twice; an empty one is not counted, as no corpus holds one.
+    The same documents give the same fingerprint in any order, from files or from strings. A document that occurs twice
+    counts twice; an empty one is not counted, as a corpus contains none.
 
     >>> forwards, backwards = Fingerprint(), Fingerprint()
     >>> for text in ("one", "two"):
@@ -40,8 +40,8 @@ class Fingerprint:
     True
 
     Attributes:
-        documents: documents counted so far.
-        num_bytes: UTF-8 bytes counted so far.
+        documents: the number of documents counted so far.
+        num_bytes: the number of UTF-8 bytes counted so far.
     """
 
     __slots__ = ("_hash_lines", "_sample", "_sum", "documents", "num_bytes")
@@ -60,7 +60,7 @@ class Fingerprint:
             self._add(sha256(data).digest(), len(data))
 
     def update_blocks(self, blocks: Iterable[bytes]) -> None:
-        """Count one document that comes in pieces, without ever holding it whole."""
+        """Count one document that comes in blocks, without holding it in memory."""
         digest = sha256()
         num_bytes = 0
         for block in blocks:
@@ -70,7 +70,7 @@ class Fingerprint:
             self._add(digest.digest(), num_bytes)
 
     def update_lines(self, text: bytes) -> None:
-        r"""Count each line of a text in UTF-8 as a document, but for blank ones.
+        r"""Count each line of a UTF-8 text as a document, except blank ones.
 
         >>> lines = Fingerprint()
         >>> lines.update_lines(b"one\r\n \ntwo")
@@ -85,7 +85,7 @@ class Fingerprint:
         self.num_bytes += num_bytes
 
     def update_all(self, documents: Iterable[str]) -> None:
-        r"""Count documents, those that are lines all at once.
+        r"""Count documents; those that are single lines are counted together.
 
         >>> apart, together = Fingerprint(), Fingerprint()
         >>> for text in ("one", "two\nlines", " "):
@@ -106,7 +106,7 @@ class Fingerprint:
         self.update_lines(_utf8("\n".join(lines)))
 
     def watch(self, documents: Iterable[str]) -> Iterator[str]:
-        """The documents unchanged, each counted as it goes by.
+        """Yield the documents unchanged, counting each of them.
 
         >>> fingerprint = Fingerprint()
         >>> list(fingerprint.watch(iter(["one", "two"])))
@@ -119,18 +119,18 @@ class Fingerprint:
             yield document
 
     def hexdigest(self) -> str:
-        """The fingerprint of what was counted so far, as 64 hexadecimal digits."""
+        """Return the fingerprint of what was counted so far, as 64 hexadecimal digits."""
         return f"{self._sum:064x}"
 
     def identity(self) -> TextIdentity:
-        """The fingerprint and the sample of what was counted so far."""
+        """Return the fingerprint and the sample of what was counted so far."""
         return TextIdentity(
             fingerprint=self.hexdigest(),
             sample=tuple(f"{value:0{_SAMPLE_DIGITS}x}" for value in self._sample.values()),
         )
 
     def join(self, other: TextIdentity, *, documents: int, num_bytes: int) -> None:
-        """Count documents that were counted elsewhere: what they are, how many, and their bytes.
+        """Add documents that were counted elsewhere: their identity, number, and bytes.
 
         >>> whole, part = Fingerprint(), Fingerprint()
         >>> part.update("one")
@@ -152,15 +152,15 @@ class Fingerprint:
 
 
 def overlap(trained_on: TextIdentity, evaluated_on: TextIdentity) -> float | None:
-    """The share of a text's documents that are in another text too, estimated from samples of both.
+    """Estimate the share of a text's documents that are in another text too, from samples of both.
 
     Args:
         trained_on: the other text.
         evaluated_on: the text.
 
     Returns:
-        None where the samples have no hashes that could be compared. Of texts of up to 1,024 distinct
-        documents the share of distinct documents, exactly; of larger ones an estimate.
+        None where the samples have no comparable hashes. For texts of up to 1,024 distinct documents the exact share
+        of distinct documents; for larger ones an estimate.
 
     >>> texts = [Fingerprint(), Fingerprint()]
     >>> for text, documents in zip(texts, (["a", "b"], ["b", "c"])):
@@ -183,7 +183,7 @@ def _utf8(text: str) -> bytes:
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    r"""The same text in pieces that end after a line, but for the last.
+    r"""Yield the same text in blocks that end after a line, except for the last.
 
     >>> list(whole_lines([b"on", b"e\ntwo\nth", b"ree"]))
     [b'one\ntwo\n', b'three']
@@ -199,10 +199,10 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class Lines:
-    r"""Counts the lines of texts, without the white space around them and without those that are nothing else.
+    r"""Counts the lines of texts, without the white space around them and without blank lines.
 
-    The sums do not depend on the order. They tell texts apart that were not made to look alike: CRC-32 takes a
-    tenth of the time of a cryptographic hash.
+    The sums do not depend on the order. They distinguish texts, except those made to collide: CRC-32 takes a tenth of
+    the time of a cryptographic hash.
 
     >>> file, parts = Lines(), Lines()
     >>> file.update("one\n\n  two\r\n")
@@ -221,7 +221,7 @@ class Lines:
 
     def update(self, text: str | bytes) -> None:
         """Count the lines of a text; bytes are UTF-8."""
-        # What is sampled has the smallest sums: few lines have to be hashed.
+        # Sampled lines have the smallest sums, so only few lines have to be hashed.
         number, size, total, weighted, sampled = self._sum_lines(
             text.encode() if isinstance(text, str) else text, self._sample.largest >> 8, _SHORTEST_BYTES
         )
@@ -233,8 +233,8 @@ class Lines:
             self._sample.add(checksum << 8 | blake2b(line, digest_size=1).digest()[0])
 
     def join(self, other: LineIdentity) -> None:
-        """Count lines that were counted elsewhere."""
-        number, size, total, weighted = (int(one, 16) for one in other.fingerprint.split("-"))
+        """Add lines that were counted elsewhere."""
+        number, size, total, weighted = (int(digits, 16) for digits in other.fingerprint.split("-"))
         self._number += number
         self._size += size
         self._sum += total
@@ -243,17 +243,17 @@ class Lines:
             self._sample.add(int(value, 16))
 
     def watch_blocks(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """The same bytes in pieces that end after a line, but for the last; its lines are counted as they go by.
+        """Count the lines of a document; yield its bytes in blocks that end after a line, except for the last.
 
         Args:
-            blocks: one document in UTF-8, cut anywhere.
+            blocks: one document in UTF-8, cut at any position.
         """
         for text in whole_lines(blocks):
             self.update(text)
             yield text
 
     def identity(self) -> LineIdentity:
-        """The sums and the sample of what was counted so far."""
+        """Return the sums and the sample of what was counted so far."""
         return LineIdentity(
             fingerprint=f"{self._number:x}-{self._size:x}-{self._sum:x}-{self._weighted:x}",
             sample=tuple(f"{value:0{_LINE_DIGITS}x}" for value in self._sample.values()),
@@ -261,21 +261,21 @@ class Lines:
 
 
 def line_overlap(trained_on: LineIdentity, evaluated_on: LineIdentity) -> float | None:
-    """The share of a text's distinct lines that are in another text too, estimated from samples of both.
+    """Estimate the share of a text's distinct lines that are in another text too, from samples of both.
 
     Args:
         trained_on: the other text.
         evaluated_on: the text.
 
     Returns:
-        None where the samples have too few lines in the same range. Of texts of up to 4,096 distinct lines of 20
-        bytes or more it is the share of these, exactly; of larger ones an estimate.
+        None where the samples have too few lines in the same range. For texts of up to 4,096 distinct lines of 20
+        bytes or more the exact share of these lines; for larger ones an estimate.
     """
     return share_of(evaluated_on.sample, trained_on.sample, most=_SAMPLE_LINES, fewest=_TOLD)
 
 
 class Smallest:
-    """Keeps the smallest of the distinct numbers that it is given.
+    """Keeps the smallest distinct numbers of those added.
 
     >>> kept = Smallest(2)
     >>> for value in (5, 3, 9, 3, 4):
@@ -287,16 +287,16 @@ class Smallest:
     __slots__ = ("_heap", "_most", "_values", "largest")
 
     def __init__(self, most: int) -> None:
-        """Nothing yet.
+        """Start empty.
 
         Args:
-            most: how many are kept.
+            most: the number of values to keep.
         """
         self._most = most
-        self._heap: list[int] = []  # negative: the largest is on top
+        self._heap: list[int] = []  # negated, so that the largest is on top
         self._values: set[int] = set()
         self.largest = (1 << 64) - 1
-        """Of those that are kept, once there are as many; a larger one need not be given."""
+        """The largest kept number, once `most` are kept; larger numbers need not be added."""
 
     def add(self, value: int) -> None:
         """Keep a number, if it is small enough."""
@@ -311,26 +311,26 @@ class Smallest:
             self.largest = -self._heap[0]
 
     def values(self) -> list[int]:
-        """Those that are kept, ascending."""
+        """Return the kept numbers, ascending."""
         return sorted(self._values)
 
 
 def share_of(sample: Sequence[str], known: Sequence[str], *, most: int, fewest: int = 1) -> float | None:
-    """The share of one set that is in another, by samples of both: hashes, ascending, of equal length.
+    """Estimate the share of a set that is in another, from samples of both: sorted hashes of equal length.
 
     Args:
-        sample: of the set.
-        known: of the other.
-        most: how many hashes a sample has of a set that has more.
-        fewest: hashes that an estimate needs; a share of whole sets needs one.
+        sample: the sample of the set.
+        known: the sample of the other set.
+        most: the size of a sample of a larger set.
+        fewest: the fewest comparable hashes for an estimate; the share of whole sets needs one.
 
     Returns:
-        None where there are too few hashes that could be compared.
+        None where there are too few comparable hashes.
     """
-    among = set(known)
-    # A sample that is full says nothing of hashes above its largest.
-    is_whole = len(among) < most
+    known_hashes = set(known)
+    # A full sample has no information on hashes above its largest one.
+    is_whole = len(known_hashes) < most
     comparable = [value for value in sample if is_whole or value <= known[-1]]
     if not comparable or (not is_whole and len(comparable) < fewest):
         return None
-    return sum(value in among for value in comparable) / len(comparable)
+    return sum(value in known_hashes for value in comparable) / len(comparable)

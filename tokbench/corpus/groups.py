@@ -1,4 +1,4 @@
-"""The group of a document, by its file or the way of grouping, and whether it is program code."""
+"""The group of a document, from its file or the grouping option, and whether it is program code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_group_by(group_by: str) -> None:
 
 
 def group_field(group_by: str) -> str | None:
-    """The field that holds the group, or None where groups come from elsewhere.
+    """Return the field that contains the group, or None where groups do not come from a field.
 
     >>> group_field("field:lang"), group_field("auto")
     ('lang', None)
@@ -59,7 +59,7 @@ def group_field(group_by: str) -> str | None:
 
 
 def no_group(field: str) -> str:
-    """The group of documents without the field that groups come from.
+    """Return the group of documents without the field that determines groups.
 
     >>> no_group("lang")
     '(no lang)'
@@ -68,7 +68,7 @@ def no_group(field: str) -> str:
 
 
 def file_group(file: CorpusFile, group_by: str) -> str | None:
-    """The group that all documents of a file have, or None where each has its own."""
+    """Return the common group of a file's documents, or None where each document has its own."""
     match group_by:
         case "auto":
             group = _bundled_group(file)
@@ -83,30 +83,30 @@ def file_group(file: CorpusFile, group_by: str) -> str | None:
 
 
 def is_translation(file: CorpusFile) -> bool:
-    """Whether a file stands in a folder of translations, and has a language to its name."""
+    """Whether a file is in a folder of translations, so that its name is a language."""
     return any(holds_translations(folder) for folder in named_parts(file)[:-1])
 
 
 def folder_groups(files: Iterable[CorpusFile], group_by: str) -> dict[str, frozenset[str]]:
-    """The folders `code` and `parallel` that files stand in → the groups of their files."""
-    found: dict[str, set[str]] = {}
+    """Return the folders `code` and `parallel` that contain files → the groups of their files."""
+    groups_of_folders: dict[str, set[str]] = {}
     for file in files:
         group = file_group(file, group_by)
         folder = next(
-            (one for one in named_parts(file)[:-1] if one == "code" or holds_translations(one)), None
+            (part for part in named_parts(file)[:-1] if part == "code" or holds_translations(part)), None
         )
         if folder is not None and group is not None:
-            found.setdefault(folder, set()).add(group)
-    return {folder: frozenset(groups) for folder, groups in found.items()}
+            groups_of_folders.setdefault(folder, set()).add(group)
+    return {folder: frozenset(groups) for folder, groups in groups_of_folders.items()}
 
 
 def stands_below(file: CorpusFile, folder: str) -> bool:
-    """Whether a file stands in a folder of a name, or below it; of an absolute path only what was named counts."""
+    """Whether a file is in or below a folder of this name; of an absolute path only the named part counts."""
     return folder in named_parts(file)[:-1]
 
 
 def _bundled_group(file: CorpusFile) -> str | None:
-    """What follows a folder `parallel` or `code`: "de" for parallel/de.txt, "python" for code/python/a.py."""
+    """Return the name after a folder `parallel` or `code`: "de" for parallel/de.txt, "python" for code/python/a.py."""
     parts = named_parts(file)
     for folder, entry in pairwise(parts[:-1]):
         if folder == "code" or holds_translations(folder):
@@ -116,10 +116,10 @@ def _bundled_group(file: CorpusFile) -> str | None:
 
 
 def named_parts(file: CorpusFile) -> tuple[str, ...]:
-    """The parts of a file's path that count: of an absolute one the folder that was named and what is below it.
+    """Return the path components that determine groups: for an absolute path the named folder and those below it.
 
-    A project that lives in ~/code is not one group. Of a name alone the folder it is in counts where
-    that holds translations.
+    A project in ~/code is thus not one group. For a bare file name, the current folder counts if it contains
+    translations.
     """
     if file.named is not None:
         return file.named
@@ -131,7 +131,7 @@ def named_parts(file: CorpusFile) -> tuple[str, ...]:
 
 
 def _place(file: CorpusFile) -> str:
-    """The first folder below the one that was named, or the file's name without extensions."""
+    """Return the first folder below the named one, or the file's name without extensions."""
     return file.below[0] if len(file.below) > 1 else _stem(file)
 
 
@@ -140,7 +140,7 @@ def _stem(file: CorpusFile) -> str:
 
 
 def is_code_file(file: CorpusFile) -> bool:
-    """Whether all documents of a file are program code: it stands in a folder `code`, or has such an extension."""
+    """Whether all documents of a file are program code: it is in a folder `code`, or its extension says so."""
     suffix = PurePath(file.plain_name).suffix.lower().removeprefix(".")
     return suffix in _EXTENSIONS or stands_below(file, "code")
 

@@ -1,4 +1,4 @@
-"""Documents that are identified while a backend reads them, so that they are read once."""
+"""Documents that are fingerprinted while a backend reads them, so that they are read only once."""
 
 from __future__ import annotations
 
@@ -23,48 +23,48 @@ if TYPE_CHECKING:
 
 _BETWEEN_LOOKS = 0.0005  # seconds
 _MOST_BLOCKS = 16
-"""That wait to be hashed: reading waits for hashing then, so that memory does not grow with the text."""
+"""The most blocks that wait to be hashed; then reading waits, so that memory does not grow with the text."""
 
 
 class IdentifiedDocuments:
-    """Other documents, whose identity is known once they were read to their end.
+    """A wrapper of documents that knows their identity once they were read to their end.
 
-    Plain files are read here, block by block: another thread hashes a block while the backend has it.
+    Plain files are read here, block by block: another thread hashes a block while the backend processes it.
     """
 
     def __init__(self, documents: ByteDocuments) -> None:
-        """Nothing is read yet.
+        """Wrap documents, without reading them.
 
         Args:
-            documents: those that are read.
+            documents: the documents to read.
         """
         self._documents = documents
         self._identity: TextIdentity | None = None
         self._read_here = 0
-        """Bytes of the plain file that is being read."""
+        """The bytes read from the current plain file."""
 
     @property
     def num_bytes(self) -> int:
-        """As of the documents."""
+        """The `num_bytes` of the wrapped documents."""
         return self._documents.num_bytes
 
     @property
     def text_bytes(self) -> int | None:
-        """As of the documents."""
+        """The `text_bytes` of the wrapped documents."""
         return known_bytes(self._documents)
 
     @property
     def files_read(self) -> tuple[int, int] | None:
-        """How far the files are read, as `tokbench.core.progress.files_read` tells it."""
-        found = files_read(self._documents)
-        return found and (min(found[0] + self._read_here, found[1]), found[1])
+        """The position in the files, as for `tokbench.core.progress.files_read`."""
+        position = files_read(self._documents)
+        return position and (min(position[0] + self._read_here, position[1]), position[1])
 
     def identity(self) -> TextIdentity:
-        """Which documents these are; read once more only where they were not read to their end."""
+        """Return the identity of the documents; reads them again only if they were not read to their end."""
         return self._identity or self._documents.identity()
 
     def __iter__(self) -> Iterator[str]:
-        """The documents as strings. Raises `CorpusError`."""
+        """Yield the documents as strings. Raises `CorpusError`."""
         notes = _Notes()
         for text in self._documents:
             notes.add_document(text)
@@ -72,7 +72,7 @@ class IdentifiedDocuments:
         self._identity = notes.identity()
 
     def documents(self) -> Iterator[GroupedText]:
-        """The documents with their groups. Raises `CorpusError`, and `ConfigError` where they have none."""
+        """Yield the documents with their groups. Raises `CorpusError`, and `ConfigError` where they have none."""
         if not isinstance(self._documents, GroupedDocuments):
             raise ConfigError("the text has no groups", hint="train on files, as open_corpus opens them")
         notes = _Notes()
@@ -82,7 +82,7 @@ class IdentifiedDocuments:
         self._identity = notes.identity()
 
     def byte_sources(self) -> Iterator[ByteSource]:
-        """The same documents as blocks of bytes. Raises `CorpusError`."""
+        """Yield the same documents as blocks of bytes. Raises `CorpusError`."""
         notes = _Notes()
         with _hashing(notes) as blocks_to_hash:
             for source in self._documents.byte_sources():
@@ -111,7 +111,7 @@ class IdentifiedDocuments:
 
 
 class _Notes:
-    """What is noted of documents that go by."""
+    """The fingerprint and lines of the documents that were read."""
 
     def __init__(self) -> None:
         self._fingerprint, self._lines = Fingerprint(), Lines()
@@ -122,7 +122,7 @@ class _Notes:
         self._lines.update(text)
 
     def add_source(self, blocks: Iterable[bytes], documents: str) -> None:
-        """Note the documents of a source; where its bytes are not UTF-8, there is no identity."""
+        """Add the documents of a source; if its bytes are not UTF-8, there is no identity."""
         try:
             if documents == "file":
                 self._fingerprint.update_blocks(self._lines.watch_blocks(blocks))
@@ -130,7 +130,7 @@ class _Notes:
                 for lines in whole_lines(blocks):
                     self._lines.update(lines)
                     self._fingerprint.update_lines(lines)
-        except Exception:  # what it is, the reader finds out: this thread must go on to take blocks
+        except Exception:  # the reader reports the error: this thread must continue to consume blocks
             self._is_whole = False
 
     def identity(self) -> TextIdentity | None:
@@ -141,7 +141,7 @@ class _Notes:
 
 @contextmanager
 def _hashing(notes: _Notes) -> Iterator[Queue[bytes | str | None]]:
-    """A queue from which another thread takes sources: the kind of documents, the blocks, and None for the end."""
+    """Start a thread that hashes sources from a queue: the kind of documents, the blocks, and None for the end."""
     queue: Queue[bytes | str | None] = Queue(_MOST_BLOCKS)
     ended = Event()
 
@@ -150,7 +150,7 @@ def _hashing(notes: _Notes) -> Iterator[Queue[bytes | str | None]]:
             while isinstance(documents := queue.get(), str):
                 blocks: Iterator[bytes] = iter(queue.get, None)  # type: ignore[arg-type]
                 notes.add_source(blocks, documents)
-                for _ in blocks:  # what comes after a byte that is not UTF-8
+                for _ in blocks:  # what follows bytes that are not UTF-8
                     pass
         finally:
             ended.set()
@@ -167,13 +167,13 @@ def _hashing(notes: _Notes) -> Iterator[Queue[bytes | str | None]]:
 
 
 def _let_end(queue: Queue[bytes | str | None], ended: Event) -> KeyboardInterrupt | None:
-    """End the work on a queue, whatever interrupts that; the last interrupt is returned.
+    """End the work on a queue despite interrupts; return the last interrupt.
 
-    A thread that is in the kernel when the interpreter ends would end the process with an abort. It is not joined, as
-    an interrupt makes CPython's `join` take it for ended, nor waited for by a lock, which one may leave taken.
+    A thread that runs native code when the interpreter exits would abort the process. It is not joined, since after an
+    interrupt CPython's `join` takes it for ended, nor awaited by a lock, which an interrupt may leave acquired.
     """
     interrupt = None
-    ends = 2  # one ends a source that was left in its middle
+    ends = 2  # one of them ends a source that was interrupted
     while True:
         try:
             while ends:

@@ -1,4 +1,4 @@
-"""The texts that a command names: a text itself, files, folders, or standard input."""
+"""The texts that a command's arguments name: a text itself, files, folders, or standard input."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class TextInput:
-    """A text and where it came from.
+    """A text and its source.
 
     Attributes:
-        source: what messages call it: "docs/a.txt", "data.jsonl:17", or the text itself, shortened.
+        source: its name in messages: "docs/a.txt", "data.jsonl:17", or the text itself, shortened.
         text: the text.
-        file: the file it is a part of: "data.jsonl"; else its source.
-        continues: whether the text before it was a part of the same file.
-        is_argument: whether it was given as it is, and no file holds it.
+        file: the file that contains it: "data.jsonl"; else its source.
+        continues: whether the previous text was a part of the same file.
+        is_argument: whether the text itself was the argument, and is in no file.
     """
 
     source: str
@@ -42,7 +42,7 @@ class TextInput:
     is_argument: bool = False
 
     def place(self, offset: int) -> str | None:
-        r"""Where a byte of the text is, as messages call it; None for an argument, which is not a file.
+        r"""Return the position of a byte as messages name it; None for a text that was an argument.
 
         >>> TextInput("a.txt", "one\ntwo", file="a.txt").place(5)
         'a.txt, line 2'
@@ -50,7 +50,7 @@ class TextInput:
         if self.is_argument:
             return None
         if self.source != self.file and "\n" not in self.text:
-            return self.source  # "data.jsonl:17" is a line already
+            return self.source  # "data.jsonl:17" already names a line
         line = self.text.encode()[:offset].count(b"\n") + 1
         return f"{self.source}, line {line}"
 
@@ -65,23 +65,22 @@ def read_inputs(
     tell: Callable[[Corpus], None] = lambda _: None,
     progress: Progress = no_progress,
 ) -> Iterator[TextInput]:
-    """The texts of a command's arguments, one after another.
+    """Yield the texts of a command's arguments.
 
-    Under "auto", "-" is standard input, an argument that names a file or folder is read, and any
-    other is a text; one that looks like a path or a pattern and is none is an error rather than a
-    text of a few letters.
+    Under "auto", "-" is standard input, an argument that names a file or folder is read, and any other is a text. An
+    argument that looks like a path or a pattern but does not exist is an error, and not a text of a few letters.
 
     Args:
         arguments: as the user wrote them.
-        kind: "text" takes every argument as it is, "file" takes every one as a path.
-        text_field: as `open_corpus` takes it.
-        errors: as `open_corpus` takes it.
-        max_document_bytes: as `open_corpus` takes it; None for what that takes by default.
-        tell: called with every corpus that was read, to tell its problems.
-        progress: called with how far each is read.
+        kind: "text" takes every argument as a text, "file" takes every one as a path.
+        text_field: as for `open_corpus`.
+        errors: as for `open_corpus`.
+        max_document_bytes: as for `open_corpus`; None for its default.
+        tell: called with every corpus after it was read, to report its problems.
+        progress: called with the position in the files.
 
     Raises:
-        CorpusError: a path that is missing, or a file that cannot be read.
+        CorpusError: a path is missing, or a file cannot be read.
 
     >>> next(read_inputs(["two words"])).text
     'two words'
@@ -108,9 +107,9 @@ class TextBlocks:
     """A text or a file that is read block by block.
 
     Attributes:
-        source: what messages call it.
-        blocks: its parts, to be used before the next text is asked for.
-        is_joined: whether they are parts of one text, not texts of their own.
+        source: its name in messages.
+        blocks: its blocks, to be used before the next text is requested.
+        is_joined: whether the blocks are parts of one text, and not separate texts.
     """
 
     source: str
@@ -126,7 +125,7 @@ def read_text_blocks(
     errors: ErrorPolicy = "strict",
     tell: Callable[[Corpus], None] = lambda _: None,
 ) -> Iterator[TextBlocks]:
-    """The texts of a command's arguments as `read_inputs` finds them, read no further than their blocks are used.
+    """Yield the texts of a command's arguments, as `read_inputs` does, but read them only as far as blocks are used.
 
     Raises:
         CorpusError: as `read_inputs`.
@@ -148,7 +147,7 @@ def read_text_blocks(
 
 
 def is_text(argument: str) -> bool:
-    """Whether an argument is a text: it is not an existing path and does not look like one.
+    """Whether an argument is a text: it is not an existing path and does not look like a path.
 
     >>> is_text("two words"), is_text("-"), is_text("notes.txt")
     (True, False, False)
@@ -164,7 +163,7 @@ def _exists(argument: str) -> bool:
 
 
 def _utf8(argument: str) -> str:
-    """An argument decoded as UTF-8, whatever the locale."""
+    """Return an argument decoded as UTF-8, independent of the locale."""
     try:
         argument.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The records of JSON lines, one document each."""
+"""The records of JSON lines files, each one a document."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ def jsonl_records(
     problems: Problems,
     max_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> Iterator[Record]:
-    """The records of JSON lines; blank lines are skipped.
+    """Yield the records of JSON lines; blank lines are skipped.
 
     Raises:
-        CorpusError: a line that is not UTF-8 (under errors="strict"), not JSON, not an object, or
-            without its text, or (but under errors="skip") has more than `max_bytes`; the
-            message names the line.
+        CorpusError: a line is not UTF-8 (under errors="strict"), not JSON, not an object, has no text, or
+            (unless errors="skip") has more than `max_bytes`; the message names the line.
     """
     bound = Bound(max_bytes, stream.name, errors)
     for number, offset, line in _numbered_lines(stream, bound):
@@ -55,10 +54,10 @@ def jsonl_records(
 
 
 def _numbered_lines(stream: Utf8Stream, bound: Bound) -> Iterator[tuple[int, int, bytes | None]]:
-    """Each line with its number and the byte offset it starts at; None for one that is too long."""
+    """Yield each line with its number and byte offset; None in place of a line that is too long."""
     number, offset = 1, stream.start
     pending: list[bytes] = []
-    size = 0  # of what is pending
+    size = 0  # bytes of the pending parts
     for block in stream.blocks:
         *ended, rest = block.split(b"\n")
         for line in ended:
@@ -88,7 +87,7 @@ def _bounded(parts: list[bytes], size: int, number: int, bound: Bound) -> bytes 
 def _json_object(
     line: bytes, name: str, offset: int, errors: ErrorPolicy, problems: Problems
 ) -> dict[str, Any] | None:
-    """The object on a line; None for a line to be skipped because it is not UTF-8."""
+    """Return the object of a line; None for a line to skip because it is not UTF-8."""
     import orjson
 
     try:
@@ -106,7 +105,7 @@ def _json_object(
 
 
 def _lenient_json(text: str, name: str, complaint: str) -> Any:
-    """Parse JSON that orjson refuses and other programs write: NaN, lone surrogates, deep nesting."""
+    """Parse JSON that orjson rejects and other programs write: NaN, lone surrogates, deep nesting."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -116,7 +115,7 @@ def _lenient_json(text: str, name: str, complaint: str) -> Any:
 
 
 def _utf8_text(text: str, name: str, errors: ErrorPolicy, problems: Problems) -> str | None:
-    """A text without the lone surrogates that JSON can escape; None for one to be skipped for them."""
+    """Return a text without the lone surrogates that JSON can escape; None for a text to skip because of them."""
     if whole(text):
         return text
     if errors == "strict":
@@ -134,7 +133,7 @@ def _utf8_text(text: str, name: str, errors: ErrorPolicy, problems: Problems) ->
 
 
 def _text_of(record: dict[str, Any], fields: tuple[str, ...], name: str) -> str:
-    """The text of a record; of several fields, those that it has and are not null."""
+    """Return the text of a record; of several fields, those that exist and are not null are joined."""
     if len(fields) > 1:
         fields = tuple(field for field in fields if record.get(field) is not None) or fields[:1]
     return BETWEEN_FIELDS.join([_text_field(record, field, name) for field in fields])

@@ -1,6 +1,6 @@
-"""Hash texts by their lines: the compiled functions, or their Python fallback.
+"""Hashing of texts by lines: the compiled functions, or their Python fallback.
 
-Both offer two functions; `tokbench.native.kernel_choice` chooses.
+Both provide two functions; `tokbench.native.kernel_choice` chooses.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from tokbench.native.kernel_choice import chosen_module
 
 
 class LineDocuments(Protocol):
-    """Hashes the lines of a text that are documents."""
+    """Hashes the lines of a text as documents."""
 
     def __call__(self, text: bytes, largest: int, most: int) -> tuple[int, int, bytes, list[int]]:
-        r"""Hash each line that is not blank, without its end, be it "\n" or "\r\n".
+        r"""Hash each line that is not blank, without its end, "\n" or "\r\n".
 
         Args:
             text: UTF-8.
-            largest: the largest beginning of a hash that is asked for.
-            most: how many of the smallest beginnings are asked for, at most.
+            largest: the largest hash prefix to return.
+            most: the most hash prefixes to return.
 
         Returns:
-            The number of those lines; their bytes; the sum of their SHA-256 modulo 2**256, big-endian; the
-            smallest distinct of the first 8 bytes of the hashes, big-endian, ascending.
+            The number of these lines; their bytes; the sum of their SHA-256 modulo 2**256, big-endian; the smallest
+            distinct hash prefixes (the first 8 bytes, as big-endian integers), ascending.
         """
 
 
 class LineSums(Protocol):
-    """Sums over the lines of a text."""
+    """Sums checksums over the lines of a text."""
 
     def __call__(
         self, text: bytes, largest: int, fewest_bytes: int
@@ -38,22 +38,22 @@ class LineSums(Protocol):
 
         Args:
             text: UTF-8.
-            largest: the largest checksum of lines that are asked for.
-            fewest_bytes: how many bytes such lines have, at least.
+            largest: the largest checksum of a line to return.
+            fewest_bytes: the shortest line to return, in bytes.
 
         Returns:
-            The number of those lines; their bytes; the sum of their CRC-32; the sum of these times the sizes of
-            the lines; the lines that were asked for with their checksums, some of them more than once.
+            The number of these lines; their bytes; the sum of their CRC-32; the sum of each CRC-32 times the line's
+            size; the requested lines with their checksums, possibly with duplicates.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class LineKernel:
-    """One kernel.
+    """The functions of one kernel.
 
     Attributes:
-        line_documents: hashes lines that are documents.
-        line_sums: sums over lines.
+        line_documents: hashes lines as documents.
+        line_sums: sums checksums over lines.
     """
 
     line_documents: LineDocuments
@@ -61,11 +61,11 @@ class LineKernel:
 
 
 def current_line_kernel() -> LineKernel:
-    """The kernel that TOKBENCH_KERNEL asks for.
+    """Return the kernel that TOKBENCH_KERNEL selects.
 
     Raises:
-        ConfigError: the variable holds another word.
-        BackendUnavailableError: the native kernel is demanded and not installed.
+        ConfigError: the variable has an unknown value.
+        BackendUnavailableError: the native kernel is required and not installed.
     """
     _, module = chosen_module(compiled="tokbench.native._corpus", fallback="tokbench.corpus.line_fallback")
     return LineKernel(module.line_documents, module.line_sums)

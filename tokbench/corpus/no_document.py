@@ -1,4 +1,4 @@
-"""Why a corpus has no document."""
+"""The error for a corpus without a document."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def no_document(files: Sequence[CorpusFile], problems: Problems, side: Side | None) -> CorpusError:
-    """The error for files of which nothing was read.
+    """Return the error for files in which no document was found.
 
     Args:
-        files: at least one.
+        files: at least one file.
         problems: what was skipped in them.
-        side: of the last split that they went through.
+        side: the side of the last split; None without a split.
     """
     if side is not None:
         part = "held-out" if side.held_out else "training"

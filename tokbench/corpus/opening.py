@@ -1,4 +1,4 @@
-"""Opening a corpus: files, folders, patterns, standard input or the bundled texts."""
+"""Opening of corpora: files, folders, patterns, standard input or the bundled texts."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ def open_corpus(
     errors: ErrorPolicy = "strict",
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> Corpus:
-    r"""The documents of files, folders and patterns, or of standard input ("-").
+    r"""Open files, folders and patterns, or standard input ("-"), as a corpus.
 
-    The files are found now and read when the corpus is iterated, each time anew.
+    The files are found now and read whenever the corpus is iterated over.
 
     Args:
-        paths: files are read whatever they are; folders with everything below them but hidden and
-            binary files, and what a MANIFEST.toml in them does not list; patterns (`docs/**/*.md`) as a
-            shell expands them.
+        paths: files, which are read whatever they are; folders, which are read recursively except for hidden and
+            binary files, and files that a MANIFEST.toml there does not list; patterns (`docs/**/*.md`), which
+            are expanded as in a shell.
         documents: how text files are split into documents: the whole "file"; its "lines" without their ends
-            ("\n" or "\r\n"), blank ones left out; or its "paragraphs" between blank lines.
-        text_field: the field of a JSON record, or column of a Parquet file, that holds the text; of several,
-            those that a record has are joined by a blank line.
-        group_by: "auto" (what follows a folder `parallel`, `parallel_…` or `code`, else the Unicode script
-            of most letters), "path" (what follows the folder that was named), "script", "extension" or
-            "field:NAME"; documents without that field are in the group "(no NAME)".
-        errors: what to do about bytes that are not UTF-8: "strict" is an error, "replace" puts
-            U+FFFD in their place, "skip" leaves the document out; `Corpus.problems` counts both.
-        max_document_bytes: a longer document is an error, or left out under "skip"; of a record, all of its
+            ("\n" or "\r\n") and without blank lines; or its "paragraphs" between blank lines.
+        text_field: the field of a JSON record, or column of a Parquet file, that contains the text; several
+            fields are joined by a blank line, as far as a record has them.
+        group_by: "auto" (the name after a folder `parallel`, `parallel_…` or `code`, else the Unicode script
+            of most letters), "path" (the name after the named folder), "script", "extension" or "field:NAME";
+            documents without that field are in the group "(no NAME)".
+        errors: how to handle bytes that are not UTF-8: "strict" raises an error, "replace" writes U+FFFD,
+            "skip" leaves the document out; `Corpus.problems` counts both.
+        max_document_bytes: a longer document is an error, or left out under "skip"; for a record the size of its
             line counts. Plain text files that are read in blocks, as for training a BPE, may be longer.
 
     Raises:
-        CorpusError: a path that is missing or cannot be read, or a folder without a text file.
-        ConfigError: an option that cannot be used.
-        BackendUnavailableError: a file whose format needs a package that is not installed.
+        CorpusError: a path is missing or cannot be read, or a folder has no text file.
+        ConfigError: an option is invalid.
+        BackendUnavailableError: a file's format needs a package that is not installed.
 
     Usage:
 
@@ -77,7 +77,7 @@ def open_corpus(
 
 
 def bundled_corpus(*, documents: DocumentUnit = "file", group_by: str = "auto") -> Corpus:
-    """The texts that come with tokbench, in groups by language; without the hard cases of `edge`.
+    """Open the bundled texts, grouped by language; without the hard cases of `edge`.
 
     Args:
         documents: how files are split into documents, as for `open_corpus`.
@@ -91,7 +91,7 @@ def bundled_corpus(*, documents: DocumentUnit = "file", group_by: str = "auto") 
 
 
 def _check_readable(file: CorpusFile) -> None:
-    """Raise now what reading a file would raise later."""
+    """Raise errors now that reading the file would raise later."""
     if file.compression == "zst":
         require_zstd(file.name)
     if file.kind == "parquet":
@@ -103,7 +103,7 @@ def _check_readable(file: CorpusFile) -> None:
 
 
 def corpus_of(given: object) -> Corpus:
-    """A corpus as it is, or that of a path, a pattern or "-".
+    """Return a corpus unchanged, or open a path, a pattern or "-" as one.
 
     Raises:
         CorpusError: it is neither, or the path is missing.
@@ -119,7 +119,7 @@ def corpus_of(given: object) -> Corpus:
 
 
 def texts_of(given: object) -> Iterable[str]:
-    """Texts as they are, or the corpus of a path. Raises `CorpusError` for what holds no texts."""
+    """Return texts unchanged, or the corpus of a path. Raises `CorpusError` for other types."""
     if isinstance(given, str | os.PathLike):
         return corpus_of(given)
     if isinstance(given, bytes | bytearray) or not isinstance(given, Iterable):

@@ -1,4 +1,4 @@
-"""The rows of a Parquet file, one document each."""
+"""The rows of a Parquet file, each one a document."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from tokbench.corpus.text import Problems
 
 _ROWS = 256
-"""Rows held at once, where they are short."""
+"""The most rows per batch, if their texts are short."""
 _BATCH_BYTES = 32 << 20
 _SMALL_SHARE = 8
-_VALUE_BYTES = 64  # of a row beside its text: lengths, levels, headers of pages
+_VALUE_BYTES = 64  # per row, besides its text: lengths, levels, page headers
 
 
 def parquet_records(
@@ -41,14 +41,13 @@ def parquet_records(
     max_bytes: int = MAX_DOCUMENT_BYTES,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Record]:
-    """The rows of a Parquet file, some at a time and only the columns needed.
+    """Yield the rows of a Parquet file, read in batches and only from the needed columns.
 
-    Before some are given `tell` is called with how far the file has been read: its bytes, by the share of its rows.
+    Before each batch, `tell` is called with the position in the file: its size times the share of rows read.
 
     Raises:
-        CorpusError: a file that is not Parquet, or is damaged, or lacks a column of text; a row without
-            text, or (under errors="strict") with bytes that are not UTF-8, or (but under
-            errors="skip") with more than `max_bytes`.
+        CorpusError: the file is not Parquet, damaged, or lacks a text column; a row has no text, or (under
+            errors="strict") bytes that are not UTF-8, or (unless errors="skip") more than `max_bytes`.
         BackendUnavailableError: pyarrow is not installed.
     """
     require_pyarrow(file.name)
@@ -97,7 +96,7 @@ def _source(file: CorpusFile) -> Path | BufferedReader:
 
 @contextmanager
 def opened_parquet(source: Path | BufferedReader, **options: Any) -> Iterator[pyarrow.parquet.ParquetFile]:
-    """A Parquet file as pyarrow opens it, whatever its name: pyarrow takes none that is not UTF-8."""
+    """Open a Parquet file with any name: pyarrow does not accept names that are not UTF-8."""
     import pyarrow.parquet
 
     with ExitStack() as stack:
@@ -146,25 +145,25 @@ def _parquet_rows(
     first: int,
     tell: Callable[[int], None],
 ) -> Iterator[tuple[bytes | None, Any]]:
-    """Each row's text, as bytes because Parquet does not promise UTF-8, and the value of its group field."""
-    given = 0
+    """Yield each row's text, as bytes because Parquet does not guarantee UTF-8, and the value of its group field."""
+    rows_read = 0
     for number in groups:
         group = parquet.metadata.row_group(number)
         if not group.num_rows:
-            continue  # its pages have bytes all the same
+            continue  # its pages take bytes nevertheless
         size = sum(_text_size(group, name) for name in fields.text)
         if size > (bound.num_bytes + _VALUE_BYTES) * group.num_rows and bound.errors != "skip":
-            bound.too_long(first)  # one of them at least, which is known before it is unpacked
+            bound.too_long(first)  # at least one row is too long, which is known before decompression
         rows = max(1, min(_ROWS, _BATCH_BYTES * group.num_rows // max(size, 1)))
         for batch in parquet.iter_batches(rows, row_groups=[number], columns=fields.columns):
-            given += batch.num_rows
-            tell(given)
+            rows_read += batch.num_rows
+            tell(rows_read)
             yield from _rows(batch, fields)
         first += group.num_rows
 
 
 def _groups_of(file: CorpusFile, metadata: pyarrow.parquet.FileMetaData) -> range:
-    """The row groups of a file that begin in its span."""
+    """Return the row groups of a file that begin in its span."""
     if file.span is None:
         return range(metadata.num_row_groups)
     begins = [_begin_of(metadata.row_group(number)) for number in range(metadata.num_row_groups)]
@@ -174,7 +173,7 @@ def _groups_of(file: CorpusFile, metadata: pyarrow.parquet.FileMetaData) -> rang
 
 
 def _begin_of(group: pyarrow.parquet.RowGroupMetaData) -> int:
-    """Where a row group begins in the bytes of its file, by its first column."""
+    """Return the offset of a row group in its file, by its first column."""
     if not group.num_columns:
         return 0
     chunk = group.column(0)
@@ -185,12 +184,12 @@ def _begin_of(group: pyarrow.parquet.RowGroupMetaData) -> int:
 
 
 def _text_size(group: pyarrow.parquet.RowGroupMetaData, name: str) -> int:
-    """The bytes that the texts of a row group take once they are unpacked, as the file says."""
+    """Return the uncompressed size of a row group's texts, as stated by the file."""
     return max((chunk.total_uncompressed_size for chunk in _chunks(group, name)), default=0)
 
 
 def _repeats_texts(metadata: pyarrow.parquet.FileMetaData, name: str) -> bool:
-    """Whether texts are better left in their dictionary: a thousand rows can be the same long one."""
+    """Whether to keep texts dictionary-encoded: a thousand rows may share one long text."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     return any(
         chunk.has_dictionary_page
@@ -209,7 +208,7 @@ def _chunks(
 
 
 def _rows(batch: pyarrow.RecordBatch, fields: RecordFields) -> Iterator[tuple[bytes | None, Any]]:
-    """The same of some rows, a text at a time: all of them may be one entry of a dictionary."""
+    """Yield the rows of a batch one text at a time, as all of them may be one dictionary entry."""
     texts = map(_joined, zip(*(_texts(batch.column(name)) for name in fields.text), strict=True))
     groups = repeat(None) if fields.group is None else batch.column(fields.group).to_pylist()
     return zip(texts, groups, strict=False)
@@ -225,6 +224,6 @@ def _texts(column: pyarrow.Array) -> Iterator[bytes | None]:
 
 
 def _joined(parts: tuple[bytes | None, ...]) -> bytes | None:
-    """The text of a row by its columns, without those that are null; None where all are."""
-    there = [part for part in parts if part is not None]
-    return BETWEEN_FIELDS.encode().join(there) if there else None
+    """Return the text of a row, joined from its columns that are not null; None if all are null."""
+    present = [part for part in parts if part is not None]
+    return BETWEEN_FIELDS.encode().join(present) if present else None

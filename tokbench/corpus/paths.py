@@ -1,4 +1,4 @@
-"""Paths of the file system: files below a folder, matches of a pattern, names similar to a missing one."""
+"""File system paths: the files below a folder, the matches of a pattern, names similar to a missing one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WILDCARDS = frozenset("*?[")
 
 
 def status_of(path: Path) -> os.stat_result | None:
-    """The status of a path, links followed; None where it does not exist."""
+    """Return the status of a path, following links; None where it does not exist."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -29,22 +29,22 @@ def status_of(path: Path) -> os.stat_result | None:
     except ValueError as error:
         raise CorpusError(f"{str(path)!r} cannot be a path: {error}") from None
     except OSError as error:
-        if error.errno == errno.ELOOP:  # a link that leads to itself
+        if error.errno == errno.ELOOP:  # a link to itself
             return None
         raise unreadable(str(path), error) from error
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a path leads to a folder, links followed."""
+    """Whether a path is a folder, following links."""
     status = status_of(path)
     return status is not None and stat.S_ISDIR(status.st_mode)
 
 
 def files_below(root: Path, *, skipped: set[str]) -> Iterator[Path]:
-    """Everything but folders below a folder; hidden names are put into `skipped` instead.
+    """Yield everything but folders below a folder; paths with hidden names are added to `skipped` instead.
 
-    Links come after all real entries, so that what has both is known by its real path, and a
-    folder is entered once, so that links in a circle end.
+    Links come after all real entries, so that a file that has both is known by its real path. Each folder is entered
+    once, so that circular links end.
     """
     links: list[Path] = []
     folders: list[Path] = [root]
@@ -69,7 +69,7 @@ def files_below(root: Path, *, skipped: set[str]) -> Iterator[Path]:
 
 
 def expand(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
-    """What matches a pattern below a folder. Hidden names match only where the pattern starts with a dot too.
+    """Yield the matches of a pattern below a folder. Hidden names match only components that start with a dot too.
 
     >>> from pathlib import Path
     >>> sorted(str(path) for path in expand(Path(), ("no", "such", "*.txt")))
@@ -96,7 +96,7 @@ def expand(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _folders_below(root: Path) -> Iterator[Path]:
-    """A folder and all folders below it, without hidden ones and without following links."""
+    """Yield a folder and all folders below it, without hidden ones and without following links."""
     yield root
     for entry in _entries(root):
         if entry.is_dir(follow_symlinks=False) and not _is_hidden(entry.name):
@@ -112,12 +112,12 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether a name in a folder is not one of its texts: pip compiles even texts that end in .py."""
+    """Whether a name in a folder is not one of its texts; pip compiles even texts that end in .py."""
     return name.startswith(".") or name == "__pycache__"
 
 
 def unreadable(name: str, error: OSError) -> CorpusError:
-    """The error for a file or folder that the system does not let us read."""
+    """Return the error for a file or folder that the system cannot read."""
     reason = error.strerror or str(error)
     how = "your credentials" if is_url(name) else f"its permissions: ls -ld {name}"
     hint = f"check {how}" if isinstance(error, PermissionError) else None
@@ -125,7 +125,7 @@ def unreadable(name: str, error: OSError) -> CorpusError:
 
 
 def missing_path(path: Path) -> CorpusError:
-    """The error for a path that is not there, with the nearest names that are."""
+    """Return the error for a missing path, with the most similar existing names."""
     if path.is_symlink():
         return CorpusError(f"{path}: a broken symbolic link", hint=f"it points to {path.readlink()}")
     lost = path
@@ -144,6 +144,6 @@ def missing_path(path: Path) -> CorpusError:
 
 
 def _alternatives(folder: Path, names: list[str]) -> str:
-    """Paths as a question: "docs/a.txt, docs/b.txt or docs/c.txt?"."""
+    """Return paths as a question: "docs/a.txt, docs/b.txt or docs/c.txt?"."""
     *others, last = [str(folder / name) for name in names]
     return f"{', '.join(others)} or {last}?" if others else f"{last}?"

@@ -1,4 +1,4 @@
-"""The records of a corpus file: which of their fields are read, and the errors for invalid ones."""
+"""The records of a corpus file: the fields to read, and the errors for invalid records."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BETWEEN_FIELDS = "\n\n"
-"""What stands between the fields of a text."""
+"""The separator of the fields of a text."""
 
 _MAX_FIELDS_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
 class RecordFields:
-    """Which fields of a record are read.
+    """The fields of a record to read.
 
     Attributes:
         text: the fields of the text, which are joined by a blank line.
-        group: the field of the group, or None where groups come from elsewhere.
+        group: the field of the group, or None where groups do not come from a field.
     """
 
     text: tuple[str, ...]
@@ -32,14 +32,14 @@ class RecordFields:
 
     @property
     def columns(self) -> list[str]:
-        """All of them, each once."""
+        """All fields, without duplicates."""
         return list(dict.fromkeys([*self.text, *([] if self.group is None else [self.group])]))
 
 
 class Record(NamedTuple):
-    """A record: its line or row counted from 1, its text, its group where a field is asked for one, and its place.
+    """A record: its line or row (from 1), its text, its group if a field determines it, and its place.
 
-    The place is its first byte or its row in the whole file, also where a part of that is read.
+    The place is its first byte or its row in the whole file, also if only a part of the file is read.
     """
 
     number: int
@@ -49,7 +49,7 @@ class Record(NamedTuple):
 
 
 def not_a_string(field: str, value: object, name: str) -> CorpusError:
-    """The error for a record whose text is something else."""
+    """Return the error for a record whose text is not a string."""
     return CorpusError(
         f"{name}: the field {field!r} is {kind_of(value)}, not a string",
         hint="each record needs its text there; choose another field with --text-field",
@@ -57,10 +57,10 @@ def not_a_string(field: str, value: object, name: str) -> CorpusError:
 
 
 def group_name(field: str | None, value: object, name: str) -> str | None:
-    """The group that a value names; None for null, and where no field is asked.
+    """Return the group that a value names; None for null, or without a field.
 
     Raises:
-        CorpusError: an array or an object.
+        CorpusError: the value is an array or an object.
     """
     if field is None or value is None or isinstance(value, str):
         return value if isinstance(value, str) else None
@@ -73,12 +73,12 @@ def group_name(field: str | None, value: object, name: str) -> str | None:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names for a message, the first dozen of many."""
+    """Return names for a message, at most the first dozen."""
     return first_of([*map(repr, names)], _MAX_FIELDS_NAMED) or "none"
 
 
 def kind_of(value: object) -> str:
-    """What JSON calls a value, with its article."""
+    """Return the JSON type of a value, with its article."""
     match value:
         case None:
             return "null"

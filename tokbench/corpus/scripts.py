@@ -1,4 +1,4 @@
-"""The Unicode script that a text is written in."""
+"""The Unicode script of a text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     import regex
 
 COMMON = "Common"
-"""The script of a text without letters, and of letters that every script shares."""
+"""The script of a text without letters, and of letters that several scripts share."""
 
 SAMPLE_CHARACTERS = 4096
-"""How much of a text is looked at."""
+"""The number of characters of a text that are examined."""
 
-# The scripts of Unicode 16; the ones most text is in come first, because they are tried in this order.
+# The scripts of Unicode 16; the most common ones come first, because they are tried in this order.
 _SCRIPT_NAMES = (
     "Latin Han Cyrillic Arabic Devanagari Hangul Hiragana Katakana Greek Hebrew Thai Bengali Tamil Telugu "
     "Kannada Malayalam Gujarati Gurmukhi Oriya Sinhala Khmer Lao Myanmar Ethiopic Georgian Armenian Tibetan "
@@ -48,33 +48,33 @@ _ASCII_LETTERS = string.ascii_letters.encode()
 
 
 def script_named(name: str, known: Iterable[str] = SCRIPTS) -> str:
-    """The script that a user names, in any case and with spaces or underscores.
+    """Return the script that a user names, in any case and with spaces or underscores.
 
     Args:
-        name: as it was given.
+        name: the name as the user gave it.
         known: the scripts to choose from.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: no script has this name.
 
     >>> script_named("old italic")
     'Old_Italic'
     """
-    names = {each.lower(): each for each in known}
-    found = names.get(name.lower().replace(" ", "_"))
-    if found is None:
+    names = {script.lower(): script for script in known}
+    match = names.get(name.lower().replace(" ", "_"))
+    if match is None:
         hint = meant(
             name, names.values(), otherwise="names are those of Unicode, such as Latin, Cyrillic or Han"
         )
         raise ConfigError(f"there is no script {name!r:.40}", hint=hint)
-    return found
+    return match
 
 
 def script_of(text: str) -> str:
-    r"""The Unicode script of most letters among a text's first 4096 characters, as `\p{Script=…}` names it.
+    r"""Return the Unicode script of most letters among a text's first 4096 characters, as named in `\p{Script=…}`.
 
-    Letters that scripts share (as the long mark ー of the kana) have no say. Of scripts with
-    equally many letters the one first in the alphabet is taken.
+    Letters that scripts share (such as the long mark ー of the kana) are not counted. Among scripts with equally many
+    letters the alphabetically first one is returned.
 
     >>> script_of("Москва, 2026"), script_of("東京"), script_of("1 + 1 = 2")
     ('Cyrillic', 'Han', 'Common')
@@ -95,7 +95,7 @@ def script_of(text: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def script_of_letter(character: str) -> str:
-    """The script of one letter; Common for what is not a letter or belongs to no single script."""
+    """Return the script of a letter; Common for other characters, and for letters that several scripts share."""
     match = _letter_pattern().match(character)
     return (match and match.lastgroup) or COMMON
 

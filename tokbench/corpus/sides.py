@@ -1,4 +1,4 @@
-"""The two sides of a split corpus: which documents are held out, decided by their bytes alone."""
+"""The two sides of a split corpus: a document's bytes alone decide whether it is held out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tokbench.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a split: a document is held out whose keyed hash is below the threshold."""
+    """One side of a split: documents whose keyed hash is below the threshold are held out."""
 
     key: bytes
     threshold: int
@@ -23,14 +23,14 @@ class Side:
 
 
 def sides_of(held_out: float, *, key: str) -> tuple[Side, Side]:
-    """What is trained on and what is held out.
+    """Return the training side and the held-out side.
 
     Args:
-        held_out: about which share of the documents is held out.
-        key: another one cuts elsewhere.
+        held_out: the approximate share of documents to hold out.
+        key: determines the split; another key gives another split.
 
     Raises:
-        ConfigError: that is not a share.
+        ConfigError: `held_out` is not between 0 and 1.
 
     >>> training, held_out = sides_of(0.5, key="0:0")
     >>> training.has("a text"), held_out.has("a text")

@@ -1,4 +1,4 @@
-"""The text of a corpus file: bytes checked to be UTF-8, and cut into documents."""
+"""The text of corpus files: bytes decoded as UTF-8, and split into documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tokbench.corpus.document import DocumentUnit, ErrorPolicy
 
-# Under "skip" a bad byte becomes a lone surrogate, which good UTF-8 never does, and marks its document.
+# Under "skip" a bad byte becomes a lone surrogate, which valid UTF-8 never contains, and marks its document.
 _HANDLERS: dict[ErrorPolicy, str] = {"strict": "strict", "replace": "replace", "skip": "surrogateescape"}
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
@@ -30,11 +30,11 @@ class Problems:
     """Counts of what was skipped or replaced while reading: not UTF-8, or too long.
 
     Attributes:
-        replaced_bytes: bytes that U+FFFD stands for, under errors="replace".
+        replaced_bytes: bytes replaced by U+FFFD, under errors="replace".
         skipped_documents: documents left out, under errors="skip".
-        long_documents: those of them that are longer than a document may be.
-        ungrouped_documents: documents without the field that groups come from.
-        group: where they are instead.
+        long_documents: the skipped documents that are too long.
+        ungrouped_documents: documents without the field that determines groups.
+        group: the group of the ungrouped documents.
     """
 
     replaced_bytes: int = 0
@@ -65,10 +65,10 @@ class Utf8Stream:
     """Bytes that should be UTF-8, without their byte order mark.
 
     Attributes:
-        name: what messages call them.
-        start: the bytes before them: those of the mark, 0 or 3; of a part of a file, all before it.
-        head: the first bytes, the mark included.
-        blocks: the bytes after the mark, cut anywhere.
+        name: their name in messages.
+        start: the number of bytes before them: those of the mark, 0 or 3; for a part of a file, all before it.
+        head: the first bytes, including the mark.
+        blocks: the bytes after the mark, cut at any position.
     """
 
     name: str
@@ -92,14 +92,14 @@ def utf8_stream(name: str, blocks: Iterable[bytes]) -> Utf8Stream:
 
 
 def mark_length(name: str, head: bytes) -> int:
-    """The bytes of the UTF-8 byte order mark that bytes begin with: 3, or 0 for none.
+    """Return the length of the UTF-8 byte order mark at the beginning of bytes: 3, or 0 for none.
 
     Raises:
-        CorpusError: they begin with the mark of UTF-16 or UTF-32.
+        CorpusError: the bytes begin with the mark of UTF-16 or UTF-32.
     """
     if head.startswith(codecs.BOM_UTF8):
         return len(codecs.BOM_UTF8)
-    # In this order, because the mark of little-endian UTF-32 begins with the one of UTF-16.
+    # In this order, because the mark of little-endian UTF-32 begins with that of UTF-16.
     for encoding, marks in (("UTF-32", _UTF32_MARKS), ("UTF-16", _UTF16_MARKS)):
         if head.startswith(marks):
             raise CorpusError(
@@ -110,13 +110,13 @@ def mark_length(name: str, head: bytes) -> int:
 
 
 def decoded(stream: Utf8Stream, *, errors: ErrorPolicy, problems: Problems) -> Iterator[str]:
-    """The text in blocks, characters whole.
+    """Yield the text in blocks of whole characters.
 
-    Bytes that are not UTF-8 are an error, or U+FFFD (and counted), or under "skip" lone
-    surrogates, by which `whole` knows their documents.
+    Bytes that are not UTF-8 raise an error, or become U+FFFD (and are counted), or under "skip" lone surrogates,
+    by which `whole` recognizes their documents.
 
     Raises:
-        CorpusError: a byte that is not UTF-8, under errors="strict".
+        CorpusError: a byte is not UTF-8, under errors="strict".
     """
     decoder = codecs.getincrementaldecoder("utf-8")(_HANDLERS[errors])
     offset = stream.start
@@ -137,17 +137,17 @@ def decoded(stream: Utf8Stream, *, errors: ErrorPolicy, problems: Problems) -> I
 def decode_record(
     data: bytes, name: str, *, offset: int = 0, errors: ErrorPolicy, problems: Problems
 ) -> str | None:
-    """The text of one document's bytes; None for a document to be skipped.
+    """Decode the bytes of one document; return None for a document to skip.
 
     Args:
-        data: what ought to be UTF-8.
-        name: what messages call it.
-        offset: where it starts in the file that messages count bytes in.
-        errors: what to do about bytes that are not UTF-8.
-        problems: where replaced bytes and skipped documents are counted.
+        data: bytes that should be UTF-8.
+        name: the name in messages.
+        offset: the position of `data` in the file, for messages.
+        errors: how to handle bytes that are not UTF-8.
+        problems: counts replaced bytes and skipped documents.
 
     Raises:
-        CorpusError: a byte that is not UTF-8, under errors="strict".
+        CorpusError: a byte is not UTF-8, under errors="strict".
     """
     try:
         return data.decode()
@@ -170,10 +170,10 @@ def text_documents(
     problems: Problems,
     max_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> Iterator[tuple[int, str]]:
-    """The documents of a text, as `documents_of` cuts them; under "skip" without those that are not UTF-8 or too long.
+    """Yield the documents of a text, as split by `documents_of`; "skip" drops those not UTF-8 or too long.
 
     Raises:
-        CorpusError: a byte that is not UTF-8, under errors="strict"; a document of more than `max_bytes`.
+        CorpusError: a byte is not UTF-8, under errors="strict"; a document has more than `max_bytes`.
     """
     bound = Bound(max_bytes, stream.name, errors)
     documents = documents_of(decoded(stream, errors=errors, problems=problems), unit, bound=bound)
@@ -192,7 +192,7 @@ def _without_bad_ones(documents: Iterable[tuple[int, str]], problems: Problems) 
 
 
 def whole(text: str) -> bool:
-    """Whether a text has a UTF-8 form, so that nothing in it stands for bytes that had none."""
+    """Whether a text has a UTF-8 form, and thus no surrogates for invalid bytes."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -201,7 +201,7 @@ def whole(text: str) -> bool:
 
 
 def not_utf8(name: str, offset: int, byte: int, *, head: bytes = b"") -> CorpusError:
-    """The error for a byte that is not UTF-8, where a file or stream has it.
+    """Return the error for a byte that is not UTF-8 in a file or stream.
 
     >>> not_utf8("docs/a.txt", 1234, 0xE9).message
     'docs/a.txt: not UTF-8 at byte 1234 (0xE9)'
@@ -224,19 +224,19 @@ def not_utf8(name: str, offset: int, byte: int, *, head: bytes = b"") -> CorpusE
 def documents_of(
     blocks: Iterable[str], unit: DocumentUnit, *, bound: Bound | None = None
 ) -> Iterator[tuple[int, str]]:
-    r"""Cut a text into documents: (the line it starts on, its text); empty ones are left out.
+    r"""Split a text into documents: (number of the first line, text); empty documents are left out.
 
-    "file" is the whole text. "lines" are its lines without their ends ("\n" or "\r\n"; nothing
-    else ends a line), blank ones left out. "paragraphs" are the runs of lines between blank ones,
-    joined by "\n". A line is blank that is empty or all whitespace, as `str.isspace` has it.
+    "file" is the whole text. "lines" are its lines without their ends ("\n" or "\r\n"; nothing else ends a line),
+    blank lines left out. "paragraphs" are runs of lines between blank lines, joined by "\n". A line is blank if it is
+    empty or `str.isspace` holds.
 
     Args:
-        blocks: the text, cut anywhere.
-        unit: what it is cut into.
-        bound: how long a document may be, if not as long as it likes; no more than that is held.
+        blocks: the text, cut at any position.
+        unit: the kind of documents.
+        bound: the size limit of a document, None for no limit; no more than that is held in memory.
 
     Raises:
-        CorpusError: a document is too long, unless such ones are left out: then `TOO_LONG` stands for it.
+        CorpusError: a document is too long, unless such documents are skipped: then `TOO_LONG` replaces it.
 
     >>> list(documents_of(["one\ntwo\n", " \nthr", "ee\n"], "paragraphs"))
     [(1, 'one\ntwo'), (4, 'three')]
@@ -256,7 +256,7 @@ def documents_of(
 
 
 def line_batches(blocks: Iterable[str], *, bound: Bound | None = None) -> Iterator[list[str]]:
-    r"""The lines that `documents_of` makes documents of, as many at a time as end in a block.
+    r"""Yield the lines that `documents_of` makes documents, in lists of those that end in the same block.
 
     >>> list(line_batches(["one\ntwo\n \nthr", "ee\n"]))
     [['one', 'two'], ['three']]
@@ -281,17 +281,17 @@ def _lines(blocks: Iterable[str], bound: Bound | None) -> Iterator[str]:
 
 
 def _ended_lines(blocks: Iterable[str], bound: Bound | None) -> Iterator[list[str]]:
-    """Lines without their ends, as many at a time as end in a block."""
+    """Yield lines without their ends, in lists of those that end in the same block."""
     pending: list[str] = []
-    size = number = 0  # bytes of what is pending, and lines before it
-    is_lost = False  # whether what is pending is too long
+    size = number = 0  # bytes of the pending line, and number of lines before it
+    is_lost = False  # whether the pending line is too long
     for block in blocks:
         *ended, rest = block.split("\n")
         if ended:
             ended[0] = TOO_LONG if is_lost else "".join([*pending, ended[0]])
             pending.clear()
             size, is_lost = 0, False
-            if "\r" in block or ended[0].endswith("\r"):  # else there is nothing to do for each line
+            if "\r" in block or ended[0].endswith("\r"):  # else the lines need no work
                 ended = [line.removesuffix("\r") for line in ended]
             yield ended if bound is None else bound.checked(ended, number + 1)
             number += len(ended)
@@ -327,7 +327,7 @@ def _paragraphs(lines: Iterable[str], bound: Bound | None) -> Iterator[tuple[int
 
 
 def _replaced(data: bytes, text: str) -> int:
-    """How many bytes of `data` the U+FFFD in `text` stand for that were not U+FFFD already."""
+    """Return how many bytes of `data` became U+FFFD in `text`, not counting U+FFFD that was in `data`."""
     if "\ufffd" not in text:
         return 0
     fresh = text.count("\ufffd") - data.count("\ufffd".encode())

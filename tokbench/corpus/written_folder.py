@@ -1,4 +1,4 @@
-"""Leave the output folder out of the folders that are read."""
+"""Exclusion of the output folder from the folders to read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def without_folder(corpus: Corpus, folder: str | Path) -> Corpus:
-    """A corpus without the files of the output folder, which this run or an earlier one writes.
+    """Return the corpus without the files of the output folder, which this run or an earlier one writes.
 
     Args:
-        corpus: is left as it is, and returned where nothing is left out.
-        folder: a path or a URL; it need not be there.
+        corpus: not modified; returned itself if nothing is left out.
+        folder: a path or a URL; it need not exist.
 
     Raises:
         CorpusError: the corpus has no other files.
