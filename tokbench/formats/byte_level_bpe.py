@@ -1,4 +1,4 @@
-"""A byte-level BPE in the terms of others: ranks alone for tiktoken, listed merges for tokenizers."""
+"""A byte-level BPE in the form of other libraries: ranks for tiktoken, listed merges for tokenizers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Merge = tuple[int, int, int]
 
 
 def ordinary_tokens(description: ByteLevelBpe) -> list[bytes | None]:
-    """The bytes of each id; None for gaps and special tokens."""
+    """Return the bytes of each id; None for gaps and special tokens."""
     special = set(description.special_tokens.values())
     return [None if id in special else token for id, token in enumerate(description.tokens)]
 
 
 def ranks_of(description: ByteLevelBpe) -> list[tuple[bytes, int]]:
-    """The tokens with their ranks, their ids, for tiktoken.
+    """Return the tokens with their ranks (ids) for tiktoken.
 
     Raises:
-        ConversionError: with ranks alone the merges would be others, or bytes have two ids.
+        ConversionError: ranks alone would imply other merges, or the same bytes have two ids.
     """
     tokens = ordinary_tokens(description)
     ranks = _ids_of(tokens)
@@ -35,10 +35,10 @@ def ranks_of(description: ByteLevelBpe) -> list[tuple[bytes, int]]:
 
 
 def listed_merges(description: ByteLevelBpe) -> list[Merge]:
-    """The merges in the order of their ranks: as they are, or derived from the tokens' ranks.
+    """Return the merges in the order of their ranks: as listed, or derived from the tokens' ranks.
 
     Raises:
-        ConversionError: bytes have two ids, so that their rank is not known.
+        ConversionError: the same bytes have two ids, so that their rank is ambiguous.
     """
     if description.merges is not None:
         return list(description.merges)
@@ -47,18 +47,20 @@ def listed_merges(description: ByteLevelBpe) -> list[Merge]:
 
 
 def needs_whole_tokens_first(description: ByteLevelBpe, merges: Sequence[Merge]) -> bool:
-    """Whether some token is to be taken whole that its merges may not lead to.
+    """Whether pre-tokens must be looked up whole, because merges may not produce some token.
 
-    Merges that were derived from ranks lead to every token that they make; listed ones need not, as
-    another merge may come first.
+    Merges derived from ranks produce every token that they contain; listed merges need not, as another merge may come
+    first.
     """
     if not description.whole_tokens_first:
         return False
     if description.merges is not None:
         return True
-    made = {merge[2] for merge in merges}
+    merged_ids = {merge[2] for merge in merges}
     tokens = ordinary_tokens(description)
-    return any(token is not None and len(token) > 1 and id not in made for id, token in enumerate(tokens))
+    return any(
+        token is not None and len(token) > 1 and id not in merged_ids for id, token in enumerate(tokens)
+    )
 
 
 def _ids_of(tokens: Sequence[bytes | None]) -> dict[bytes, int]:
@@ -85,9 +87,9 @@ def _check_implied(
     *,
     whole_tokens_first: bool,
 ) -> None:
-    """Hold listed merges to those that the ranks imply: with ranks alone there are no others."""
-    made = [merge[2] for merge in merges]
-    if made != sorted(set(made)):
+    """Check that listed merges are those that the ranks imply, as ranks alone allow no others."""
+    merged_ids = [merge[2] for merge in merges]
+    if merged_ids != sorted(set(merged_ids)):
         raise ConversionError(
             "a rank file merges in the order of the ids, and these merges are listed in another order"
         )

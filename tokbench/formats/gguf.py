@@ -1,9 +1,9 @@
-"""GGUF: the metadata at the head of a model file, of which tokenizers are a part.
+"""GGUF: the metadata at the head of a model file, which includes the tokenizer.
 
-magic "GGUF", version u32, number of tensors u64, number of entries u64, then the entries: a key
-(length u64, UTF-8), a type u32, a value. Arrays are an element type u32, a length u64, the elements.
-Everything is little-endian. The tensors after it are never read, and every length is held against
-the bytes that are left before anything is made of it.
+Layout: magic "GGUF", version u32, number of tensors u64, number of entries u64, then the entries: a key (length u64,
+UTF-8), a type u32, a value. An array is an element type u32, a length u64, and the elements. Everything is
+little-endian. The tensors that follow are never read, and every length is checked against the remaining bytes before it
+is used.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _MAX_DEPTH = 2
 
 
 def read_metadata(path: Path, *, prefix: str = "tokenizer.") -> dict[str, Any]:
-    """The entries whose key begins with `prefix`; the others are skipped.
+    """Return the entries whose key begins with `prefix`; the others are skipped.
 
     Args:
         path: the file; however large it is, only its head is read.
-        prefix: of the keys that are wanted.
+        prefix: the prefix of the wanted keys.
 
     Returns:
-        Key → number, string, or list of these; strings are `bytes`, for a token need not be UTF-8.
+        Key → number, string, or list of these; strings are `bytes`, as a token need not be UTF-8.
 
     Raises:
-        ModelFormatError: it is not a GGUF file, or one whose lengths cannot be.
-        StoreError: it cannot be read.
+        ModelFormatError: the file is not GGUF, or has invalid lengths.
+        StoreError: the file cannot be read.
     """
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -52,7 +52,7 @@ def read_metadata(path: Path, *, prefix: str = "tokenizer.") -> dict[str, Any]:
 
 
 class _Reader:
-    """Walks over bytes and stops where they end."""
+    """Reads values sequentially, checking bounds."""
 
     def __init__(self, data: mmap.mmap, path: Path) -> None:
         self._data = data
@@ -69,15 +69,15 @@ class _Reader:
         count = self._number("Q")
         if count > _MAX_ENTRIES:
             raise self._wrong(f"at most {_MAX_ENTRIES} entries", str(count))
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for _ in range(count):
             key = self._string(limit=_MAX_KEY_BYTES).decode(errors="backslashreplace")
             value = self._value(self._number("I"), wanted=key.startswith(prefix))
-            if key in found:
+            if key in entries:
                 raise self._wrong("each key once", f"{key!r} again")
             if key.startswith(prefix):
-                found[key] = value
-        return found
+                entries[key] = value
+        return entries
 
     def _value(self, kind: int, *, wanted: bool, depth: int = 0) -> Any:
         if kind == _STRING:

@@ -1,4 +1,4 @@
-"""JSON as files of other tools have it: indented, with a line end."""
+"""JSON in the layout of other tools: indented, with a final line end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def dump_json(document: Mapping[str, Any]) -> bytes:
-    """A document as a file."""
+    """Return the bytes of a JSON file."""
     import orjson
 
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

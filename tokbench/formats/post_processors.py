@@ -1,4 +1,4 @@
-"""Templates, truncation and padding as a `tokenizer.json` says them."""
+"""Templates, truncation and padding in a `tokenizer.json`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _MAX_PADDING = 1 << 20
 
 
 class UnknownPostProcessingError(Exception):
-    """Why what a file does to ids cannot be described."""
+    """The reason why a file's post-processing cannot be described."""
 
 
 def parse_post_processing(document: Mapping[str, Any]) -> PostProcessing:
-    """What a `tokenizer.json` does to the ids of texts.
+    """Parse the post-processing of a `tokenizer.json`.
 
     Args:
-        document: the file; parts that are missing do nothing.
+        document: the parsed file; missing parts do nothing.
 
     Raises:
-        UnknownPostProcessingError: it does something else than a template, truncation and padding say.
+        UnknownPostProcessingError: it does more than a template, truncation and padding can describe.
 
     >>> parse_post_processing({"post_processor": {"type": "BertProcessing", "cls": ["C", 1], "sep": ["S", 2]}})
     ... # doctest: +ELLIPSIS
@@ -53,7 +53,7 @@ def parse_post_processing(document: Mapping[str, Any]) -> PostProcessing:
 
 
 def dump_post_processing(post_processing: PostProcessing) -> dict[str, Any]:
-    """The parts of a `tokenizer.json` that do it: truncation, padding and post_processor.
+    """Return the parts of a `tokenizer.json` for a post-processing: truncation, padding and post_processor.
 
     >>> dump_post_processing(PostProcessing())
     {'truncation': None, 'padding': None, 'post_processor': None}
@@ -79,7 +79,7 @@ def dump_post_processing(post_processing: PostProcessing) -> dict[str, Any]:
 
 
 def spelled_template(parts: Iterable[TemplatePart]) -> str:
-    """A template in a line, as `tokenizers` spells it.
+    """Return a template as one line, in the notation of `tokenizers`.
 
     >>> spelled_template([TemplatePart(None, ("[CLS]",), (101,)), TemplatePart(0)])
     '[CLS] $A'
@@ -91,7 +91,7 @@ def spelled_template(parts: Iterable[TemplatePart]) -> str:
 
 
 def _steps(processor: object) -> list[Mapping[str, Any]]:
-    """A sequence of processors, however it nests, as a plain list."""
+    """Return the processors as a flat list, resolving nested sequences."""
     if processor is None:
         return []
     if not isinstance(processor, dict):
@@ -201,7 +201,7 @@ def _padding(value: object) -> Padding | None:
             raise UnknownPostProcessingError("it has an unknown kind of padding")
     multiple, token = value.get("pad_to_multiple_of"), value.get("pad_token")
     numbers: list[Any] = [value.get("pad_id"), value.get("pad_type_id"), 0 if multiple is None else multiple]
-    if not isinstance(token, str) or not all(type(each) is int and each >= 0 for each in numbers):
+    if not isinstance(token, str) or not all(type(number) is int and number >= 0 for number in numbers):
         raise UnknownPostProcessingError("it has an unknown kind of padding")
     return Padding(
         length=length,

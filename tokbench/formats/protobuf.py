@@ -1,7 +1,7 @@
 """Read and write the wire format of Protocol Buffers, checking bounds.
 
-A message is a row of fields: a varint with the field's number and how its value is written, then
-the value. What the fields mean is for the caller to know.
+A message is a sequence of fields: a varint with the field's number and wire type, then the value. The caller knows the
+meaning of the fields.
 
 Source: https://protobuf.dev/programming-guides/encoding/
 """
@@ -19,18 +19,18 @@ _MAX_VARINT_BITS = 64
 
 
 def fields(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, int | bytes]]:
-    r"""The fields of a message, in order.
+    r"""Yield the fields of a message, in order.
 
     Args:
-        data: the bytes around the message.
-        start: where the message begins in them.
-        stop: where it ends; None at the end of the data.
+        data: the bytes that contain the message.
+        start: the offset at which the message begins.
+        stop: the offset at which it ends; None for the end of the data.
 
     Yields:
         (field number, value): an int for a varint, its bytes for everything else.
 
     Raises:
-        ValueError: the data ends within a field, or is not a message at all; says at which byte.
+        ValueError: the data ends within a field, or is not a message; the error names the byte.
 
     >>> list(fields(b"\x08\x96\x01\x12\x02hi"))
     [(1, 150), (2, b'hi')]
@@ -62,7 +62,7 @@ def fields(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[tup
 
 
 def signed(value: int) -> int:
-    """A varint as the signed number that `int32` and `int64` mean.
+    """Interpret a varint as a signed number of type `int32` or `int64`.
 
     >>> signed((1 << 64) - 1)
     -1
@@ -71,10 +71,10 @@ def signed(value: int) -> int:
 
 
 def float32(value: bytes) -> float:
-    r"""The number that four bytes hold.
+    r"""Interpret four bytes as a number in single precision.
 
     Raises:
-        ValueError: it is not four bytes.
+        ValueError: the value does not have four bytes.
 
     >>> float32(b"\x00\x00\x80\xbf")
     -1.0
@@ -86,7 +86,7 @@ def float32(value: bytes) -> float:
 
 
 def length_field(number: int, value: bytes) -> bytes:
-    r"""A field of bytes: a text, or a message.
+    r"""Return a field of bytes: a text, or a message.
 
     >>> length_field(2, b"hi")
     b'\x12\x02hi'
@@ -95,7 +95,7 @@ def length_field(number: int, value: bytes) -> bytes:
 
 
 def varint_field(number: int, value: int) -> bytes:
-    r"""A field of a number, a negative one as `int32` and `int64` write it.
+    r"""Return a field with an integer; negative ones are written as for `int32` and `int64`.
 
     >>> varint_field(1, 150)
     b'\x08\x96\x01'
@@ -104,7 +104,7 @@ def varint_field(number: int, value: int) -> bytes:
 
 
 def float_field(number: int, value: float) -> bytes:
-    r"""A field of a number in single precision.
+    r"""Return a field with a number in single precision.
 
     >>> float_field(2, -1.0)
     b'\x15\x00\x00\x80\xbf'
@@ -113,7 +113,7 @@ def float_field(number: int, value: float) -> bytes:
 
 
 def written_field(number: int, value: int | bytes) -> bytes:
-    r"""A field as `fields` gives it: a number, or bytes of a text or a message.
+    r"""Return a field with a value from `fields`: an integer, or the bytes of a text or a message.
 
     >>> b"".join(written_field(number, value) for number, value in fields(b"\x08\x96\x01\x12\x02hi"))
     b'\x08\x96\x01\x12\x02hi'
@@ -130,7 +130,7 @@ def _dump_varint(value: int) -> bytes:
 
 
 def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
-    """A number of seven bits a byte, the lowest first, and where it ends."""
+    """Return a number of seven bits a byte, lowest first, and the position after it."""
     value = shift = 0
     for index in range(position, end):
         byte = data[index]

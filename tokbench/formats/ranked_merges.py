@@ -1,14 +1,13 @@
 """Derive the list of merges of a vocabulary that has only ranks or scores.
 
-Where ranks alone are known (a rank file of tiktoken, the scores of a SentencePiece BPE), two
-neighbours merge when their concatenation is a piece, the lowest rank first and of equal ones the
-leftmost. Where merges are listed (`tokenizers`), only the listed pairs merge.
+With ranks alone (a rank file of tiktoken, the scores of a SentencePiece BPE), two neighbours merge if their
+concatenation is a piece, the lowest rank first and among equal ranks the leftmost. With listed merges (`tokenizers`),
+only the listed pairs merge.
 
-Listing one pair for each piece is exact, whatever the text. For consider a piece that is made
-somewhere in a text. No merge crossed its borders, so the merges inside them came in the order
-in which they come when the piece stands alone: the last of them, the one that makes the piece,
-is always the same pair. A pair that is not the last merge of its piece is never merged, so
-leaving it out changes nothing.
+Listing one pair for each piece is exact for every text. Consider a piece that is produced somewhere in a text. No merge
+crossed its borders, so the merges inside it came in the same order as if the piece stood alone: the last of them, which
+produces the piece, is always of the same pair. A pair that is not the last merge of its piece never merges, so leaving
+it out changes nothing.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ Text = TypeVar("Text", str, bytes)
 
 
 def last_pair(piece: Text, ranks: Mapping[Text, float]) -> tuple[Text, Text] | None:
-    """The pair whose merge makes a piece, or None where none does.
+    """Return the pair whose merge produces a piece, or None if none does.
 
     Args:
-        piece: of two symbols (bytes, or characters) or more.
+        piece: a piece of two or more symbols (bytes, or characters).
         ranks: piece → rank.
 
     >>> last_pair("abab", {"ab": 1, "ba": 2, "aba": 3, "abab": 4})
@@ -36,17 +35,17 @@ def last_pair(piece: Text, ranks: Mapping[Text, float]) -> tuple[Text, Text] | N
     ('a', 'ba')
     """
     parts = [piece[index : index + 1] for index in range(len(piece))]
-    found = [ranks.get(left + right, inf) for left, right in pairwise(parts)]
+    pair_ranks = [ranks.get(left + right, inf) for left, right in pairwise(parts)]
     while len(parts) > 2:
-        best = min(found)
+        best = min(pair_ranks)
         if best == inf:
             return None
-        place = found.index(best)
-        made = parts[place] + parts[place + 1]
-        parts[place : place + 2] = [made]
-        del found[place]
+        place = pair_ranks.index(best)
+        merged = parts[place] + parts[place + 1]
+        parts[place : place + 2] = [merged]
+        del pair_ranks[place]
         if place > 0:
-            found[place - 1] = ranks.get(parts[place - 1] + made, inf)
-        if place < len(found):
-            found[place] = ranks.get(made + parts[place + 1], inf)
+            pair_ranks[place - 1] = ranks.get(parts[place - 1] + merged, inf)
+        if place < len(pair_ranks):
+            pair_ranks[place] = ranks.get(merged + parts[place + 1], inf)
     return parts[0], parts[1]

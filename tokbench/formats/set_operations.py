@@ -1,10 +1,10 @@
-r"""Character classes with set operations, as tiktoken takes them, spelled for expressions that have none.
+r"""Character classes with set operations, as in tiktoken, rewritten for regular expressions without them.
 
-`[\p{L}&&[^\p{Han}]]` is an intersection to tiktoken, whose classes are those of Rust: `&&`, `--` and `~~` stand
-between operands and are taken from the left, whatever else stands in an operand is united before, classes
-nest, and a `^` in front is about all of it. The `regex` package reads `&` and `[` there as themselves, and
-Oniguruma knows `&&` alone. A class that holds another one, or an operation, is one character that two or more
-plain classes are asked about: `(?=…)`, `(?!…)` and `|` say the same to everyone.
+In tiktoken `[\p{L}&&[^\p{Han}]]` is an intersection, as in Rust: `&&`, `--` and `~~` are binary operators with equal
+precedence, evaluated from left to right; the items of an operand are united first, classes nest, and a leading `^`
+negates the whole class. The `regex` package reads `&` and `[` in a class literally, and Oniguruma knows only `&&`. A
+class with a nested class or an operation becomes one character that is tested against several plain classes:
+`(?=…)`, `(?!…)` and `|` mean the same everywhere.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _ANY, _NONE = r"[\s\S]", r"(?!)"
 
 
 def without_set_operations(pattern: str) -> str:
-    r"""A pattern whose classes neither nest nor hold operations; the pattern itself where none does.
+    r"""Rewrite a pattern to have no nested classes or set operations; returns it unchanged if it has none.
 
-    What is not a class by the rules of Rust is left as it is, for other dialects to make sense of.
+    A pattern whose classes are invalid in Rust is returned unchanged, for other dialects to interpret.
 
     >>> print(without_set_operations(r"[\p{L}&&[^\p{Han}]]+|."))
     (?:(?=[\p{L}])[^\p{Han}])+|.
@@ -33,7 +33,7 @@ def without_set_operations(pattern: str) -> str:
 
 
 def set_operations(pattern: str) -> set[str]:
-    """The operations that the classes of a pattern hold; "[" for a class inside another.
+    """Return the set operations in the classes of a pattern; "[" stands for a nested class.
 
     >>> sorted(set_operations("[a-z&&[^x]]--"))
     ['&&', '[']
@@ -47,7 +47,7 @@ def set_operations(pattern: str) -> set[str]:
 
 
 class _NotAClassError(Exception):
-    """Brackets that do not pair as those of classes do."""
+    """Brackets do not pair as classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class _Set:
     """A set of characters.
 
     Attributes:
-        text: an expression for one character that is in it.
-        items: what stands between its brackets, where it is a plain class that is not negated; None elsewhere.
+        text: an expression that matches one character of the set.
+        items: the text between the brackets of a plain class that is not negated; None for others.
     """
 
     text: str
@@ -64,7 +64,7 @@ class _Set:
 
 
 class _Reader:
-    """Walks over a pattern once."""
+    """Reads a pattern once, from left to right."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -72,17 +72,17 @@ class _Reader:
         self.seen: set[str] = set()
 
     def parts(self) -> list[str]:
-        """The pattern in parts: classes, and what stands between them."""
-        found: list[str] = []
+        """Return the pattern in parts: classes, and the text between them."""
+        parts: list[str] = []
         while self._position < len(self._pattern):
             if self._pattern[self._position] == "[":
-                found.append(self._class().text)
+                parts.append(self._class().text)
             else:
-                found.append(self._one())
-        return found
+                parts.append(self._one())
+        return parts
 
     def _one(self) -> str:
-        """The next character, with what it escapes."""
+        """Read the next character or escape sequence."""
         match = _ONE.match(self._pattern, self._position)
         if match is None:  # a backslash at the end
             raise _NotAClassError
@@ -90,7 +90,7 @@ class _Reader:
         return match.group()
 
     def _class(self) -> _Set:
-        """A class, from its bracket to the one that closes it."""
+        """Read a class, from its opening to its closing bracket."""
         start = self._position
         opening = _OPENING.match(self._pattern, start)
         if opening is None:
@@ -119,11 +119,11 @@ class _Reader:
                 operand.items += self._item()
         if left is None and not operand.nested and not hyphens:
             return _Set(self._pattern[start : self._position], None if negated else operand.items)
-        made = _joined(left, operation, operand.whole())
-        return _Set(f"(?:(?!{made.text}){_ANY})") if negated else made
+        result = _joined(left, operation, operand.whole())
+        return _Set(f"(?:(?!{result.text}){_ANY})") if negated else result
 
     def _item(self) -> str:
-        """A character, an escape, a class of POSIX, or a range of characters."""
+        """Read a character, an escape, a POSIX class, or a range of characters."""
         posix = _POSIX.match(self._pattern, self._position)
         if posix is not None:
             self._position = posix.end()
@@ -136,14 +136,14 @@ class _Reader:
         return item
 
     def _as_itself(self) -> str:
-        """The next character, escaped where it would mean more: an operand of `^-a` may begin a class."""
-        one = self._one()
-        return f"\\{one}" if one in _MEANS_MORE else one
+        """Read the next character, escaped if it could be special: an operand like `^-a` may come first in a class."""
+        character = self._one()
+        return f"\\{character}" if character in _MEANS_MORE else character
 
 
 @dataclass(slots=True)
 class _Operand:
-    """What stands between two operations: characters and classes, united."""
+    """An operand of a set operation: the union of characters and classes."""
 
     items: str
     nested: list[_Set]
@@ -153,17 +153,17 @@ class _Operand:
         self.nested = []
 
     def whole(self) -> _Set:
-        """The union of all of it."""
+        """Return the union."""
         sets = [*self.nested, *([_Set(f"[{self.items}]", self.items)] if self.items else [])]
         if not sets:
             return _Set(_NONE)
         if len(sets) == 1:
             return sets[0]
-        return _Set(f"(?:{'|'.join(each.text for each in sets)})")
+        return _Set(f"(?:{'|'.join(nested.text for nested in sets)})")
 
 
 def _joined(left: _Set | None, operation: str, right: _Set) -> _Set:
-    """What an operation makes of two sets."""
+    """Return the result of an operation on two sets."""
     if left is None:
         return right
     match operation:
@@ -177,7 +177,7 @@ def _joined(left: _Set | None, operation: str, right: _Set) -> _Set:
 
 _ONE = re.compile(r"(?s)\\(?:[pP]\{[^}]*\}|[xuU]\{[^}]*\}|.)|[^\\]")
 _OPENING = re.compile(r"\[(?P<negation>\^?)(?P<hyphens>-*)(?P<bracket>\]?)")
-"""Hyphens and a bracket that stand first are themselves; other dialects read `[--a]` as a range."""
+"""Leading hyphens and a leading bracket are literals; other dialects read `[--a]` as a range."""
 _MEANS_MORE = {"^", "-", "&", "~"}
-"""Characters that another place in a class would give a meaning."""
+"""Characters that could be special at another position in a class."""
 _POSIX = re.compile(r"\[:\^?[a-z]+:\]")

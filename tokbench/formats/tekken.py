@@ -1,10 +1,10 @@
-"""Mistral's `tekken.json`: ranks as tiktoken's, their split pattern, and special tokens in front of them.
+"""Mistral's `tekken.json`: ranks and a split pattern as in tiktoken, with special tokens before them.
 
-What `mistral_common` does with the file and a reader would not guess:
+Unexpected behaviour of `mistral_common`:
 
-- only the first ranks are taken, as many as the size of the vocabulary leaves beside the special tokens;
-- an id is a rank after all special tokens, whether or not each of those has a text;
-- files of before version 8 do not list their special tokens: those of Mistral NeMo are meant.
+- only the first ranks are used, as many as the vocabulary size leaves besides the special tokens;
+- an id is a rank plus the number of special tokens, whether or not each of these has a text;
+- files before version 8 do not list their special tokens: they have those of Mistral NeMo.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
-"""What special tokens are to a model, where the vocabulary has them."""
+"""The roles of special tokens, as far as the vocabulary has them."""
 _UNLISTED = (
     *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
     *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]"),
@@ -32,11 +32,11 @@ _BYTES = 256
 
 @dataclass(frozen=True, slots=True)
 class Tekken:
-    """What a file holds.
+    """The contents of a file.
 
     Attributes:
         pattern: the split pattern in the dialect of tiktoken.
-        ranks: the tokens with their ids, which are after those of all special tokens.
+        ranks: the tokens with their ids, which follow those of all special tokens.
         special_tokens: text → id.
     """
 
@@ -46,10 +46,11 @@ class Tekken:
 
 
 def parse_tekken(document: Mapping[str, Any], *, path: Path | str) -> Tekken:
-    """The vocabulary of a parsed file.
+    """Parse the vocabulary of a loaded file.
 
     Raises:
-        ModelFormatError: a field is missing or of another kind, a token is there twice, or a rank is not its place.
+        ModelFormatError: a field is missing or has the wrong type, a token occurs twice, or a rank differs from its
+            index.
     """
     config = document.get("config")
     if not isinstance(config, dict):
@@ -95,7 +96,7 @@ def _ranks(vocab: list[Any], *, first_id: int, path: Path | str) -> list[tuple[b
 
 
 def _token(entry: object, rank: int) -> bytes | None:
-    """The bytes of an entry; None where it is not an entry of this rank."""
+    """Return the bytes of an entry; None if it is not a valid entry of this rank."""
     if not isinstance(entry, dict) or entry.get("rank") != rank:
         return None
     try:
@@ -105,22 +106,22 @@ def _token(entry: object, rank: int) -> bytes | None:
 
 
 def _special_tokens(document: Mapping[str, Any], num_special: int, *, path: Path | str) -> dict[str, int]:
-    """Text → id of the special tokens, those that only fill their number up included."""
+    """Return text → id of the special tokens, including the placeholders that fill up their number."""
     listed = document.get("special_tokens")
     if listed is None:
         listed = [{"rank": id, "token_str": text} for id, text in enumerate(_UNLISTED)]
     if not isinstance(listed, list) or len(listed) > num_special:
         raise ModelFormatError(path, f"at most {num_special:,} special_tokens", f"{listed!a:.60}")
-    made: dict[str, int] = {}
-    taken: set[int] = set()
+    special_tokens: dict[str, int] = {}
+    used_ids: set[int] = set()
     for number, entry in enumerate(listed):
         text, id = (entry.get("token_str"), entry.get("rank")) if isinstance(entry, dict) else (None, None)
         if not isinstance(text, str) or not text or type(id) is not int or not 0 <= id < num_special:
             raise ModelFormatError(f"{path}, special token {number}", "a text and its rank", f"{entry!a:.80}")
-        if text in made or id in taken:
+        if text in special_tokens or id in used_ids:
             raise ModelFormatError(
                 f"{path}, special token {number}", "each text and each rank once", f"{entry!a:.80} again"
             )
-        made[text] = id
-        taken.add(id)
-    return made | {f"<SPECIAL_{id}>": id for id in range(len(listed), num_special)}
+        special_tokens[text] = id
+        used_ids.add(id)
+    return special_tokens | {f"<SPECIAL_{id}>": id for id in range(len(listed), num_special)}

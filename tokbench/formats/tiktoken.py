@@ -1,8 +1,7 @@
 """The `.tiktoken` format: one line per token, its bytes in base64, a space, its rank.
 
-A rank is both the token's id and its place in the order of merges: `tiktoken` merges the
-adjacent pair whose joined bytes have the lowest rank. Special tokens and the split pattern
-are not in the file.
+A rank is both the token's id and its position in the order of merges: `tiktoken` merges the adjacent pair whose joined
+bytes have the lowest rank. The file does not contain special tokens and the split pattern.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
     import tiktoken
 
 _LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}|=) (0|[1-9][0-9]{0,9})\r?")
-_MAX_RANK = 2**32 - 2  # tiktoken's ranks are u32, and it keeps the largest one for "no merge"
+_MAX_RANK = 2**32 - 2  # tiktoken's ranks are u32, and it reserves the largest one for "no merge"
 _LINE_SHOWN = 60
 _BYTES_SHOWN = 4
 _WHOLE_TEXT = r"(?s:.+)"
 
 
 def dump_ranks(tokens: Sequence[bytes]) -> bytes:
-    r"""The rank file of tokens whose id is their position.
+    r"""Return the rank file of tokens whose ids are their positions.
 
     Raises:
         ConversionError: two tokens have the same bytes.
@@ -47,7 +46,7 @@ def dump_ranks(tokens: Sequence[bytes]) -> bytes:
 
 
 def dump_ranked(ranks: Iterable[tuple[bytes, int]]) -> bytes:
-    r"""The rank file of tokens with their ranks, all different, in the order given.
+    r"""Return the rank file of tokens with distinct ranks, in the given order.
 
     >>> dump_ranked([(b"a", 0), (b"ab", 300)])
     b'YQ== 0\nYWI= 300\n'
@@ -56,17 +55,17 @@ def dump_ranked(ranks: Iterable[tuple[bytes, int]]) -> bytes:
 
 
 def parse_ranks(data: bytes, *, path: Path | str) -> list[tuple[bytes, int]]:
-    r"""The tokens of a rank file with their ranks, in the order of the file.
+    r"""Parse the tokens of a rank file with their ranks, in the order of the file.
 
-    Strict, so that a damaged file does not become another tokenizer: only CRLF line ends and
-    blank lines at the end are let through. Ranks may have gaps, as in OpenAI's `p50k_base`.
+    Strict, so that a damaged file does not become another tokenizer: only CRLF line ends and blank lines at the end
+    are accepted. Ranks may have gaps, as in OpenAI's `p50k_base`.
 
     Args:
         data: the whole file.
-        path: what error messages call it.
+        path: its name in error messages.
 
     Raises:
-        ModelFormatError: a line that is not a token and rank, or a token or rank that comes twice.
+        ModelFormatError: a line is not a token and its rank, or a token or rank occurs twice.
 
     >>> parse_ranks(b"YQ== 0\r\nYmM= 1\r\n\r\n", path="ranks.tiktoken")
     [(b'a', 0), (b'bc', 1)]
@@ -91,10 +90,10 @@ def parse_ranks(data: bytes, *, path: Path | str) -> list[tuple[bytes, int]]:
 
 
 def check_byte_tokens(ranks: Iterable[tuple[bytes, int]], *, path: Path | str) -> None:
-    """Refuse ranks without a token for each of the 256 bytes: such a tokenizer cannot encode every text.
+    """Reject ranks without a token for each of the 256 bytes: such a tokenizer cannot encode every text.
 
     Raises:
-        ModelFormatError: bytes without a token; the first ones are named.
+        ModelFormatError: some bytes have no token; the error names the first ones.
     """
     missing = _missing_bytes(token for token, _ in ranks)
     if missing:
@@ -108,16 +107,16 @@ def to_encoding(
     ranks: Iterable[tuple[bytes, int]],
     special_tokens: Mapping[str, int],
 ) -> tiktoken.Encoding:
-    """The `tiktoken.Encoding` of ranks; what tiktoken would panic on or decode wrongly is refused first.
+    """Return the `tiktoken.Encoding` of ranks; rejects input on which tiktoken would panic or decode incorrectly.
 
     Args:
-        name: what the encoding calls itself.
+        name: the name of the encoding.
         pattern: the split pattern in the dialect of tiktoken; None where a whole text is one pre-token.
         ranks: tokens with their ranks.
         special_tokens: text → id.
 
     Raises:
-        ConversionError: tiktoken cannot hold these ranks, special tokens or pattern.
+        ConversionError: tiktoken cannot represent these ranks, special tokens or pattern.
 
     >>> bytes_only = [(bytes([byte]), byte) for byte in range(256)]
     >>> to_encoding("bytes", pattern=None, ranks=bytes_only, special_tokens={"<end>": 256}).encode("hé")
@@ -170,13 +169,13 @@ def _parse_line(line: bytes, *, place: str) -> tuple[bytes, int]:
 
 
 def _to_base64(token: bytes) -> bytes:
-    # Whisper's multilingual.tiktoken writes its empty token as a lone "=", and so do we:
-    # nothing at all would be a line that no reader takes.
+    # Whisper's multilingual.tiktoken writes its empty token as a lone "=", and so does this function: without it the
+    # line would be invalid for every reader.
     return binascii.b2a_base64(token, newline=False) or b"="
 
 
 def _from_base64(text: bytes) -> bytes | None:
-    """The bytes of canonical base64; None where it is not, for every token has one spelling."""
+    """Decode canonical base64; None for other spellings, so that every token has one spelling."""
     try:
         token = b"" if text == b"=" else binascii.a2b_base64(text)
     except binascii.Error:

@@ -1,11 +1,11 @@
-"""Hugging Face's `tokenizer.json`: a byte-level BPE whose ids are ours.
+"""Hugging Face's `tokenizer.json`: writing a byte-level BPE with the same ids.
 
-What `tokenizers` does with the file and a reader would not guess:
+Unexpected behaviour of `tokenizers`:
 
-- a special token's id is not taken from where it is listed: it is the one that the model's vocabulary
-  has for its text, and where there is none the next free one;
+- the listed id of a special token is ignored: its id is that of its text in the model's vocabulary, or else the next
+  free id;
 - special tokens are recognized in every text, unless `Tokenizer.encode_special_tokens` is set;
-- a byte without a token is dropped without a word.
+- a byte without a token is dropped silently.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def to_byte_level(piece: bytes) -> str:
-    r"""The characters that stand for bytes in GPT-2's vocabularies, one for each byte.
+    r"""Return the characters that represent bytes in GPT-2's vocabularies, one for each byte.
 
-    Printable bytes of Latin-1 stand for themselves; the others (controls, spaces, the soft
-    hyphen) take the characters from U+0100 on, in order.
+    Printable bytes of Latin-1 represent themselves; the others (controls, spaces, the soft hyphen) become the
+    characters from U+0100 on, in order.
 
     >>> to_byte_level(b" caf\xc3\xa9\n")
     'ĠcafÃ©Ċ'
@@ -40,10 +40,10 @@ def to_byte_level(piece: bytes) -> str:
 
 
 def from_byte_level(text: str) -> bytes:
-    r"""The bytes that characters of a GPT-2 vocabulary stand for; the inverse of `to_byte_level`.
+    r"""Return the bytes that characters of a GPT-2 vocabulary represent; the inverse of `to_byte_level`.
 
     Raises:
-        ValueError: a character that stands for no byte.
+        ValueError: a character represents no byte.
 
     >>> from_byte_level("ĠcafÃ©Ċ")
     b' caf\xc3\xa9\n'
@@ -56,11 +56,11 @@ def from_byte_level(text: str) -> bytes:
 
 
 def for_oniguruma(pattern: str) -> str:
-    r"""A split pattern for Oniguruma, which `tokenizers` splits with.
+    r"""Convert a split pattern to Oniguruma, with which `tokenizers` splits.
 
-    Oniguruma reads `{1,3}+` as a repeated group. Where nothing can follow an interval it need
-    not be possessive, so plain `{1,3}` means the same. A dot for every character is `(?m:.)` there, and of
-    the set operations in classes it knows `&&` alone.
+    Oniguruma reads `{1,3}+` as a repeated group. Where nothing can follow an interval it need not be possessive, so
+    plain `{1,3}` is equivalent. A dot for every character is `(?m:.)` there, and the only set operation in classes is
+    `&&`.
 
     >>> print(for_oniguruma(r"\p{N}{1,3}+|."))
     \p{N}{1,3}|.
@@ -68,8 +68,8 @@ def for_oniguruma(pattern: str) -> str:
     (?:(?![\d])[\w])|.
     """
     known = set_operations(pattern) <= {"&&", "["}
-    made = _POSSESSIVE_INTERVAL.sub(r"\1", pattern if known else without_set_operations(pattern))
-    return _DOT_FOR_ALL.sub("(?m", made)
+    converted = _POSSESSIVE_INTERVAL.sub(r"\1", pattern if known else without_set_operations(pattern))
+    return _DOT_FOR_ALL.sub("(?m", converted)
 
 
 def dump_byte_level_bpe(
@@ -83,21 +83,20 @@ def dump_byte_level_bpe(
     token_flags: Mapping[str, TokenFlags] | None = None,
     post_processing: PostProcessing | None = None,
 ) -> bytes:
-    """The `tokenizer.json` of a byte-level BPE, with the same ids.
+    """Return the `tokenizer.json` of a byte-level BPE, with the same ids.
 
     Args:
-        tokens: the bytes of each ordinary token; its id is its position. None where no ordinary token
-            has that id.
-        merges: pairs of ids in the order in which they are merged.
+        tokens: the bytes of each ordinary token, at the index of its id. None where no ordinary token has the id.
+        merges: pairs of ids in the order of their ranks.
         special_tokens: text → id.
         pattern: the split pattern in the dialect of Oniguruma; None where a text is one pre-token.
         normalization: None or "nfc".
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
-        token_flags: special token → how it is found; one that is missing has no flag.
-        post_processing: what is done to the ids of a text before a model gets them.
+        token_flags: special token → its flags; a token that is missing has no flag.
+        post_processing: how the ids of a text are post-processed for a model.
 
     Raises:
-        ConversionError: `tokenizers` would give other ids, or another text when decoding.
+        ConversionError: `tokenizers` would give other ids, or decode to another text.
     """
     pieces = _pieces(tokens)
     specials = _checked_specials(special_tokens, pieces=pieces)
@@ -105,7 +104,7 @@ def dump_byte_level_bpe(
     if [special_tokens[text] for text in specials] != list(
         range(len(vocabulary), len(vocabulary) + len(specials))
     ):
-        # An id that is not the next free one can only be said by the model's own vocabulary.
+        # Only the model's own vocabulary can define an id that is not the next free one.
         if whole_tokens_first:
             check_no_pretoken(specials)
         vocabulary |= {text: special_tokens[text] for text in specials}
@@ -134,18 +133,18 @@ def byte_level_document(
     normalization: str | None = None,
     whole_tokens_first: bool = False,
 ) -> dict[str, Any]:
-    """A `tokenizer.json` of a byte-level BPE, without a post-processor.
+    """Return a `tokenizer.json` of a byte-level BPE, without a post-processor.
 
     Args:
         vocab: piece → id.
         merges: pairs of pieces in the order of their ranks.
-        added_tokens: as the file has them.
-        splits: the steps of the pre-tokenizer before that which maps bytes; see `split_step`.
+        added_tokens: as in the file.
+        splits: the pre-tokenizer's steps before the byte-level step; see `split_step`.
         normalization: None or "nfc".
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
 
     Raises:
-        ConversionError: the normalization is another one.
+        ConversionError: the normalization is unknown.
     """
     return {
         "version": "1.0",
@@ -174,7 +173,7 @@ def byte_level_document(
 
 
 def split_step(pattern: str) -> dict[str, Any]:
-    """The step of a pre-tokenizer that splits by a pattern in the dialect of Oniguruma."""
+    """Return the pre-tokenizer step that splits by a pattern in the dialect of Oniguruma."""
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
@@ -185,20 +184,20 @@ _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": F
 
 
 def _flags(text: str, flags: Mapping[str, TokenFlags]) -> dict[str, bool]:
-    """How a special token is found, as both files say it."""
-    found = flags.get(text, TokenFlags())
+    """Return the flags of a special token, as in `tokenizer.json` and `tokenizer_config.json`."""
+    token_flags = flags.get(text, TokenFlags())
     return {
-        "single_word": found.single_word,
-        "lstrip": found.lstrip,
-        "rstrip": found.rstrip,
-        "normalized": found.normalized,
+        "single_word": token_flags.single_word,
+        "lstrip": token_flags.lstrip,
+        "rstrip": token_flags.rstrip,
+        "normalized": token_flags.normalized,
         "special": True,
     }
 
 
 @cache
 def _byte_characters() -> tuple[str, ...]:
-    """The character of each byte, as GPT-2's `bytes_to_unicode` has it."""
+    """Return the character of each byte, as GPT-2's `bytes_to_unicode` does."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(256) if byte not in printable]
     return tuple(chr(byte if byte in printable else 0x100 + others.index(byte)) for byte in range(256))
@@ -210,7 +209,7 @@ def _character_bytes() -> dict[str, int]:
 
 
 def _pieces(tokens: Sequence[bytes | None]) -> list[str | None]:
-    """The tokens as `tokenizers` spells them, refused where a vocabulary of texts cannot hold them."""
+    """Return the tokens as `tokenizers` spells them; rejects vocabularies that `tokenizer.json` cannot represent."""
     positions: dict[bytes, int] = {}
     for position, token in enumerate(tokens):
         if token is None:
@@ -226,7 +225,7 @@ def _pieces(tokens: Sequence[bytes | None]) -> list[str | None]:
 
 
 def _checked_specials(special_tokens: Mapping[str, int], *, pieces: Sequence[str | None]) -> list[str]:
-    """The special tokens in the order of their ids."""
+    """Return the special tokens in the order of their ids."""
     texts = sorted(special_tokens, key=special_tokens.__getitem__)
     vocabulary = {piece for piece in pieces if piece is not None}
     taken = {id: piece for id, piece in enumerate(pieces) if piece is not None}
@@ -242,10 +241,10 @@ def _checked_specials(special_tokens: Mapping[str, int], *, pieces: Sequence[str
 
 
 def check_no_pretoken(specials: Sequence[str]) -> None:
-    """Refuse special tokens of a vocabulary in which whole pre-tokens are looked up first, and that a text could have.
+    """Reject special tokens that a text could contain as a pre-token, if whole pre-tokens are looked up first.
 
     Raises:
-        ConversionError: one could be a pre-token.
+        ConversionError: a special token could be a pre-token.
     """
     for text in specials:
         if all(character in _character_bytes() for character in text) and not _WORDS_AND_SIGNS.search(text):
@@ -278,16 +277,16 @@ def _merged_pieces(
     seen: set[tuple[int, int]] = set()
     merged: list[tuple[str, str]] = []
     for index, (left, right) in enumerate(merges):
-        one = pieces[left] if 0 <= left < len(pieces) else None
-        other = pieces[right] if 0 <= right < len(pieces) else None
-        if one is None or other is None:
+        left_piece = pieces[left] if 0 <= left < len(pieces) else None
+        right_piece = pieces[right] if 0 <= right < len(pieces) else None
+        if left_piece is None or right_piece is None:
             raise ConversionError(f"merge {index} is of ids {left} and {right}, which are not both tokens")
         if (left, right) in seen:
             raise ConversionError(f"merge {index} of ids {left} and {right} occurs twice")
-        if one + other not in vocabulary:
+        if left_piece + right_piece not in vocabulary:
             raise ConversionError(f"merge {index} of ids {left} and {right} gives bytes that are no token")
         seen.add((left, right))
-        merged.append((one, other))
+        merged.append((left_piece, right_piece))
     return merged
 
 

@@ -1,8 +1,8 @@
-"""The SentencePiece model that a `tokenizer.bin` of llama2.c was written from.
+"""The SentencePiece model from which a `tokenizer.bin` of llama2.c was written.
 
-The file holds spellings and scores; what is a byte, a control symbol or the unknown piece its encoder knows
-by the ids. So the model is known as far as llama2.c uses it: ▁ for the spaces, a space put before each text,
-byte fallback, and nothing done to a text. Written again it is the same file, or it is no such model.
+The file contains spellings and scores; its encoder knows by their ids which pieces are bytes, control symbols or
+unknown. So the model is known as far as llama2.c uses it: ▁ for spaces, a prefix space, byte fallback, and no
+normalization. Converting the model back must give the same file, otherwise it is rejected.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _AGAIN = "the file was edited or cut: export it again"
 
 
 def looks_like_llama2c(data: bytes) -> bool:
-    r"""Whether bytes begin as a `tokenizer.bin` does: a length, and the unknown piece, `<s>` and `</s>` by scores.
+    r"""Whether data begins like a `tokenizer.bin`: a length, then the unknown piece, `<s>` and `</s>` with scores.
 
     >>> tokens = [(0.0, b"<unk>"), (0.0, b"\n<s>\n"), (0.0, b"\n</s>\n")]
     >>> body = b"".join(struct.pack("<fi", score, len(text)) + text for score, text in tokens)
@@ -38,20 +38,20 @@ def looks_like_llama2c(data: bytes) -> bool:
     longest, _, length = _HEAD.unpack_from(data)
     if not 0 <= length <= longest <= _LONGEST:
         return False
-    begin = data[_HEAD.size + length + 4 :]  # after the score of the second
+    begin = data[_HEAD.size + length + 4 :]  # after the score of the second piece
     size = int.from_bytes(begin[:4], "little")
     return 0 < size <= longest and begin[4:5] == b"\n" == begin[3 + size : 4 + size]
 
 
 def model_of_llama2c(data: bytes, *, path: Path | str = "tokenizer.bin") -> bytes:
-    """The serialized `ModelProto` of a `tokenizer.bin`.
+    """Return the serialized `ModelProto` of a `tokenizer.bin`.
 
     Args:
         data: the whole file.
-        path: what error messages call it.
+        path: its name in error messages.
 
     Raises:
-        ModelFormatError: it is damaged, or no file that a SentencePiece BPE model could have been.
+        ModelFormatError: the file is damaged, or not the export of a SentencePiece BPE model.
     """
     entries, scores = _entries(data, path=path)
     pieces = [_piece(entry, id, path=path) for id, entry in enumerate(entries)]
@@ -96,7 +96,7 @@ def _piece(entry: bytes, id: int, *, path: Path | str) -> tuple[str, PieceType]:
 
 
 def _check_same(data: bytes, proto: bytes, *, path: Path | str) -> None:
-    """Hold the model to the file: what it is written as must be it, but for the length of the longest token."""
+    """Check that the model converts back to the same file, except for the length of the longest token."""
     expected = "the pieces of a SentencePiece BPE model"
     try:
         written = dump_llama2c(parse_model(proto, path=path))

@@ -1,13 +1,12 @@
 """The `tokenizer.bin` of llama2.c, and its encoder, which verifies the file.
 
-The file is little-endian: the length of the longest token (int32); for each id its score
-(float32), its length in bytes (int32), its bytes. There is no size of the vocabulary in it: the
-model that it belongs to knows it. Spaces stand for ▁; the ids 1 and 2 are `<s>` and `</s>`,
-written between line ends; the pieces of the 256 bytes, `<0x00>` to `<0xFF>`, have the ids from 3.
+The file is little-endian: the length of the longest token (int32), then for each id its score (float32), its length in
+bytes (int32), and its bytes. It does not contain the vocabulary size, which is known from the model. Spaces replace ▁;
+the ids 1 and 2 are `<s>` and `</s>`, written between line ends; the pieces of the 256 bytes, `<0x00>` to `<0xFF>`, have
+the ids from 3.
 
-The encoder (`encode` in run.c) does what SentencePiece does with a BPE model whose only
-preparation of the text is the dummy prefix, with two exceptions: a text ends at a NUL, and the
-character ▁ is not a space to it.
+The encoder (`encode` in run.c) does what SentencePiece does with a BPE model that only adds a dummy prefix, with two
+exceptions: a text ends at a NUL, and the character ▁ is not a space.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
 EXCLUDED = f"\0{SPACE}"
-"""The characters on which llama2.c differs from SentencePiece."""
+"""The characters that llama2.c treats differently from SentencePiece."""
 
 DOMAIN = (
     "texts without U+0000, where llama2.c takes a text to end, and without U+2581, "
@@ -44,10 +43,10 @@ _BYTE = re.compile(rb"<0x\s*([+-][0-9A-Fa-f]|[0-9A-Fa-f]{1,2})")
 
 
 def dump_llama2c(model: SentencePieceFile) -> bytes:
-    """The `tokenizer.bin` of a SentencePiece BPE model.
+    """Return the `tokenizer.bin` of a SentencePiece BPE model.
 
     Raises:
-        ConversionError: llama2.c would tokenize in another way.
+        ConversionError: llama2.c would tokenize differently.
     """
     _check(model)
     entries = [_spelled(piece.text, id) for id, piece in enumerate(model.pieces)]
@@ -59,10 +58,10 @@ def dump_llama2c(model: SentencePieceFile) -> bytes:
 
 
 class Llama2cTokenizer:
-    """llama2.c's tokenizer, as in its C code: greedy, the best score first, the leftmost of equal ones.
+    """llama2.c's tokenizer, as in its C code: greedy, the best score first, the leftmost among equal ones.
 
     Attributes:
-        tokens: the bytes of each id.
+        entries: the bytes of each id.
         scores: the score of each id.
     """
 
@@ -86,7 +85,7 @@ class Llama2cTokenizer:
         self._ids = {entry: id for id, entry in reversed(list(enumerate(self.entries)))}
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without `<s>` before it."""
+        """Encode a text, without `<s>` before it."""
         if not text:
             return []
         ids = [self._ids[b" "]]
@@ -105,7 +104,7 @@ class Llama2cTokenizer:
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids that follow `<s>`."""
+        """Decode ids that follow `<s>`."""
         parts: list[bytes] = []
         before = _BOS
         for id in ids:
@@ -122,9 +121,9 @@ class Llama2cTokenizer:
 
 
 def _byte_of(entry: bytes) -> bytes | None:
-    """What C's sscanf makes of a token: `<0x` and a hexadecimal digit or two are a byte, whatever follows."""
-    found = _BYTE.match(entry)
-    return None if found is None else bytes([int(found[1], 16) % 256])
+    """Parse a token as C's sscanf does: `<0x` and one or two hexadecimal digits are a byte, whatever follows."""
+    match = _BYTE.match(entry)
+    return None if match is None else bytes([int(match[1], 16) % 256])
 
 
 def _spelled(text: str, id: int) -> bytes:
@@ -183,7 +182,7 @@ def _check_kinds(model: SentencePieceFile) -> None:
 
 
 def _check_entries(entries: Sequence[bytes], model: SentencePieceFile) -> None:
-    """What llama2.c looks up by its spelling alone must be there once, and be made by no merge it must not be."""
+    """Check that tokens found by spelling are unique, and that merges do not produce control or byte pieces."""
     known: dict[bytes, int] = {}
     for id, entry in enumerate(entries):
         if (first := known.setdefault(entry, id)) != id:

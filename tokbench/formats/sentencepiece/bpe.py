@@ -1,8 +1,8 @@
-"""A `tokenizer.json` whose BPE merges characters, as Llama 2 has it, as a SentencePiece model.
+"""Convert a `tokenizer.json` with a BPE over characters, such as Llama 2's, to a SentencePiece model.
 
-The way back from `sentencepiece_json`: a list of merges becomes scores. SentencePiece merges any two
-neighbours that together are a piece, the best score first; so each piece gets the rank of the merge
-that makes it, negated, and pairs that are not listed make no difference (see `ranked_merges`).
+The inverse of `tokenizer_json`: a list of merges becomes scores. SentencePiece merges any two neighbours whose
+concatenation is a piece, the best score first; so the score of each piece is the negated rank of the merge that
+produces it, and pairs that are not listed make no difference (see `ranked_merges`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _MOST_RANKS = 1 << 24
 
 
 def model_of_bpe(document: Mapping[str, Any], *, merges: Sequence[tuple[str, str]]) -> bytes:
-    """The serialized `ModelProto` of a `tokenizer.json`.
+    """Return the serialized `ModelProto` of a `tokenizer.json`.
 
     Args:
-        document: what the file says; its model is a BPE.
-        merges: those of its model, as pairs.
+        document: the parsed file; its model is a BPE.
+        merges: the merges of its model, as pairs.
 
     Raises:
-        ConversionError: SentencePiece cannot do what it says.
+        ConversionError: SentencePiece cannot represent the tokenizer.
     """
     model = document["model"]
     has_prefix = _has_prefix(document)
@@ -75,7 +75,7 @@ def _check_model(model: Mapping[str, Any]) -> None:
 
 
 def _has_prefix(document: Mapping[str, Any]) -> bool:
-    """Whether a space is put before each text, which with ▁ for spaces is all that may be done to it."""
+    """Whether a space is prepended to each text; besides that, only ▁ for spaces is allowed as normalization."""
     normalizer = document.get("normalizer") or {}
     steps = normalizer["normalizers"] if normalizer.get("type") == "Sequence" else [normalizer]
     if document.get("pre_tokenizer") is not None or steps not in ([_SPACES], [_PREPEND, _SPACES]):
@@ -118,19 +118,19 @@ def _kinds(texts: Sequence[str], document: Mapping[str, Any]) -> list[PieceType]
 
 
 def _ranks(merges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Piece → the rank of its first merge; the merges that make a piece stand together, or there are no scores."""
+    """Map each piece to the rank of its first merge; the merges that produce a piece must be adjacent."""
     if len(merges) >= _MOST_RANKS:
         raise ConversionError("there are more merges than single precision can number")
     ranks: dict[str, int] = {}
     before = None
     for rank, (left, right) in enumerate(merges):
-        made = left + right
-        if made != before and made in ranks:
+        merged = left + right
+        if merged != before and merged in ranks:
             raise ConversionError(
-                f"the merges that make {made!r} have different ranks, and a piece has one score"
+                f"the merges that make {merged!r} have different ranks, and a piece has one score"
             )
-        ranks.setdefault(made, rank)
-        before = made
+        ranks.setdefault(merged, rank)
+        before = merged
     return ranks
 
 

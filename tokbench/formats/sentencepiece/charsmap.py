@@ -1,7 +1,7 @@
-"""SentencePiece's normalization table, `precompiled_charsmap`: which characters become which.
+"""SentencePiece's normalization table, `precompiled_charsmap`: replacements of characters.
 
-It is the size of a double array (uint32), the array (a trie in the layout of Darts-clone, uint32 each) and the
-replacements, each ended by a NUL. At each place of a text the longest key that stands there is replaced.
+Layout: the size of a double array (uint32), the array (a trie in the layout of Darts-clone, uint32 each), and the
+replacements, each terminated by a NUL. At each position of a text the longest matching key is replaced.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 _HAS_LEAF, _LABEL, _VALUE = 1 << 8, 0xFF, 0x7FFF_FFFF
 _ROOT = 0
-_MOST_NODES, _LONGEST_KEY = 1 << 22, 128  # NFKC's has 400,000; branches that end alike are stored once
+# NFKC's trie has 400,000 nodes; branches with equal suffixes are stored once.
+_MOST_NODES, _LONGEST_KEY = 1 << 22, 128
 
 
-@lru_cache(maxsize=2)  # NFKC's, which most models have, takes half a second
+@lru_cache(maxsize=2)  # NFKC's table, which most models have, takes half a second
 def rules_of(charsmap: bytes) -> Mapping[str, str]:
-    """Key → replacement of a table that `parse_model` has found to be whole.
+    """Return key → replacement of a table that `parse_model` has validated.
 
     Raises:
-        ConversionError: it is not a trie of characters.
+        ConversionError: its keys or replacements are not UTF-8, or the trie is too large.
     """
     size = int.from_bytes(charsmap[:4], "little")
     replacements = charsmap[4 + size :]
@@ -40,14 +41,14 @@ def rules_of(charsmap: bytes) -> Mapping[str, str]:
 
 
 def _entries(array: bytes) -> Iterator[tuple[bytes, int]]:
-    """The keys of a double array, and their values."""
+    """Yield the keys of a double array with their values."""
     import numpy as np
 
     units = np.frombuffer(array, "<u4").astype(np.int64)
     offsets = (units >> 10) << ((units & (1 << 9)) >> 6)
     labels = (units & _LABEL).tolist()
     bases = (np.arange(units.size) ^ offsets).tolist()
-    # A child is where its parent's base and its own label lead; those without the mark of a value have one.
+    # A child is at its parent's base xor its own label; units without the value mark have a label.
     children: dict[int, list[int]] = {}
     for place in np.flatnonzero((units >> 31 == 0) & (units & _LABEL != 0)).tolist():
         children.setdefault(place ^ labels[place], []).append(place)

@@ -1,15 +1,16 @@
 """SentencePiece's normalization table as equivalent normalizers of `tokenizers`.
 
-The library has a normalizer that takes the table, `Precompiled`, and it does something else: it replaces a
-whole grapheme cluster of up to five bytes by what its beginning maps to, and the characters of a longer one
-each by itself. So texts are prepared for it:
+The library's normalizer for the table, `Precompiled`, behaves differently: it replaces a whole grapheme cluster of up
+to five bytes by the replacement of its prefix, and the characters of a longer cluster one by one. So texts are prepared
+for it:
 
-1. A separator goes after each key of the table that SentencePiece would replace, and after each character
-   outside of one. From there on nothing joins two of these units: no grapheme cluster, no composition.
-2. NFKC composes the characters inside a unit; `Precompiled` maps the single characters that come of it.
-3. Separators are taken away: by the table itself, where it drops control characters.
+1. A separator is inserted after each key of the table that SentencePiece would replace, and after each character
+   outside of keys. It keeps these units apart: no grapheme cluster or composition spans two of them.
+2. NFKC composes the characters inside a unit; `Precompiled` maps the resulting single characters.
+3. Separators are removed: by the table itself, if it drops control characters.
 
-That is so because each key and each character of Unicode is tried, in the library, when the steps are made.
+This is not assumed, but verified: each key and each character of Unicode is tried in the library when the steps are
+built.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SEPARATOR = "\U000e0001"
-"""What separates where the table drops nothing: the language tag, a control character long out of use."""
+"""The separator if the table drops no control character: the language tag, a control character long out of use."""
 
 _CONTROLS = [chr(code) for code in (*range(1, 9), 11, *range(14, 32), 127)]
 _MOST_STEPS = 200
@@ -41,8 +42,8 @@ class Normalization:
     """A normalization table as normalizers of `tokenizers`.
 
     Attributes:
-        steps: normalizers, one after the other.
-        excluded: characters for which they do something else.
+        steps: the normalizers, in order.
+        excluded: the characters that they treat differently.
     """
 
     steps: tuple[dict[str, Any], ...]
@@ -51,10 +52,10 @@ class Normalization:
 
 @lru_cache(maxsize=8)
 def normalization_of(charsmap: bytes) -> Normalization:
-    """The normalizers that do what a table does.
+    """Return normalizers that are equivalent to a table.
 
     Raises:
-        ConversionError: there are none.
+        ConversionError: there are no such normalizers.
     """
     rules = rules_of(charsmap)
     plan = _plan(rules)
@@ -77,15 +78,15 @@ def normalization_of(charsmap: bytes) -> Normalization:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What the steps are made of.
+    """The data from which the steps are built.
 
     Attributes:
         rules: the table.
         joined: its keys of several characters.
-        separator: what ends units.
-        composed: what the library's NFKC does to single characters, where the table has such keys.
-        stand_ins: character that NFKC must not change → what stands for it meanwhile.
-        units: the regular expression of where units end.
+        separator: the character that ends units.
+        composed: single characters and their NFKC in the library, if the table has keys of several characters.
+        stand_ins: character that NFKC must not change → the character that replaces it meanwhile.
+        units: a regular expression that matches at the ends of units.
     """
 
     rules: Mapping[str, str]
@@ -97,13 +98,17 @@ class _Plan:
 
     @property
     def drops(self) -> bool:
-        """Whether the table itself takes separators away."""
+        """Whether the table itself removes separators."""
         return self.rules.get(self.separator) == ""
 
     def steps(self, charsmap: bytes, *, patched: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-        """The normalizers; `patched` are keys that the library does not compose, and what they become."""
+        """Return the normalizers; `patched` maps keys that the library does not compose to their replacements."""
         firsts = {key[0] for key in self.joined}
-        later = {each: self.rules[each] for each in firsts - set(self.composed) if each in self.rules}
+        later = {
+            character: self.rules[character]
+            for character in firsts - set(self.composed)
+            if character in self.rules
+        }
         stand_ins = self.stand_ins.items()
         return [
             *(_replace({"String": stand_in}, self.separator) for _, stand_in in stand_ins),
@@ -126,7 +131,9 @@ def _plan(rules: Mapping[str, str]) -> _Plan:
     in_keys = {character for key in joined for character in key}
     if " " in rules or "\n" in in_keys or " " in in_keys:
         raise ConversionError("its normalization table changes spaces")
-    dropped = [each for each in _CONTROLS if rules.get(each) == "" and each not in in_keys]
+    dropped = [
+        character for character in _CONTROLS if rules.get(character) == "" and character not in in_keys
+    ]
     separator = dropped.pop(0) if dropped else SEPARATOR
     composed = _composed() if joined else {}
     kept = [character for character in composed if character not in rules]
@@ -137,7 +144,7 @@ def _plan(rules: Mapping[str, str]) -> _Plan:
 
 
 def _mapped(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Map characters of keys that the library's Unicode does not know yet, by what they become."""
+    """Yield steps that map characters of keys which the library's Unicode version does not know."""
     by_value: dict[str, list[str]] = {}
     for character in sorted(values):
         by_value.setdefault(values[character], []).append(character)
@@ -146,17 +153,21 @@ def _mapped(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
 
 @cache
 def _composed() -> Mapping[str, str]:
-    """Each character that the library's NFKC changes, and what it becomes."""
+    """Return each character that the library's NFKC changes, with its result."""
     from tokenizers.normalizers import NFKC
 
-    # U+0001 joins nothing and is nothing to NFKC.
+    # U+0001 joins with nothing, and NFKC does not change it.
     characters = [chr(code) for code in range(2, 0x110000) if not 0xD800 <= code < 0xE000]
-    made = NFKC().normalize_str("\1".join(characters)).split("\1")
-    return {one: other for one, other in zip(characters, made, strict=True) if one != other}
+    normalized = NFKC().normalize_str("\1".join(characters)).split("\1")
+    return {
+        character: result
+        for character, result in zip(characters, normalized, strict=True)
+        if character != result
+    }
 
 
 def _failing(steps: Sequence[Mapping[str, Any]], rules: Mapping[str, str], texts: Sequence[str]) -> list[str]:
-    """The keys and characters of which the library makes something else; many are tried in one text."""
+    """Return the keys and characters that the library normalizes differently; many are tried in one text."""
     import orjson
     from tokenizers import Tokenizer
 
@@ -177,7 +188,7 @@ def _failing(steps: Sequence[Mapping[str, Any]], rules: Mapping[str, str], texts
 
 
 def _in_all(failing: Sequence[str]) -> list[str]:
-    """A few characters, one of which is in each key that fails. Raises `ConversionError` for single characters."""
+    """Return a few characters such that every failing key contains one. Raises `ConversionError` if there are none."""
     chosen: list[str] = []
     left = list(failing)
     while left:
@@ -193,7 +204,7 @@ def _in_all(failing: Sequence[str]) -> list[str]:
 
 
 def _units(joined: Sequence[str]) -> str:
-    r"""Where units end: a key of several characters, or a character; between ASCII alone no mark is needed.
+    r"""Match the ends of units (a key of several characters, or a character); between ASCII characters none is needed.
 
     >>> print(_units(["e\u0301"]).partition("|")[0])
     (?>(?=[\x{0}-\x{10FFFF}]\x{301})\x{65}\x{301}
@@ -210,7 +221,7 @@ _LEAF = {"": _END}
 
 
 class _Trie:
-    """Keys as the smallest automaton that takes them: nodes that go on alike are one."""
+    """The minimal automaton of the keys: nodes with equal continuations are merged."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         root: dict[str, Any] = {}
@@ -225,11 +236,11 @@ class _Trie:
         self._expressions: dict[int, str] = {}
 
     def expression(self) -> str:
-        """A regular expression that takes the longest key."""
+        """Return a regular expression that matches the longest key."""
         return self._expression(self._root)
 
     def _number(self, node: Mapping[str, Any]) -> int:
-        if node == _LEAF:  # as nearly all nodes are
+        if node == _LEAF:  # the case of nearly all nodes
             return self._numbers.setdefault((True, ()), len(self._numbers))
         groups: dict[int, str] = {}
         for character in sorted(node):
@@ -252,7 +263,7 @@ def _alternatives(joined: Sequence[str]) -> str:
 
 
 def _one_class(characters: Iterable[str]) -> str:
-    r"""A class of characters, in ranges.
+    r"""Return a class of characters, with ranges.
 
     >>> _one_class("cab"), _one_class("a")
     ('[\\x{61}-\\x{63}]', '\\x{61}')

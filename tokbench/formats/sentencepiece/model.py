@@ -1,7 +1,7 @@
-"""SentencePiece's `.model`: the pieces, and how text is prepared for them, read without the library.
+"""SentencePiece's `.model`: its pieces and its normalization, parsed without the library.
 
-The file is a `ModelProto` of Protocol Buffers. It is read here before the library sees it: the
-library trusts a model's tables, and a damaged normalization table would make it read outside them.
+The file is a `ModelProto` of Protocol Buffers. It is parsed here before the library opens it: the library trusts a
+model's tables, and a damaged normalization table would make it read out of bounds.
 
 Source: the schema `sentencepiece_model.proto` of SentencePiece.
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPACE = "\u2581"
-"""What stands for a space in the pieces, ▁: a text that holds it itself is read as if it had a space."""
+"""The character for a space in pieces, ▁: a text that contains it is read as if it had a space there."""
 _SPACE_INSIDE = re.compile(f"[^{SPACE}]{SPACE}")
 
 _BEGIN, _END = struct.Struct("<4B"), struct.Struct("<BfBB")
 _SHORT = 0x80 - 9
-"""Bytes of a text that is too long for lengths of one byte: with its key, its score and its type."""
+"""The size from which a piece's text, with keys, score and type, needs lengths of two bytes."""
 _ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
 
 
@@ -46,10 +46,10 @@ class SentencePieceFile:
     """The contents of a `.model` file.
 
     Attributes:
-        pieces: by id.
-        trainer: the options it was trained with, by their names in `TRAINER_FIELDS`.
-        normalizer: how text is prepared, by the names in `NORMALIZER_FIELDS`.
-        denormalizer: how decoded text is treated; its table is empty in nearly every model.
+        pieces: the pieces by id.
+        trainer: the training options, by their names in `TRAINER_FIELDS`.
+        normalizer: the normalization of text, by the names in `NORMALIZER_FIELDS`.
+        denormalizer: the normalization of decoded text; its table is empty in nearly every model.
     """
 
     pieces: tuple[ModelPiece, ...]
@@ -64,7 +64,7 @@ class SentencePieceFile:
 
 
 class SpecField(NamedTuple):
-    """An option of the trainer or the normalizer: its number in the file, its kind, its default."""
+    """An option of the trainer or the normalizer: its number in the file, its type, its default."""
 
     number: int
     kind: str
@@ -120,7 +120,7 @@ TRAINER_FIELDS: dict[str, SpecField] = {
     "seed_sentencepieces_file": SpecField(54, "text", default=""),
     "auto_character_coverage": SpecField(55, "bool", default=False),
 }
-"""The trainer's options, older and newer ones; what this library knows of them is for it to say."""
+"""The trainer's options of all versions; the library itself reports which of them it supports."""
 
 NORMALIZER_FIELDS: dict[str, SpecField] = {
     "name": SpecField(1, "text", default=""),
@@ -142,10 +142,10 @@ def parse_model(data: bytes, *, path: Path | str = "the model") -> SentencePiece
 
     Args:
         data: the whole file.
-        path: what error messages call it.
+        path: its name in error messages.
 
     Raises:
-        ModelFormatError: it is damaged, or something else.
+        ModelFormatError: it is damaged, or not a SentencePiece model.
     """
     try:
         return _parsed(data)
@@ -154,7 +154,7 @@ def parse_model(data: bytes, *, path: Path | str = "the model") -> SentencePiece
 
 
 def looks_like_model(data: bytes) -> bool:
-    r"""Whether bytes begin as a `.model` file does: with a piece, whose text comes first.
+    r"""Whether data begins like a `.model` file: with a piece, whose text comes first.
 
     >>> looks_like_model(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02"), looks_like_model(b"{}")
     (True, False)
@@ -166,10 +166,10 @@ def looks_like_model(data: bytes) -> bool:
 
 
 def byte_of(text: str) -> int:
-    """The byte of a byte piece.
+    """Return the byte of a byte piece.
 
     Raises:
-        ValueError: it spells none.
+        ValueError: the text is not that of a byte piece.
 
     >>> byte_of("<0x0A>")
     10
@@ -241,7 +241,7 @@ def _value(value: int | bytes, kind: str, *, before: Any) -> Any:
 
 
 def _check_pieces(model: SentencePieceFile) -> None:
-    """What the library demands of a vocabulary, and some of what it only assumes."""
+    """Check what the library requires of a vocabulary, and some of what it only assumes."""
     pieces = model.pieces
     if not pieces:
         raise ValueError("no piece")
@@ -264,8 +264,8 @@ def _check_pieces(model: SentencePieceFile) -> None:
 def _check_charsmap(charsmap: bytes) -> None:
     """Check that a normalization table stays within its bounds.
 
-    It is the size of a double array (uint32), the array (uint32 each; a trie in the layout of Darts-clone), and
-    the replacements, each ended by a NUL.
+    Layout: the size of a double array (uint32), the array (uint32 each; a trie in the layout of Darts-clone), and the
+    replacements, each terminated by a NUL.
     """
     import numpy as np
 
@@ -289,7 +289,7 @@ def _check_charsmap(charsmap: bytes) -> None:
 
 
 def piece_bytes(piece: ModelPiece, *, unk_surface: str) -> bytes:
-    r"""The bytes of a token: ▁ is a space, a byte piece its byte, the unknown piece its surface.
+    r"""Return the bytes of a token: ▁ becomes a space, a byte piece its byte, the unknown piece its surface.
 
     >>> piece_bytes(ModelPiece("▁the", -3.5, PieceType.NORMAL), unk_surface=" ⁇ ")
     b' the'
@@ -307,12 +307,12 @@ def piece_bytes(piece: ModelPiece, *, unk_surface: str) -> bytes:
 
 
 def special_tokens_of(model: SentencePieceFile) -> dict[str, int]:
-    """The control symbols, text → id: what a text never becomes by itself."""
+    """Return the control symbols, text → id; text never becomes one of them."""
     return {piece.text: id for id, piece in enumerate(model.pieces) if piece.type is PieceType.CONTROL}
 
 
 def roles_of_model(model: SentencePieceFile) -> dict[str, str]:
-    """What a model says of roles: bos, eos and pad where they are control symbols, and unk."""
+    """Return the roles that a model defines: bos, eos and pad if they are control symbols, and unk."""
     names = {role: model.trainer[f"{role}_piece"] for role in ("bos", "eos", "pad", "unk")}
     special = {
         "bos": PieceType.CONTROL,
@@ -331,7 +331,7 @@ def roles_of_model(model: SentencePieceFile) -> dict[str, str]:
 
 
 def crosses_words(piece: str) -> bool:
-    """Whether a space stands after another character of a piece, so that the piece is not of one word.
+    """Whether a piece has a space after another character, and thus spans several words.
 
     >>> [crosses_words(piece) for piece in ("▁▁the", "▁", "of▁the")]
     [False, False, True]
@@ -340,7 +340,7 @@ def crosses_words(piece: str) -> bool:
 
 
 def iter_user_defined(model: SentencePieceFile) -> Iterator[str]:
-    """The user-defined symbols: pieces that the library finds in every text before it does anything else."""
+    """Iterate over the user-defined symbols, which the library matches in a text before anything else."""
     user_defined = PieceType.USER_DEFINED
     return (piece.text for piece in model.pieces if piece.type is user_defined)
 
@@ -348,7 +348,7 @@ def iter_user_defined(model: SentencePieceFile) -> Iterator[str]:
 def dump_model(
     pieces: Iterable[ModelPiece], *, trainer: Mapping[str, Any], normalizer: Mapping[str, Any]
 ) -> bytes:
-    """The bytes of a `.model` file; of the options, those that are given."""
+    """Return the bytes of a `.model` file, with the given options only."""
     return (
         b"".join(map(dump_piece, pieces))
         + length_field(2, _options(trainer, TRAINER_FIELDS))
@@ -357,7 +357,7 @@ def dump_model(
 
 
 def role_ids(pieces: Sequence[ModelPiece]) -> dict[str, int]:
-    """The ids of the roles that control symbols have by their usual names, as trainer's options; -1 for none.
+    """Return trainer options with the ids of control symbols that have the usual names of roles; -1 for none.
 
     >>> role_ids([ModelPiece("</s>", 0.0, PieceType.CONTROL)])
     {'bos_id': -1, 'eos_id': 0, 'pad_id': -1}
@@ -367,9 +367,9 @@ def role_ids(pieces: Sequence[ModelPiece]) -> dict[str, int]:
 
 
 def dump_piece(piece: ModelPiece) -> bytes:
-    """A piece as a field of a `.model` file."""
+    """Return a piece as a field of a `.model` file."""
     text = piece.text.encode()
-    if len(text) < _SHORT:  # as it is written field by field, four times as fast
+    if len(text) < _SHORT:  # the same bytes as field by field, four times as fast
         size = len(text)
         return _BEGIN.pack(0x0A, size + 9, 0x0A, size) + text + _END.pack(0x15, piece.score, 0x18, piece.type)
     fields = length_field(1, text) + float_field(2, piece.score) + varint_field(3, int(piece.type))

@@ -1,4 +1,4 @@
-"""The pieces of a `.model`, one by one or as many at once as are written in the usual way."""
+"""The pieces of a `.model`, parsed one by one or, if they are written in the usual way, in bulk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FLOAT = struct.Struct("<f")
 
 
 class PieceType(IntEnum):
-    """What a piece is; the numbers are those of the file."""
+    """The type of a piece; the numbers are those of the file."""
 
     NORMAL = 1
     UNKNOWN = 2
@@ -24,7 +24,7 @@ class PieceType(IntEnum):
 
 
 class ModelPiece(NamedTuple):
-    """A token of the vocabulary as the file spells it, with ▁ for a space and `<0x0A>` for a byte."""
+    """A piece of the vocabulary as the file spells it, with ▁ for a space and `<0x0A>` for a byte."""
 
     text: str
     score: float
@@ -32,12 +32,12 @@ class ModelPiece(NamedTuple):
 
 
 def usual_pieces(data: bytes) -> tuple[list[ModelPiece], int]:
-    r"""The pieces at the beginning of a file, as far as they are written as the library writes them.
+    r"""Parse the pieces at the beginning of a file, as long as they are written as the library writes them.
 
-    Each is a text of less than 128 bytes, a score, and perhaps a type: seven times as fast as field by field.
+    Each is a text of less than 128 bytes, a score, and optionally a type. Seven times as fast as field by field.
 
     Returns:
-        The pieces, and where what is not read begins.
+        The pieces, and the position of the first byte that was not parsed.
 
     >>> usual_pieces(b"\n\n\n\x01a\x15\x00\x00\x80\xbf\x18\x01")
     ([ModelPiece(text='a', score=-1.0, type=<PieceType.NORMAL: 1>)], 12)
@@ -48,7 +48,7 @@ def usual_pieces(data: bytes) -> tuple[list[ModelPiece], int]:
     while end - position > _SCORE + 4 and data[position] == _MESSAGE and data[position + 2] == _MESSAGE:
         stop = position + 2 + data[position + 1]
         text_end = position + 4 + data[position + 3]
-        rest = stop - text_end  # the score with its key, and perhaps the type with its
+        rest = stop - text_end  # the size of the score with its key, and of the optional type with its key
         is_usual = data[position + 1] < _LONG and position + 4 < text_end and rest in (_SCORE, _SCORE + 2)
         if not is_usual or stop > end or data[text_end] != _SCORE_KEY:
             break
@@ -69,20 +69,20 @@ def usual_pieces(data: bytes) -> tuple[list[ModelPiece], int]:
 
 _MESSAGE, _SCORE_KEY, _TYPE_KEY = 0x0A, 0x15, 0x18
 _SCORE = 5
-"""Bytes of a score with its key."""
+"""The size of a score with its key."""
 _LONG = 0x80
-"""From here on, a length takes two bytes."""
+"""The smallest length that takes two bytes."""
 
 
 def message(value: int | bytes) -> bytes:
-    """The bytes of a field that is a message. Raises `ValueError` for a number."""
+    """Return the bytes of a field that is a message. Raises `ValueError` for a number."""
     if isinstance(value, int):
         raise ValueError(f"the number {value}, where a message is needed")
     return value
 
 
 def piece_of(data: bytes, *, id: int) -> ModelPiece:
-    """The piece that a message holds. Raises `ValueError`."""
+    """Parse the message of a piece. Raises `ValueError`."""
     text, score, type = b"", 0.0, int(PieceType.NORMAL)
     try:
         for number, value in fields(data):
@@ -93,7 +93,7 @@ def piece_of(data: bytes, *, id: int) -> ModelPiece:
             elif number == 3 and isinstance(value, int):
                 type = value
         piece = ModelPiece(text.decode(), score, PieceType(type))
-    except ValueError as error:  # UnicodeDecodeError is one
+    except ValueError as error:  # includes UnicodeDecodeError
         raise ValueError(f"piece {id}: {error}") from None
     if not piece.text:
         raise ValueError(f"piece {id} is empty")

@@ -1,16 +1,15 @@
-"""A SentencePiece model as a `tokenizer.json`: Unigram or BPE, with the same ids.
+"""Convert a SentencePiece model, Unigram or BPE, to a `tokenizer.json` with the same ids.
 
-What has to be said in other words:
+What is expressed differently:
 
 - the dummy prefix, the removal of spaces and ▁ are normalizers, and there is no pre-tokenizer;
-- a BPE of scores becomes a list of merges (see `ranked_merges`);
-- `tokenizers` finds every piece of a Unigram vocabulary in a text, control symbols too: texts that
-  spell one are cut inside it, at a place that no piece crosses.
+- a BPE with scores becomes a list of merges (see `ranked_merges`);
+- `tokenizers` matches every piece of a Unigram vocabulary in a text, even control symbols: texts that spell one are
+  split inside it, at a position that no piece crosses;
+- a normalization table becomes several normalizers, as the library applies it differently (see `charsmap_json`).
 
-- of a normalization table it does something else than SentencePiece (see `charsmap_json`).
-
-What it does otherwise: it adds up scores in double precision, SentencePiece in single precision. Where
-`unigram_scores` does not show that no sum is rounded, some text may have other ids.
+A difference that remains: the library adds scores in double precision, SentencePiece in single precision. Unless
+`unigram_scores` proves that no sum is rounded, some texts may have other ids.
 """
 
 from __future__ import annotations
@@ -37,21 +36,21 @@ if TYPE_CHECKING:
 _SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 _MANY = 2**31 - 1
 _STRANGER = "\ufdd0"
-"""A character that is none: no piece of a text."""
+"""A noncharacter, which occurs in no piece."""
 
 
 def dump_sentencepiece(
     model: SentencePieceFile, *, rounding: str | None = None, post_processing: PostProcessing = NOTHING
 ) -> bytes:
-    """The `tokenizer.json` of a SentencePiece model.
+    """Return the `tokenizer.json` of a SentencePiece model.
 
     Args:
-        model: what the file says.
-        rounding: what was accepted of rounded sums: a sentence that the file keeps, and the library ignores.
-        post_processing: what is done to the ids of a text before a model gets them.
+        model: the parsed file.
+        rounding: a sentence on the accepted rounding of sums, which is stored in the file and ignored by the library.
+        post_processing: how the ids of a text are post-processed for a model.
 
     Raises:
-        ConversionError: `tokenizers` cannot do what the model does.
+        ConversionError: `tokenizers` cannot represent the model.
     """
     normalizers, pre_tokenizer = preparation_of(model)
     document = {
@@ -75,20 +74,20 @@ def dump_sentencepiece(
 
 
 def preparation_of(model: SentencePieceFile) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """The normalizers and the pre-tokenizer of that `tokenizer.json`. Raises as `dump_sentencepiece`."""
+    """Return the normalizers and the pre-tokenizer of that `tokenizer.json`. Raises as `dump_sentencepiece`."""
     _check(model)
     return _normalizers(model), _cuts(model)
 
 
 def merge_order(model: SentencePieceFile) -> list[tuple[str, str]]:
-    """The merges of a BPE model in the order of its scores, the pair that makes each piece.
+    """Return the merges of a BPE model in the order of its scores: for each piece the pair that produces it.
 
-    Where pieces have the same score SentencePiece merges the leftmost first. Runs of one character
-    ("▁▁", "▁▁▁", …) are listed with the longest first, which comes to the same: a run grows from the
-    left. Other pieces of the same score have no order that a list of merges could say.
+    Among pieces of equal score SentencePiece merges the leftmost first. Runs of one character ("▁▁", "▁▁▁", …) are
+    listed with the longest first, which is equivalent: a run grows from the left. For other pieces of equal score no
+    list of merges is equivalent.
 
     Raises:
-        ConversionError: there is no such list.
+        ConversionError: there is no equivalent list.
     """
     scores = {piece.text: piece.score for piece in model.pieces if piece.type is PieceType.NORMAL}
     check_characters(model)
@@ -97,18 +96,18 @@ def merge_order(model: SentencePieceFile) -> list[tuple[str, str]]:
     merges = {text: pair for text in ranks if (pair := last_pair(text, ranks)) is not None}
     parts = {part for text, pair in merges.items() for part in pair if ranks.get(part) != ranks[text]}
     ordered = sorted(merges, key=lambda text: (ranks[text], -len(text)))
-    for one, other in pairwise(ordered):
-        if ranks[one] != ranks[other]:
+    for text, next_text in pairwise(ordered):
+        if ranks[text] != ranks[next_text]:
             continue
-        if len(set(one + other)) > 1 or one in parts or other in parts:
+        if len(set(text + next_text)) > 1 or text in parts or next_text in parts:
             raise ConversionError(
-                f"the pieces {one!r} and {other!r} have the same score, and merges need an order"
+                f"the pieces {text!r} and {next_text!r} have the same score, and merges need an order"
             )
     return [merges[text] for text in ordered]
 
 
 def check_characters(model: SentencePieceFile) -> None:
-    """Refuse a model that merges characters which are not pieces themselves. Raises `ConversionError`."""
+    """Reject a model whose pieces contain characters that are not pieces themselves. Raises `ConversionError`."""
     normal = {piece.text for piece in model.pieces if piece.type is PieceType.NORMAL}
     for text in normal:
         for character in text:
@@ -143,12 +142,12 @@ def _normalizers(model: SentencePieceFile) -> list[dict[str, Any]]:
     options = model.normalizer
     steps: list[dict[str, Any]] = []
     if options["add_dummy_prefix"] and not options["remove_extra_whitespaces"]:
-        # First, as a text of which nothing is left has its prefix. The table changes ▁, but no space.
+        # First, so that a text that normalizes to nothing has its prefix, too. The table may change ▁, but not a space.
         steps.append({"type": "Prepend", "prepend": " " if options["precompiled_charsmap"] else SPACE})
     if options["precompiled_charsmap"]:
         steps += normalization_of(options["precompiled_charsmap"]).steps
     if options["remove_extra_whitespaces"]:
-        # At the end SentencePiece takes away what it has written as ▁, so a ▁ of the text too.
+        # SentencePiece removes trailing spaces after it has written them as ▁, and so removes a ▁ of the text, too.
         steps.append(_replaced({"Regex": r"\A +"}, ""))
         steps.append(_replaced({"Regex": f"[ {SPACE}]+\\z"}, ""))
         steps.append(_replaced({"Regex": " {2,}"}, " "))
@@ -176,8 +175,8 @@ def _unknown_id(model: SentencePieceFile) -> int:
 
 
 def _unigram(model: SentencePieceFile) -> dict[str, Any]:
-    # The lowest score decides what an unknown character costs, and for SentencePiece only normal pieces
-    # count there. No text is segmented into the others, so that a score which is not lower does no harm.
+    # The lowest score determines the cost of an unknown character; in SentencePiece only normal pieces count for it.
+    # No text is segmented into the other pieces, so a score that is not lower is harmless.
     other = max((0.0, *(piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)))
     return {
         "type": "Unigram",
@@ -205,16 +204,16 @@ def _bpe(model: SentencePieceFile) -> dict[str, Any]:
 
 
 def _spelled(model: SentencePieceFile) -> list[str]:
-    """The pieces that no text becomes, and that `tokenizers` would find in texts that spell them."""
+    """Return the pieces that no text becomes, but that `tokenizers` would match in texts that spell them."""
     if model.model_type is not ModelType.UNIGRAM:
         return []
     return [piece.text for piece in model.pieces if piece.type is not PieceType.NORMAL]
 
 
 def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
-    """Replace what spells such a piece in unknown characters alone by another unknown character.
+    """Replace texts that spell such a piece only in unknown characters by another unknown character.
 
-    Without byte fallback, unknown characters side by side are one unknown piece, whichever they are.
+    Without byte fallback, adjacent unknown characters are one unknown piece, whichever they are.
     """
     known = set(_characters(model))
     if model.trainer["byte_fallback"]:
@@ -223,7 +222,7 @@ def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
 
 
 def _cuts(model: SentencePieceFile) -> dict[str, Any] | None:
-    """Cut texts inside what spells such a piece, between two characters that no piece joins."""
+    """Split texts inside the spelling of such a piece, between two characters that no piece joins."""
     normal = [piece.text for piece in model.pieces if piece.type is PieceType.NORMAL]
     joined = {text[index : index + 2] for text in normal for index in range(len(text) - 1)}
     known = set(_characters(model))
@@ -240,11 +239,11 @@ def _cuts(model: SentencePieceFile) -> dict[str, Any] | None:
 
 
 def _place_to_cut(text: str, *, joined: set[str], known: set[str]) -> str:
-    """The two characters to cut between: no piece crosses them, and they are not both unknown."""
+    """Return the two characters between which to split: no piece crosses them, and they are not both unknown."""
     for index in range(len(text) - 1):
         place = text[index : index + 2]
-        # Neighbouring unknown characters become one unknown piece, which a cut would make two; with byte
-        # fallback they become their bytes, and no character is unknown in that sense.
+        # Adjacent unknown characters become one unknown piece, which a split would make two; with byte fallback they
+        # become their bytes, and no character is unknown in that sense.
         if place not in joined and (place[0] in known or place[1] in known):
             return place
     raise ConversionError(
@@ -254,5 +253,5 @@ def _place_to_cut(text: str, *, joined: set[str], known: set[str]) -> str:
 
 
 def _characters(model: SentencePieceFile) -> Iterator[str]:
-    """The characters that are pieces."""
+    """Iterate over the characters that are pieces."""
     return (piece.text for piece in model.pieces if piece.type is PieceType.NORMAL and len(piece.text) == 1)

@@ -1,9 +1,9 @@
-"""A `tokenizer.json` with a Unigram, as a SentencePiece model.
+"""Convert a `tokenizer.json` with a Unigram model to a SentencePiece model.
 
-What `sentencepiece_json` writes comes back as it was. So do files in the manner of T5 and XLM-RoBERTa: a
-normalization table (`Precompiled`) and `Metaspace`, with white space split or stripped. Their library replaces
-whole grapheme clusters where SentencePiece replaces the longest key of the table: characters that join others
-are left out of what is the same.
+The output of `tokenizer_json` converts back unchanged. Files like those of T5 and XLM-RoBERTa also convert: a
+normalization table (`Precompiled`) and `Metaspace`, with white space split or stripped. Their library replaces whole
+grapheme clusters where SentencePiece replaces the longest key of the table: characters that join others are excluded
+from the equivalence.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class UnigramModel:
 
     Attributes:
         proto: the serialized `ModelProto`.
-        pieces: by id, with the scores of the `tokenizer.json`.
-        excluded: characters that the two prepare differently.
+        pieces: the pieces by id, with the scores of the `tokenizer.json`.
+        excluded: the characters that the two normalize differently.
     """
 
     proto: bytes
@@ -46,10 +46,10 @@ class UnigramModel:
 
 
 def model_of_unigram(document: Mapping[str, Any]) -> UnigramModel:
-    """The SentencePiece model of a `tokenizer.json` whose model is a Unigram.
+    """Return the SentencePiece model of a `tokenizer.json` whose model is a Unigram.
 
     Raises:
-        ConversionError: SentencePiece cannot do what it says.
+        ConversionError: SentencePiece cannot represent the tokenizer.
     """
     pieces = _pieces(document)
     unknown = next(id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN)
@@ -152,7 +152,7 @@ def _charsmap(document: Mapping[str, Any]) -> bytes:
 
 
 def _is_written_so(proto: bytes, document: Mapping[str, Any]) -> bool:
-    """Whether a model would become this very document, as far as texts are prepared and split by it."""
+    """Whether a model would convert to the normalizers and the pre-tokenizer of this document."""
     try:
         normalizers, pre_tokenizer = preparation_of(parse_model(proto))
     except ConversionError:
@@ -162,7 +162,7 @@ def _is_written_so(proto: bytes, document: Mapping[str, Any]) -> bool:
 
 
 def _excluded(document: Mapping[str, Any], pieces: Sequence[ModelPiece], charsmap: bytes) -> str:
-    """The characters that a file in the manner of T5 prepares in another way. Raises `ConversionError`."""
+    """Return the characters that a file like T5's normalizes differently. Raises `ConversionError`."""
     normalizers = [
         step for step in _steps(document.get("normalizer"), "normalizers") if step["type"] != "Precompiled"
     ]
@@ -210,8 +210,8 @@ def _has_prefix(metaspace: Mapping[str, Any]) -> bool:
 
 
 def _joining() -> Iterator[str]:
-    """The characters that can make one grapheme cluster of what is before or after them."""
+    """Yield the characters that can form a grapheme cluster with a neighbour."""
     import regex
 
     characters = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
-    return (found[0] for found in regex.finditer(_JOINING, characters))
+    return (match[0] for match in regex.finditer(_JOINING, characters))

@@ -1,12 +1,12 @@
 """The scores of a Unigram model: whether all libraries compute the same sums, and what happens otherwise.
 
-SentencePiece adds up the scores of a whole text in single precision, `tokenizers` those of a pre-token in
-double. Both keep the first segmentation found of those with the highest sum, and look at them in the same
-order. So they agree on every text where no sum is rounded; and sums of multiples of 1/32 are not, as long as
-they stay below 2 ** 19. SentencePiece keeps them there: it begins to count anew at 100,000.
+SentencePiece adds the scores of a whole text in single precision, `tokenizers` those of a pre-token in double
+precision. Both keep the first segmentation among those with the highest sum, and try them in the same order. So they
+agree on every text for which no sum is rounded; and sums of multiples of 1/32 are not rounded while they stay below 2
+** 19. SentencePiece keeps them there: it resets the sums at 100,000.
 
-Source: `EncodeOptimized` in SentencePiece's unigram_model.cc (since 0.2.2, with the sums counted anew), and
-`encode_optimized` in tokenizers' models/unigram/model.rs.
+Source: `EncodeOptimized` in SentencePiece's unigram_model.cc (since 0.2.2, with the reset), and `encode_optimized` in
+tokenizers' models/unigram/model.rs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from tokbench.formats.sentencepiece.pieces import ModelPiece
 
 STEP = 1 / 32
-"""What trained scores are rounded to: coarse enough for sums of any text, too fine to be seen in a result."""
+"""The unit to which trained scores are rounded: coarse enough for exact sums of any text, too fine to matter."""
 
 UNKNOWN_PENALTY = 10.0
-"""How far below the lowest score a character without a piece is, in both libraries."""
+"""The distance of an unknown character's score below the lowest score, in both libraries."""
 
 SINGLE_PRECISION_BITS = 24
 _RESET = 100_000.0
@@ -39,9 +39,8 @@ class ExactSums:
     """Evidence that no sum of scores is rounded, in single or double precision.
 
     Attributes:
-        step: every score is a multiple of it, a power of two.
-        longest: characters up to which that holds where sums are not counted anew, in the SentencePiece
-            of before 0.2.2.
+        step: a power of two of which every score is a multiple.
+        longest: the most characters for which sums are exact without the reset, in SentencePiece before 0.2.2.
     """
 
     step: float
@@ -49,7 +48,7 @@ class ExactSums:
 
     @property
     def sentence(self) -> str:
-        """What it says of a proof."""
+        """The sentence for the report of a proof."""
         return (
             f"sums of scores are the same on any text, by arithmetic: all are multiples of {_fraction(self.step)}, "
             f"and none is rounded (sentencepiece before 0.2.2: up to {self.longest:,} characters a text)"
@@ -57,10 +56,10 @@ class ExactSums:
 
 
 def exact_sums(scores: Mapping[str, float]) -> ExactSums | None:
-    """Whether the sums of these scores are exact on every text; None where some may be rounded.
+    """Return evidence that the sums of these scores are exact on every text; None where some may be rounded.
 
-    Single precision holds 2 ** 24 multiples of a step. When SentencePiece counts anew, from a sum above
-    100,000, the sums of what it is looking at are apart by no more than the characters of a piece can cost.
+    Single precision represents 2 ** 24 multiples of a step. When SentencePiece resets, at a sum above 100,000, the sums
+    under comparison differ by no more than the cost of the characters of one piece.
 
     Args:
         scores: normal piece → score.
@@ -81,7 +80,7 @@ def exact_sums(scores: Mapping[str, float]) -> ExactSums | None:
 
 
 def why_inexact(scores: Mapping[str, float]) -> str:
-    """Why sums of these scores may be rounded, as a sentence about a model."""
+    """Return the reason why sums of these scores may be rounded, as a sentence about a model."""
     odd = next((score for score in scores.values() if score and _lowest_bit(score) < STEP), None)
     if odd is None:
         return "its scores are so large that single precision rounds their sums"
@@ -89,12 +88,12 @@ def why_inexact(scores: Mapping[str, float]) -> str:
 
 
 def normal_scores(pieces: Iterable[ModelPiece]) -> dict[str, float]:
-    """Normal piece → score."""
+    """Return normal piece → score."""
     return {piece.text: piece.score for piece in pieces if piece.type is PieceType.NORMAL}
 
 
 def rounded(score: float) -> float:
-    """The multiple of `STEP` that is nearest, of two the even one.
+    """Return the nearest multiple of `STEP`; ties go to the even one.
 
     >>> rounded(-3.14159), rounded(-0.015625)
     (-3.15625, 0.0)
@@ -103,28 +102,28 @@ def rounded(score: float) -> float:
 
 
 def with_rounded_scores(proto: bytes) -> bytes:
-    """A serialized `ModelProto` whose normal pieces have rounded scores, and nothing else is changed."""
-    made = []
+    """Return a serialized `ModelProto` with the scores of normal pieces rounded, and nothing else changed."""
+    message_parts = []
     for number, value in fields(proto):
         if number == 1 and isinstance(value, bytes):
-            made.append(length_field(1, _with_rounded_score(value)))
+            message_parts.append(length_field(1, _with_rounded_score(value)))
         elif isinstance(value, bytes):
-            made.append(length_field(number, value))
+            message_parts.append(length_field(number, value))
         else:
-            made.append(varint_field(number, value))
-    return b"".join(made)
+            message_parts.append(varint_field(number, value))
+    return b"".join(message_parts)
 
 
 def caused_by_rounding(first: Sequence[int], second: Sequence[int], pieces: Sequence[ModelPiece]) -> bool:
     """Whether two segmentations of a text differ only where their sums are closer than rounding errors.
 
-    They are compared stretch by stretch, from one end that both have in common to the next. In a stretch each
-    addition is wrong by half a unit in the last place of the sum at most, in either segmentation.
+    They are compared stretch by stretch, between token ends that both have in common. In a stretch, each addition is
+    wrong by at most half a unit in the last place of the sum, in either segmentation.
 
     Args:
-        first: ids of a text.
-        second: other ids of it.
-        pieces: the model's, by id.
+        first: the ids of one segmentation.
+        second: the ids of the other segmentation.
+        pieces: the model's pieces by id.
     """
     lowest = min((piece.score for piece in pieces if piece.type is PieceType.NORMAL), default=0.0)
     costs = [piece.score if piece.type is PieceType.NORMAL else lowest - UNKNOWN_PENALTY for piece in pieces]
@@ -138,9 +137,9 @@ def caused_by_rounding(first: Sequence[int], second: Sequence[int], pieces: Sequ
         ends = _common_end(first, second, left, right, pieces)
         if ends is None:
             return False
-        one, other = first[left : ends[0]], second[right : ends[1]]
-        difference = math.fsum([*(costs[id] for id in one), *(-costs[id] for id in other)])
-        if abs(difference) > (len(one) + len(other)) * error:
+        first_stretch, second_stretch = first[left : ends[0]], second[right : ends[1]]
+        difference = math.fsum([*(costs[id] for id in first_stretch), *(-costs[id] for id in second_stretch)])
+        if abs(difference) > (len(first_stretch) + len(second_stretch)) * error:
             return False
         left, right = ends
     return left == len(first) and right == len(second)
@@ -149,19 +148,19 @@ def caused_by_rounding(first: Sequence[int], second: Sequence[int], pieces: Sequ
 def _common_end(
     first: Sequence[int], second: Sequence[int], left: int, right: int, pieces: Sequence[ModelPiece]
 ) -> tuple[int, int] | None:
-    """Where two segmentations that part here meet again; None where they do not, or spell different texts."""
-    one = other = ""
-    while not one or one != other:
-        shorter = one if len(one) <= len(other) else other
-        ids, place = (first, left) if shorter is one else (second, right)
+    """Return where two segmentations that differ here meet again; None if they do not, or spell different texts."""
+    first_text = second_text = ""
+    while not first_text or first_text != second_text:
+        shorter = first_text if len(first_text) <= len(second_text) else second_text
+        ids, place = (first, left) if shorter is first_text else (second, right)
         if place >= len(ids) or pieces[ids[place]].type is not PieceType.NORMAL:
             return None
         text = pieces[ids[place]].text
-        if shorter is one:
-            one, left = one + text, left + 1
+        if shorter is first_text:
+            first_text, left = first_text + text, left + 1
         else:
-            other, right = other + text, right + 1
-        if not (one.startswith(other) or other.startswith(one)):
+            second_text, right = second_text + text, right + 1
+        if not (first_text.startswith(second_text) or second_text.startswith(first_text)):
             return None
     return left, right
 
@@ -183,7 +182,7 @@ def _with_rounded_score(piece: bytes) -> bytes:
 
 
 def _lowest_bit(score: float) -> float:
-    """The largest power of two that a score is a multiple of.
+    """Return the largest power of two of which a score is a multiple.
 
     >>> _lowest_bit(-6.0), _lowest_bit(0.75)
     (2.0, 0.25)

@@ -1,4 +1,4 @@
-"""tokbin: our own file of a tokenizer for inference, opened without parsing; see `layout` for every byte."""
+"""tokbin: our own file format of tokenizers for inference, opened without parsing; `layout` documents every byte."""
 
 from tokbench.formats.tokbin.layout import Kind, Model, Texts
 from tokbench.formats.tokbin.reading import TokbinFile, is_tokbin

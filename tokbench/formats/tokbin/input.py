@@ -1,4 +1,4 @@
-"""The section of a tokbin file that says what a model gets besides bare ids."""
+"""The section of a tokbin file that describes model input: flags of special tokens, and post-processing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 
 def dump_input(token_flags: Mapping[str, TokenFlags], post_processing: PostProcessing) -> bytes:
-    """The bytes of the section."""
+    """Return the bytes of the section."""
     import orjson
 
     added = [{"content": text, **asdict(flags)} for text, flags in token_flags.items()]
@@ -29,7 +29,7 @@ def dump_input(token_flags: Mapping[str, TokenFlags], post_processing: PostProce
 
 
 def parse_input(data: bytes) -> tuple[dict[str, TokenFlags], PostProcessing]:
-    """Parse such bytes. Raises `ValueError` for others.
+    """Parse the bytes of the section. Raises `ValueError` for invalid ones.
 
     >>> from tokbench.core.descriptions import PostProcessing
     >>> parse_input(dump_input({"<mask>": TokenFlags(lstrip=True)}, PostProcessing()))[0]["<mask>"].lstrip
@@ -41,13 +41,13 @@ def parse_input(data: bytes) -> tuple[dict[str, TokenFlags], PostProcessing]:
     if not isinstance(document, dict):
         raise ValueError("it is not an object")
     try:
-        done = parse_post_processing(document)
+        post_processing = parse_post_processing(document)
     except UnknownPostProcessingError as error:
         raise ValueError(str(error)) from None
     added = document.get("added_tokens")
     if not isinstance(added, list):
         raise ValueError("added_tokens is not a list")
-    return dict(map(_token, added)), done
+    return dict(map(_token, added)), post_processing
 
 
 def _token(value: Any) -> tuple[str, TokenFlags]:

@@ -1,4 +1,4 @@
-"""Reading a tokbin file: mapped into memory, each part checked before it is used."""
+"""Reading of tokbin files: mapped into memory, each part checked before it is used."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
     from tokbench.core.descriptions import PostProcessing, TokenFlags
 
-_NO_ID = int(Kind.NONE)  # an enumeration takes its time over each look at it
+_NO_ID = int(Kind.NONE)  # as access to an enumeration is slow
 _RESTORE = "the file is damaged: convert again, or restore it"
 _ALL_FLAGS = int(Flag.LOSSLESS | Flag.WHOLE_TOKENS_FIRST | Flag.CONFIG | Flag.INPUT)
 _ENTRY_BYTES = {Section.KINDS: 1, Section.OFFSETS: 4, Section.SCORES: 4, Section.MERGES: 12}
-_NUMBERS: dict[Section, Any] = {  # their format in Python
+_NUMBERS: dict[Section, Any] = {  # their format characters for `memoryview.cast`
     Section.KINDS: "B",
     Section.OFFSETS: "I",
     Section.SCORES: "f",
@@ -70,18 +70,18 @@ def is_tokbin(head: bytes) -> bool:
 
 
 class TokbinFile:
-    """A tokbin file, mapped: `token_bytes` is arithmetic, everything else is read when it is asked for.
+    """A mapped tokbin file: `token_bytes` is only arithmetic, everything else is read on demand.
 
-    Whoever cuts the file while it is in use takes the memory away under it; one that is
-    replaced by renaming, as `tokbench convert` does it, stays whole for those who have it open.
+    Truncating the file while it is in use invalidates the mapped memory; a file that is replaced by renaming, as
+    `tokbench convert` does, stays valid for processes that have it open.
 
     Attributes:
-        path: what error messages call it.
-        model: what runs it.
+        path: its name in error messages.
+        model: the model type.
         num_ids: one more than the largest id.
-        num_merges: listed merges.
-        lossless: whether decoding gives every text back.
-        whole_tokens_first: whether a pre-token that is an entry becomes it without a merge.
+        num_merges: the number of listed merges.
+        lossless: whether decoding restores every text.
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without a merge.
         texts: the strings of its text section.
         special_tokens: text → id.
     """
@@ -111,14 +111,14 @@ class TokbinFile:
         return cls(data, path=path)
 
     def token_bytes(self, id: int) -> bytes | None:
-        """The bytes of an id, special tokens included; None where there is no such id."""
+        """Return the bytes of an id, also of special tokens; None where there is no such id."""
         if not 0 <= id < self.num_ids or self.kinds[id] == _NO_ID:
             return None
         offsets, start = self._byte_places
         return self._data[start + offsets[id] : start + offsets[id + 1]]
 
     def tokens(self) -> TokenTable:
-        """The bytes of every id, special tokens included."""
+        """Return the bytes of every id, including special tokens."""
         kinds = self.kinds.tobytes()
         gaps, id = [], kinds.find(_NO_ID)
         while id >= 0:
@@ -128,7 +128,7 @@ class TokbinFile:
 
     @cached_property
     def kinds(self) -> memoryview:
-        """uint8[num_ids]: a `Kind` each."""
+        """uint8[num_ids]: the `Kind` of each id."""
         return self._view(Section.KINDS)
 
     @property
@@ -138,28 +138,28 @@ class TokbinFile:
 
     @property
     def merges(self) -> MergeTable:
-        """Left, right and made id of each merge, in the order of the ranks; empty where none are listed."""
+        """Left, right and merged id of each merge, in the order of the ranks; empty where none are listed."""
         if Section.MERGES not in self._places:
             return MergeTable(memoryview(b"").cast("I"))
         return MergeTable(self._view(Section.MERGES))
 
     def payload(self) -> bytes:
-        """What the library opens, unpacked; empty where the tables are all. Raises `ModelFormatError`."""
+        """Return the decompressed data for the library; empty for models without. Raises `ModelFormatError`."""
         if Section.PAYLOAD not in self._places:
             return b""
-        unpacking = zlib.decompressobj()
+        decompressor = zlib.decompressobj()
         try:
-            data = unpacking.decompress(self._section(Section.PAYLOAD), self._payload_size)
-            rest = unpacking.decompress(unpacking.unconsumed_tail, 1)
+            data = decompressor.decompress(self._section(Section.PAYLOAD), self._payload_size)
+            rest = decompressor.decompress(decompressor.unconsumed_tail, 1)
         except zlib.error as error:
             raise self._wrong("a packed payload", str(error)) from None
-        whole = unpacking.eof and not unpacking.unused_data
+        whole = decompressor.eof and not decompressor.unused_data
         if rest or not whole or len(data) != self._payload_size:
             raise self._wrong(f"a payload of {self._payload_size} bytes", "another size")
         return data
 
     def config(self) -> TokenizerConfig:
-        """What it is to a model; nothing where the file does not say. Raises `ModelFormatError`."""
+        """Return the configuration for a model; an empty one if the file has none. Raises `ModelFormatError`."""
         if Section.CONFIG not in self._places:
             return TokenizerConfig()
         if self._places[Section.CONFIG].length > MAX_CONFIG:
@@ -170,19 +170,19 @@ class TokbinFile:
             raise self._wrong("a configuration as JSON", str(error)) from None
 
     def input(self) -> tuple[dict[str, TokenFlags], PostProcessing]:
-        """How special tokens are found, and what is done to the ids of a text. Raises `ModelFormatError`."""
+        """Return the flags of special tokens, and the post-processing. Raises `ModelFormatError`."""
         if Section.INPUT not in self._places:
             return {}, NOTHING
         try:
-            flags, done = parse_input(self._section(Section.INPUT))
+            flags, post_processing = parse_input(self._section(Section.INPUT))
         except ValueError as error:
             raise self._wrong("a section of what a model gets", str(error)) from None
         if not flags.keys() <= self.special_tokens.keys():
             raise self._wrong("flags of special tokens", "those of another text")
-        return flags, done
+        return flags, post_processing
 
     def verify(self) -> None:
-        """Check every section now, rather than each when it is first used. Raises `ModelFormatError`."""
+        """Check every section now, rather than each on first use. Raises `ModelFormatError`."""
         for section in self._places:
             self._check(section)
         for section in _NUMBERS:
@@ -237,7 +237,7 @@ class TokbinFile:
         self._table = table
 
     def _read_table(self) -> dict[Section, _Place]:
-        """Where each section is: those of the model, one after the other to the end of the file."""
+        """Return the places of the sections: exactly those of the model, contiguous up to the end of the file."""
         expected = sections_of(self.model, config=self._has_config, model_input=self._has_input)
         entries = list(ENTRY.iter_unpack(self._table))
         if [entry[0] for entry in entries] != list(expected):
@@ -270,7 +270,7 @@ class TokbinFile:
     # --- sections -----------------------------------------------------------------------------
 
     def _check(self, section: Section) -> _Place:
-        """The place of a section, once its checksum is found to be right."""
+        """Return the place of a section after verifying its checksum."""
         place = self._places[section]
         if section not in self._checked:
             stop = place.start + filled(place.length)
@@ -287,7 +287,7 @@ class TokbinFile:
         return self._data[place.start : place.start + place.length]
 
     def _view(self, section: Section) -> memoryview:
-        """A section as numbers in the mapped memory, checked."""
+        """Return a section as checked numbers in the mapped memory."""
         if section not in self._views:
             place, format = self._check(section), _NUMBERS[section]
             view = memoryview(self._data)[place.start : place.start + place.length].cast(format)
@@ -323,7 +323,7 @@ class TokbinFile:
 
     @cached_property
     def _byte_places(self) -> tuple[memoryview, int]:
-        """The checked offsets, and where the checked bytes begin in the file."""
+        """The checked offsets, and the position of the checked bytes in the file."""
         return self._view(Section.OFFSETS), self._check(Section.BYTES).start
 
     def _read_texts(self) -> Texts:

@@ -1,4 +1,4 @@
-"""Writing a tokbin file."""
+"""Writing of tokbin files."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class TokbinContents:
     """The contents of a tokbin file.
 
     Attributes:
-        model: what runs it.
+        model: the model type.
         texts: the strings of section 1.
-        tokens: the bytes of each id, special tokens' text included; None where there is no such id.
-        kinds: what each id is.
-        scores: a number an id; see `tokbench.formats.tokbin.layout`.
+        tokens: the bytes of each id, including the texts of special tokens; None where there is no such id.
+        kinds: the kind of each id.
+        scores: a number for each id; see `tokbench.formats.tokbin.layout`.
         special_tokens: text → id.
-        merges: (left, right, made) in the order of their ranks; for `Model.MERGES` only.
-        payload: the bytes that a library opens; for `Model.SENTENCEPIECE` and `Model.TOKENIZER_JSON`.
-        lossless: whether decoding gives every text back.
+        merges: (left, right, merged) in the order of their ranks; for `Model.MERGES` only.
+        payload: the data for a library; for `Model.SENTENCEPIECE` and `Model.TOKENIZER_JSON`.
+        lossless: whether decoding restores every text.
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without a merge.
-        config: what it is to a model, as `dump_config` says it; empty where nothing is known.
-        token_flags: special token → how it is found; for the models that a library does not run.
-        post_processing: what is done to the ids of a text; for the same.
+        config: the configuration for a model, from `dump_config`; empty where it is not known.
+        token_flags: special token → its flags; for models without a payload.
+        post_processing: how the ids of a text are post-processed; for models without a payload.
     """
 
     model: Model
@@ -75,21 +75,21 @@ class TokbinContents:
 
     @property
     def has_input(self) -> bool:
-        """Whether it says what a model gets besides bare ids."""
+        """Whether the file describes model input."""
         return bool(self.token_flags) or self.post_processing != NOTHING
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """The sections that the file has."""
+        """The sections of the file."""
         return sections_of(self.model, config=bool(self.config), model_input=self.has_input)
 
 
 def dump_tokbin(contents: TokbinContents) -> bytes:
-    """The bytes of a tokbin file.
+    """Return the bytes of a tokbin file.
 
     Raises:
-        ConversionError: the format cannot hold it.
-        ValueError: the parts do not belong together.
+        ConversionError: the format cannot represent the contents.
+        ValueError: the contents are inconsistent.
     """
     _check(contents)
     bodies = _sections(contents)
@@ -111,20 +111,20 @@ def dump_tokbin(contents: TokbinContents) -> bytes:
 
 
 def merge_scores(made: Sequence[int], *, num_ids: int) -> list[float]:
-    """The scores of a BPE vocabulary.
+    """Return the scores of a BPE vocabulary.
 
     Args:
-        made: the id that the merge of each rank makes.
-        num_ids: how many ids there are.
+        made: the merged id of each rank.
+        num_ids: the number of ids.
 
     Returns:
-        -ln(rank + 1) for what the merge of that rank makes, -ln(merges + 1) for all others.
+        -ln(rank + 1) for the result of the merge of that rank, -ln(merges + 1) for all other ids.
 
     >>> [round(score, 2) for score in merge_scores([2, 3], num_ids=4)]
     [-1.1, -1.1, 0.0, -0.69]
     """
     scores = [-math.log(len(made) + 1)] * num_ids
-    for rank, id in reversed(list(enumerate(made))):  # of two merges that make an id the first counts
+    for rank, id in reversed(list(enumerate(made))):  # of two merges with the same result the first counts
         scores[id] = 0.0 - math.log(rank + 1)
     return scores
 

@@ -1,8 +1,7 @@
-"""A tokenizer's configuration for a model, as in `tokenizer_config.json`: roles, added tokens, templates.
+"""A tokenizer's configuration for a model, as in `tokenizer_config.json`: roles, added tokens, chat templates.
 
-Roles of special tokens, chat templates, what ends a turn: it stands beside a vocabulary and is read by
-`transformers` and by servers of models. A file is somebody else's until it is checked: what is none of
-what it should be is left out, and reported.
+These files come with a vocabulary and are read by `transformers` and by model servers. A file is untrusted until it is
+checked: invalid values are left out, and reported.
 """
 
 from __future__ import annotations
@@ -17,34 +16,34 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 ROLES = ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
-"""What a special token can be to a model, as transformers calls it."""
+"""The roles of special tokens under transformers' names."""
 
 GENERATION_IDS = ("bos", "eos", "pad", "decoder_start")
-"""What the ids of a `generation_config.json` are for."""
+"""The purposes of the ids in a `generation_config.json`."""
 
 DEFAULT_TEMPLATE = "default"
-"""The name of the chat template that is used where none is named."""
+"""The name of the chat template that is used by default."""
 
 MAX_ID = 1 << 24
 
 _NO_MAPPING: Mapping[str, Any] = MappingProxyType({})
 _ENDLESS = 10**20
-"""A model_max_length from here on says that there is no limit."""
+"""The smallest model_max_length that means no limit."""
 ADDED_TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _SIDES = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedToken:
-    """A token that is found in texts before anything else is done with them.
+    """A token that is matched in texts before they are processed further.
 
     Attributes:
         id: its id.
         content: its text.
-        special: whether decoding may leave it out.
-        single_word: whether it is found only where no letter touches it.
-        lstrip: whether it takes the white space before it.
-        rstrip: whether it takes the white space after it.
+        special: whether decoding may skip it.
+        single_word: whether it matches only where no letter touches it.
+        lstrip: whether it absorbs the white space before it.
+        rstrip: whether it absorbs the white space after it.
         normalized: whether it is matched in the normalized text.
     """
 
@@ -57,32 +56,31 @@ class AddedToken:
     normalized: bool = False
 
     def flags(self) -> dict[str, bool]:
-        """Its flags by the names that the files give them."""
+        """Return its flags under their names in the files."""
         return {name: getattr(self, name) for name in ADDED_TOKEN_FLAGS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerConfig:
-    """A tokenizer's configuration for a model; None or empty where it is not given.
+    """A tokenizer's configuration for a model; None or empty for values that are not given.
 
     Attributes:
-        roles: one of `ROLES` → text of the token.
-        named_tokens: tokens with a name of the model's own, as "image_token" → text.
+        roles: role of `ROLES` → text of the token.
+        named_tokens: tokens under names of the model's own, such as "image_token" → text.
         additional_special_tokens: the special tokens without a role.
-        added_tokens: by ascending id.
-        token_flags: text → its flags, where a role or another place writes them beside it.
+        added_tokens: the added tokens by ascending id.
+        token_flags: text → its flags, if they are written where a role or another field names the token.
         add_bos_token: whether a text begins with the token of the role bos.
-        add_eos_token: whether it ends with that of the role eos.
-        chat_templates: name → Jinja template; `DEFAULT_TEMPLATE` is used where none is named.
-        generation_ids: "bos", "eos", "pad", "decoder_start" → the ids with which a model generates; those of
-            "eos" end a turn.
-        model_max_length: tokens that the model takes.
-        tokenizer_class: of transformers.
+        add_eos_token: whether a text ends with the token of the role eos.
+        chat_templates: name → Jinja template; `DEFAULT_TEMPLATE` is used by default.
+        generation_ids: "bos", "eos", "pad", "decoder_start" → the ids for generation; those of "eos" end a turn.
+        model_max_length: the most tokens that the model accepts.
+        tokenizer_class: the class in transformers.
         clean_up_tokenization_spaces: whether decoding drops spaces before punctuation.
         split_special_tokens: whether the texts of special tokens are ordinary text.
         padding_side: "left" or "right".
         truncation_side: "left" or "right".
-        problems: what was wrong or contradictory where it was read, a sentence each.
+        problems: invalid or contradictory values in the source, one sentence each.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -104,7 +102,7 @@ class TokenizerConfig:
 
     @property
     def special_texts(self) -> tuple[str, ...]:
-        """The texts of all special tokens, each once.
+        """The texts of all special tokens, without duplicates.
 
         >>> TokenizerConfig(roles={"eos": "</s>"}, additional_special_tokens=("<|a|>", "</s>")).special_texts
         ('</s>', '<|a|>')
@@ -118,17 +116,17 @@ class TokenizerConfig:
 
 
 def config_of(tokenizer: object) -> TokenizerConfig:
-    """A tokenizer's configuration for a model; empty where it has none.
+    """Return a tokenizer's configuration for a model; empty where it has none.
 
     >>> bool(config_of(object()))
     False
     """
-    found = getattr(tokenizer, "tokenizer_config", None)
-    return found if isinstance(found, TokenizerConfig) else TokenizerConfig()
+    config = getattr(tokenizer, "tokenizer_config", None)
+    return config if isinstance(config, TokenizerConfig) else TokenizerConfig()
 
 
 def token_id(tokenizer: Tokenizer, text: str) -> int | None:
-    """The id of a special token, or of another token that is spelled so; None where there is none."""
+    """Return the id of a special token, or of another token with this spelling; None if there is none."""
     id = tokenizer.info.special_tokens.get(text)
     return tokenizer.token_id(text.encode()) if id is None else id
 
@@ -141,7 +139,7 @@ def parse_tokenizer_config(document: Mapping[str, Any], *, name: str) -> Tokeniz
 
     Args:
         document: the JSON.
-        name: of the file, for `problems`.
+        name: the name of the file, for `problems`.
 
     >>> parse_tokenizer_config({"eos_token": {"content": "</s>"}, "bos_token": 7}, name="x.json").problems
     ('x.json: bos_token is no token and left out',)
@@ -172,7 +170,7 @@ def parse_tokenizer_config(document: Mapping[str, Any], *, name: str) -> Tokeniz
 
 
 def parse_generation_config(document: Mapping[str, Any], *, name: str) -> TokenizerConfig:
-    """The ids in a `generation_config.json`.
+    """Parse the ids in a `generation_config.json`.
 
     >>> parse_generation_config({"eos_token_id": [1, 2]}, name="generation_config.json").generation_ids
     {'eos': (1, 2)}
@@ -192,7 +190,7 @@ def parse_generation_config(document: Mapping[str, Any], *, name: str) -> Tokeni
 
 
 def is_id(value: object) -> bool:
-    """Whether a JSON value can be an id.
+    """Whether a JSON value is a valid id.
 
     >>> is_id(5), is_id(True), is_id(-1), is_id(2**40)
     (True, False, False, False)
@@ -201,7 +199,7 @@ def is_id(value: object) -> bool:
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    r"""Whether a JSON value is a text that has a UTF-8 form.
+    r"""Whether a JSON value is a string with a UTF-8 form.
 
     >>> is_text("a"), is_text("\ud800"), is_text(None)
     (True, False, False)
@@ -216,7 +214,7 @@ def is_text(value: object) -> TypeGuard[str]:
 
 
 def token_text(value: object) -> str | None:
-    """The text of a token, which is written as it is or as an object with its flags; None for anything else.
+    """Return the text of a token, written as a string or as an object with flags; None for other values.
 
     >>> token_text("<s>"), token_text({"content": "<s>", "lstrip": False}), token_text({"content": ""})
     ('<s>', '<s>', None)
@@ -230,7 +228,7 @@ def _items(value: object) -> list[Any]:
 
 
 def _written_flags(values: Iterable[object]) -> dict[str, dict[str, bool]]:
-    """Text → flags of the tokens among some values that are written as objects."""
+    """Return text → flags of the tokens that are written as objects."""
     flags: dict[str, dict[str, bool]] = {}
     for value in values:
         if isinstance(value, dict) and (text := token_text(value)) is not None:
@@ -240,7 +238,7 @@ def _written_flags(values: Iterable[object]) -> dict[str, dict[str, bool]]:
 
 
 def _is_named(key: str, value: object) -> bool:
-    """Whether a key names a token of the model's own, as image_token."""
+    """Whether a key names a token of the model's own, such as image_token."""
     return (
         key.endswith("_token")
         and key.removesuffix("_token") not in ROLES
@@ -249,7 +247,7 @@ def _is_named(key: str, value: object) -> bool:
 
 
 class _Fields:
-    """The fields of a document by their kinds; what is of another kind is noted among the problems."""
+    """The fields of a document, read by type; invalid values are noted in `problems`."""
 
     def __init__(self, document: Mapping[str, Any], name: str) -> None:
         self._document = document
@@ -299,7 +297,7 @@ class _Fields:
         if not isinstance(value, list):
             self._complain("additional_special_tokens", "no list of tokens")
             return None
-        texts = [token_text(each) for each in value]
+        texts = [token_text(token) for token in value]
         if None in texts:
             self._complain("an element of additional_special_tokens", "no token")
         return tuple(dict.fromkeys(text for text in texts if text is not None))
@@ -324,8 +322,12 @@ class _Fields:
         value = self._document.get("chat_template")
         if isinstance(value, str):
             value = {DEFAULT_TEMPLATE: value}
-        elif isinstance(value, list) and all(isinstance(each, dict) for each in value):
-            value = {each.get("name"): each.get("template") for each in value if is_text(each.get("name"))}
+        elif isinstance(value, list) and all(isinstance(template, dict) for template in value):
+            value = {
+                template.get("name"): template.get("template")
+                for template in value
+                if is_text(template.get("name"))
+            }
         if value is None:
             return {}
         if not isinstance(value, dict) or not all(map(is_text, [*value, *value.values()])):
@@ -347,7 +349,7 @@ class _Fields:
 
 
 def _added_token(key: str, value: object) -> AddedToken | None:
-    """A token of `added_tokens_decoder`; flags that are not given are as transformers takes them."""
+    """Return a token of `added_tokens_decoder`; missing flags have the defaults of transformers."""
     if not (
         key.isdecimal() and key.isascii() and len(key) < 9 and is_id(int(key)) and isinstance(value, dict)
     ):

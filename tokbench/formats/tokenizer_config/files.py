@@ -1,4 +1,4 @@
-"""Writing what a tokenizer is to a model: `tokenizer_config.json`, and what stands beside it."""
+"""Writing of a tokenizer's configuration for a model: `tokenizer_config.json`, and the files beside it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def with_special_tokens(config: TokenizerConfig, special_tokens: Mapping[str, int]) -> TokenizerConfig:
-    """A configuration completed with special tokens that it does not list.
+    """Return a configuration completed with special tokens that it does not list.
 
     >>> made = with_special_tokens(TokenizerConfig(roles={"eos": "</s>"}), {"</s>": 2, "<pad>": 3})
     >>> [token.id for token in made.added_tokens], made.additional_special_tokens
@@ -40,15 +40,15 @@ def with_special_tokens(config: TokenizerConfig, special_tokens: Mapping[str, in
 
 
 def dump_tokenizer_config(config: TokenizerConfig, *, token_types: bool = False) -> bytes:
-    """The `tokenizer_config.json` with which `transformers` opens the `tokenizer.json` beside it.
+    """Return the `tokenizer_config.json` with which `transformers` opens the `tokenizer.json` beside it.
 
-    It is what `AutoTokenizer` needs to choose the class that takes the file as it is, and it keeps
-    `transformers` from cleaning up spaces when it decodes and, unless asked to, from feeding a model
-    token types. A chat template that has a file of its own (`template_file`) is not repeated here.
+    It makes `AutoTokenizer` choose the class that uses the file unchanged, and keeps `transformers` from cleaning up
+    spaces on decoding and, unless requested, from feeding type ids to a model. A chat template that has a file of its
+    own (`template_file`) is not repeated here.
 
     Args:
-        config: what is written.
-        token_types: whether a model gets type ids, which say of which of two texts a token is.
+        config: the configuration to write.
+        token_types: whether the model expects type ids, which tell two texts apart.
     """
     document = _document(config)
     if token_types:
@@ -57,7 +57,7 @@ def dump_tokenizer_config(config: TokenizerConfig, *, token_types: bool = False)
 
 
 def config_files(config: TokenizerConfig, *, token_types: bool = False) -> dict[str, bytes]:
-    """The configuration files for a `tokenizer.json`, by name.
+    """Return the configuration files for a `tokenizer.json`, by name.
 
     >>> made = TokenizerConfig(chat_templates={"default": "{{ messages }}"}, generation_ids={"eos": (2,)})
     >>> list(config_files(made))
@@ -72,7 +72,7 @@ def config_files(config: TokenizerConfig, *, token_types: bool = False) -> dict[
 
 
 def dump_generation_config(config: TokenizerConfig) -> bytes:
-    """The `generation_config.json` of the ids that a model generates with.
+    """Return the `generation_config.json` with the ids for generation.
 
     >>> dump_generation_config(TokenizerConfig(generation_ids={"eos": (2,)})).decode().split()
     ['{', '"eos_token_id":', '2', '}']
@@ -90,10 +90,10 @@ def _generation_document(config: TokenizerConfig) -> dict[str, Any]:
 
 
 def template_file(config: TokenizerConfig) -> bytes | None:
-    r"""The `chat_template.jinja` of a configuration with one template; None where its text would not come back.
+    r"""Return the `chat_template.jinja` of a configuration with one template; None if its text would not survive.
 
-    `transformers` reads the file as text, and so a carriage return as a line end; and it knows
-    names of templates in such files only since version 4.52.
+    `transformers` reads the file as text, and so turns a carriage return into a line end; and it supports several
+    named templates in such files only since version 4.52.
 
     >>> template_file(TokenizerConfig(chat_templates={"default": "{{ messages }}"}))
     b'{{ messages }}'
@@ -107,28 +107,28 @@ def template_file(config: TokenizerConfig) -> bytes | None:
 
 
 def dump_config(config: TokenizerConfig) -> bytes:
-    """All that a configuration says, as JSON; `load_config` reads it."""
+    """Return the whole configuration as JSON for `load_config`."""
     import orjson
 
-    said = _document(config) | {
+    document = _document(config) | {
         "tokenizer_class": config.tokenizer_class,
         "clean_up_tokenization_spaces": config.clean_up_tokenization_spaces,
         "chat_template": [{"name": name, "template": text} for name, text in config.chat_templates.items()],
     }
     if config.additional_special_tokens is None:
-        del said["additional_special_tokens"]
-    return orjson.dumps({"tokenizer_config": said, "generation_config": _generation_document(config)})
+        del document["additional_special_tokens"]
+    return orjson.dumps({"tokenizer_config": document, "generation_config": _generation_document(config)})
 
 
 def load_config(data: bytes, *, name: str) -> TokenizerConfig:
-    """What `dump_config` wrote.
+    """Load the output of `dump_config`.
 
     Args:
         data: the JSON.
-        name: what `problems` call it.
+        name: the name in `problems`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the data is invalid.
 
     >>> load_config(dump_config(TokenizerConfig(roles={"eos": "</s>"})), name="mine").roles
     {'eos': '</s>'}
@@ -150,13 +150,13 @@ def load_config(data: bytes, *, name: str) -> TokenizerConfig:
 
 
 def _document(config: TokenizerConfig) -> dict[str, Any]:
-    # What is written by its text alone transformers takes for a token without flags, whatever is listed.
+    # A token written only by its text is a token without flags to transformers, even if flags are listed elsewhere.
     flagged = {
         token.content: {"__type": "AddedToken", "content": token.content, **token.flags()}
         for token in config.added_tokens
         if token != AddedToken(id=token.id, content=token.content)
     }
-    # transformers 5 calls a list of these extra_special_tokens and reads both names, 4 only this one.
+    # transformers 5 calls this list extra_special_tokens and reads both names, 4 only this name.
     document: dict[str, Any] = {
         "added_tokens_decoder": {
             str(token.id): {

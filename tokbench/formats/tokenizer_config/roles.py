@@ -1,4 +1,4 @@
-"""The roles of a tokenizer's special tokens: known from its configuration and its files, and given by the user."""
+"""The roles of a tokenizer's special tokens: from its configuration, its files, or the user."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 TURN_END_NAME = "eot_token"
-"""What the token that ends a turn is called among the named tokens of a configuration: transformers has no role."""
+"""The name of the token that ends a turn among a configuration's named tokens: transformers has no role for it."""
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class TellsRoles:
-    """A tokenizer that tells the roles of its tokens; see `tokbench.core.roles.SupportsRoles`.
+    """A tokenizer that knows the roles of its tokens; see `tokbench.core.roles.SupportsRoles`.
 
     Attributes:
-        tokenizer_config: what it is to a model, as far as that is known.
-        file_roles: role → text, as the manifest of its folder says, or the file that it was made from.
+        tokenizer_config: its configuration for a model, as far as it is known.
+        file_roles: role → text, from the manifest of its folder, or the file that it was opened from.
     """
 
     tokenizer_config: TokenizerConfig = TokenizerConfig()
@@ -35,25 +35,25 @@ class TellsRoles:
 
     @property
     def roles(self: Tokenizer) -> Mapping[str, str]:
-        """One of `tokbench.core.roles.ROLES` → text of its token, for the roles that it has."""
+        """A mapping from role to the text of its token, for the known roles of `tokbench.core.roles.ROLES`."""
         return {role: text for role, (text, _) in _tokens_with_roles(self).items()}
 
     @property
     def role_ids(self: Tokenizer) -> Mapping[str, int]:
-        """The same with ids."""
+        """A mapping from role to the id of its token."""
         return {role: id for role, (_, id) in _tokens_with_roles(self).items()}
 
     def own_roles(self) -> Mapping[str, str]:
-        """Role → text, as the vocabulary's own file says; of a text that is not a token the role is not known."""
+        """Return role → text, as defined by the vocabulary's own file; texts that are not tokens are ignored."""
         return _NONE
 
     def spelled_id(self: Tokenizer, text: str) -> int | None:
-        """The id of a token by its text, as files name it; None where there is none."""
+        """Return the id of a token by its text as in files; None if there is none."""
         return token_id(self, text)
 
 
 def roles_said(config: TokenizerConfig) -> dict[str, str]:
-    """What a configuration says of roles, that of the turn's end included.
+    """Return the roles that a configuration defines, including turn_end.
 
     >>> roles_said(TokenizerConfig(roles={"eos": "</s>"}, named_tokens={"eot_token": "<|im_end|>"}))
     {'eos': '</s>', 'turn_end': '<|im_end|>'}
@@ -76,14 +76,14 @@ def _tokens_with_roles(tokenizer: Tokenizer) -> dict[str, tuple[str, int]]:
 
 
 def check_roles(roles: Mapping[str, str], config: object) -> None:
-    """Refuse an unknown role, or one of a text that training does not make a special token.
+    """Reject an unknown role, or a role of a text that training does not make a special token.
 
     Args:
         roles: role → text.
-        config: of the training; where it does not say its special tokens, `with_roles` finds out afterwards.
+        config: the training configuration; if it does not list special tokens, `with_roles` checks after training.
 
     Raises:
-        ConfigError: as said.
+        ConfigError: a role or text is rejected.
 
     >>> from tokbench.backends.bpe.config import BpeConfig
     >>> check_roles({"eos": "</s>"}, BpeConfig(special_tokens=("</s>",)))
@@ -98,17 +98,17 @@ def check_roles(roles: Mapping[str, str], config: object) -> None:
 def with_roles(
     tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template: str | None = None
 ) -> Tokenizer:
-    """A tokenizer that takes some of its tokens for what the user says, and saves that.
+    """Assign roles to a tokenizer's tokens as the user says, so that they are saved with it; return the tokenizer.
 
-    The token that ends a turn joins that of the role eos among the ids at which a model stops.
+    The token of turn_end joins that of eos in the ids at which a model stops.
 
     Args:
-        tokenizer: gets the roles itself.
+        tokenizer: is modified.
         roles: role → text.
         chat_template: a Jinja template, or None.
 
     Raises:
-        ConfigError: an unknown role; a text that is not a token; or a backend that keeps none of this.
+        ConfigError: an unknown role; a text that is not a token; or a backend that does not support this.
     """
     if not roles and chat_template is None:
         return tokenizer
@@ -137,16 +137,16 @@ def with_given(
     id_of: Callable[[str], int | None],
     eos: str | None,
 ) -> TokenizerConfig:
-    """A configuration with the roles and the chat template that a user gives.
+    """Return a configuration with the roles and the chat template that a user gives.
 
-    The token that ends a turn becomes one of the ids at which a model stops, beside that of the role eos.
+    The token of turn_end is added to the ids at which a model stops, beside that of eos.
 
     Args:
-        config: what is known already.
+        config: the known configuration.
         roles: role → text.
         chat_template: a Jinja template, or None.
-        id_of: the id of a token by its text.
-        eos: the text of the role eos, where there is one.
+        id_of: returns the id of a token by its text.
+        eos: the text of the role eos, if any.
     """
     templates = {} if chat_template is None else {DEFAULT_TEMPLATE: chat_template}
     config = replace(
@@ -174,8 +174,8 @@ def with_given(
 def _no_token(role: str, text: str, special: Iterable[str], *, of: str) -> ConfigError:
     near = near_names(text, special)
     shown = list(special)[:12]
-    having = ", ".join(map(repr, shown)) or "none"
+    shown_texts = ", ".join(map(repr, shown)) or "none"
     return ConfigError(
         f"{text!r}, given as {role}, is not a special token of {of}",
-        hint=f"did you mean {near[0]!r}?" if near else f"it has {having}; --special-token adds one",
+        hint=f"did you mean {near[0]!r}?" if near else f"it has {shown_texts}; --special-token adds one",
     )
