@@ -1,8 +1,8 @@
-"""A saved tokenizer: a folder with a manifest, the backend's files and their checksums.
+"""Saved tokenizers: a folder with a manifest, the backend's files and their checksums.
 
-Backends give `write` their files and a `Manifest`, and get both back from `read_manifest`
-and `read_files`; what the files mean is theirs to know. A folder is written atomically,
-and what is read is what was written, or an error.
+Backends pass their files and a `Manifest` to `write`, and get both back from `read_manifest` and `read_files`; only
+they know the meaning of the files. A folder is written atomically, and reading returns what was written or raises an
+error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 
 _MAX_MANIFEST_BYTES = 64 * 2**20
 _MAX_FILE_BYTES = 4 * 2**30
-_DESKTOP_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}  # put there by file managers, not by people
+_DESKTOP_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}  # created by file managers
 _HASH_DIGITS_SHOWN = 8
 
 _Contents = TypeVar("_Contents", bytes, memoryview)
@@ -53,13 +53,13 @@ _Contents = TypeVar("_Contents", bytes, memoryview)
 
 @dataclass(frozen=True, slots=True)
 class SavedTokenizer:
-    """A folder that holds a saved tokenizer, readable or not.
+    """A folder that contains a saved tokenizer, readable or not.
 
     Attributes:
         directory: the folder.
-        manifest: what it says of itself, or None where that cannot be read.
-        error: why it cannot be read, or None.
-        num_bytes: size of its files.
+        manifest: its manifest, or None if it cannot be read.
+        error: the reason why it cannot be read, or None.
+        num_bytes: the size of its files.
     """
 
     directory: Path
@@ -71,17 +71,17 @@ class SavedTokenizer:
 def write(
     directory: Path, *, manifest: Manifest, files: Mapping[str, bytes], overwrite: bool = False
 ) -> None:
-    """Save a tokenizer, atomically.
+    """Save a tokenizer atomically.
 
     Args:
-        directory: the folder to make; its parents are made where they are missing.
-        manifest: what the tokenizer says of itself; its `files` are filled in here.
+        directory: the folder to create; missing parents are created, too.
+        manifest: the tokenizer's manifest; its `files` are set here.
         files: plain file name → contents.
-        overwrite: whether to replace what is there; only a saved tokenizer or an empty folder is replaced.
+        overwrite: whether to replace an existing folder; only a saved tokenizer or an empty folder is replaced.
 
     Raises:
-        StoreError: the folder exists, holds files of somebody else, or cannot be written.
-        ModelFormatError: the manifest contradicts itself (an id that is not below `vocab_size`).
+        StoreError: the folder exists, contains other files, or cannot be written.
+        ModelFormatError: the manifest is inconsistent (an id that is not below `vocab_size`).
         ValueError: a name in `files` is not a plain file name.
 
     >>> import tempfile
@@ -95,20 +95,20 @@ def write(
         if not is_file_name(name):
             raise ValueError(f"{name!r} is not a plain file name")
     document = dump_manifest(replace(manifest, files={name: _sha256(files[name]) for name in files}))
-    parse_manifest(document, path=directory / MANIFEST_NAME)  # what cannot be read back is not written
+    parse_manifest(document, path=directory / MANIFEST_NAME)  # an invalid manifest must not be written
     check_place(directory, overwrite=overwrite)
     write_folder(directory, {**files, MANIFEST_NAME: document}, replace=overwrite)
 
 
 def check_place(directory: Path, *, overwrite: bool = False) -> None:
-    """Refuse what `write` would refuse, without writing: ask before a long training, not after.
+    """Raise the errors that `write` would raise for the folder, before a long training rather than after it.
 
     Args:
-        directory: the folder to make.
-        overwrite: whether to replace what is there; only a saved tokenizer or an empty folder is replaced.
+        directory: the folder to create.
+        overwrite: whether to replace an existing folder; only a saved tokenizer or an empty folder is replaced.
 
     Raises:
-        StoreError: the folder exists, or something would be lost that tokbench did not write.
+        StoreError: the folder exists, or contains files that tokbench did not write.
     """
     try:
         if not directory.exists():
@@ -131,11 +131,11 @@ def check_place(directory: Path, *, overwrite: bool = False) -> None:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """What a saved tokenizer says of itself, every field checked.
+    """Read the manifest of a saved tokenizer, checking every field.
 
     Raises:
         StoreError: there is no saved tokenizer.
-        ModelFormatError: the manifest is damaged, foreign, or of a newer format.
+        ModelFormatError: the manifest is damaged, of another program, or of a newer format.
     """
     if not is_saved_tokenizer(directory):
         raise StoreError(
@@ -151,15 +151,15 @@ def read_manifest(directory: Path) -> Manifest:
 def read_files(
     directory: Path, manifest: Manifest, *, names: Iterable[str] | None = None
 ) -> dict[str, bytes]:
-    """The files of a saved tokenizer, each with the sha256 that the manifest recorded.
+    """Read the files of a saved tokenizer, checking each against the sha256 in the manifest.
 
     Args:
         directory: the folder.
-        manifest: as read from it.
-        names: the files wanted; None for all of them.
+        manifest: the manifest of the folder.
+        names: the files to read; None for all files.
 
     Raises:
-        ModelFormatError: a file is missing, is not recorded, is not in the folder, or was changed.
+        ModelFormatError: a file is missing, is not listed, is outside the folder, or was changed.
     """
     return {
         name: _read_checked(directory, manifest, name)
@@ -168,7 +168,7 @@ def read_files(
 
 
 def map_files(directory: Path, manifest: Manifest) -> dict[str, memoryview]:
-    """The same of all files, mapped into memory instead of read: whoever wants a part copies that part alone.
+    """Map all files into memory instead of reading them, so that only the needed parts are copied.
 
     Raises:
         ModelFormatError: as `read_files`.
@@ -177,14 +177,14 @@ def map_files(directory: Path, manifest: Manifest) -> dict[str, memoryview]:
 
 
 def is_saved_tokenizer(directory: Path) -> bool:
-    """Whether a folder claims to be a saved tokenizer; only reading it tells whether it is a whole one."""
+    """Whether a folder claims to be a saved tokenizer; only reading it shows whether it is complete."""
     return os.path.isfile(directory / MANIFEST_NAME)  # noqa: PTH113 -- False, not an error, without permission
 
 
 def saved_tokenizers(root: Path = Path("tokenizers")) -> list[SavedTokenizer]:
-    """The saved tokenizers in a folder by name, unreadable ones with the reason; none where it is missing.
+    """Return the saved tokenizers in a folder by name, unreadable ones with the reason; [] for a missing folder.
 
-    Hidden folders are left out: an interrupted `write` may have left them.
+    Hidden folders are skipped: an interrupted `write` may have left them.
 
     Raises:
         StoreError: the folder cannot be listed.
@@ -215,7 +215,7 @@ def _size(directory: Path) -> int:
 
 
 def _strangers(directory: Path, entries: Iterable[Path]) -> list[str]:
-    """The entries of a folder that no saved tokenizer put there."""
+    """Return the entries of a folder that do not belong to a saved tokenizer."""
     try:
         own = {MANIFEST_NAME, *read_manifest(directory).files} if is_saved_tokenizer(directory) else set()
     except ModelFormatError as error:
@@ -274,7 +274,7 @@ def _read(directory: Path, name: str, *, limit: int) -> bytes:
 
 
 def _opened(directory: Path, name: str, *, limit: int, read: Callable[[Path], _Contents]) -> _Contents:
-    """The contents of a regular file of a folder; a link out of it, a pipe or a huge file is refused."""
+    """Read a regular file of a folder; a link out of it, a pipe or a huge file is rejected."""
     path = directory / name
     if name != MANIFEST_NAME and not is_file_name(name):
         raise ModelFormatError(path, "a plain file name", repr(name), hint="do not load this folder")
@@ -294,7 +294,7 @@ def _opened(directory: Path, name: str, *, limit: int, read: Callable[[Path], _C
         raise ModelFormatError(
             path, "the file", "none", hint="the folder is incomplete: restore it, or train again"
         ) from error
-    except (OSError, RuntimeError) as error:  # RuntimeError: what Python < 3.13 makes of a loop of links
+    except (OSError, RuntimeError) as error:  # Python < 3.13 raises RuntimeError for a loop of links
         raise StoreError(f"{path} cannot be read: {error}") from error
 
 

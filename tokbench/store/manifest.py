@@ -1,7 +1,7 @@
-"""The manifest of a saved tokenizer: what its `tokbench.json` says, written and read strictly.
+"""The manifest of a saved tokenizer, `tokbench.json`: strict writing and parsing.
 
-The same manifest gives the same bytes: nothing in it is a time, a machine or a path, the
-top-level fields stand in the order of `Manifest`, and every mapping is sorted.
+Equal manifests give equal bytes: no time, machine or path is written, the top-level fields have the order of
+`Manifest`, and every mapping is sorted.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ FORMAT_VERSION = 1
 _SCHEMA_FAMILY = "tokbench.tokenizer/"
 _SCHEMA = f"{_SCHEMA_FAMILY}{FORMAT_VERSION}"
 _MAX_VOCAB_SIZE = 2**32  # ids are uint32
-_MAX_DEPTH = 32  # of JSON values, as `Fields.json_object` reads them
+_MAX_DEPTH = 32  # nesting of JSON values, the limit of `Fields.json_object`
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _RESTORE = "the file was edited or cut: restore it, or train again"
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a saved tokenizer may hold a file of this name: plain ASCII, one folder deep, not hidden.
+    """Whether a saved tokenizer may contain a file of this name: plain ASCII, without folders, not hidden.
 
     >>> is_file_name("ranks.tiktoken"), is_file_name("../ranks.tiktoken"), is_file_name("tokbench.json")
     (True, False, False)
@@ -40,7 +40,7 @@ def is_file_name(name: str) -> bool:
 
 
 def dump_manifest(manifest: Manifest) -> bytes:
-    """The bytes of `tokbench.json`: indented UTF-8 JSON, the same for equal manifests.
+    """Return the bytes of `tokbench.json`: indented UTF-8 JSON, equal for equal manifests.
 
     Raises:
         StoreError: a value has no JSON form (an infinity, an object, a lone surrogate).
@@ -78,14 +78,14 @@ def dump_manifest(manifest: Manifest) -> bytes:
 
 
 def parse_manifest(data: bytes, *, path: Path) -> Manifest:
-    """The manifest that the bytes of a `tokbench.json` hold; keys it does not know are left aside.
+    """Parse the bytes of a `tokbench.json`; unknown keys are ignored.
 
     Args:
         data: the whole file.
-        path: what error messages call it.
+        path: its name in error messages.
 
     Raises:
-        ModelFormatError: not JSON, not a manifest, of a newer format, or a field of the wrong kind.
+        ModelFormatError: the data is not JSON, not a manifest, of a newer format, or has a field of the wrong type.
     """
     document = load_json(data, path=path, hint=_RESTORE)
     fields = Fields.of(document, path=path, hint=_RESTORE)
@@ -101,8 +101,10 @@ def parse_manifest(data: bytes, *, path: Path) -> Manifest:
         training=None if fields.is_null("training") else fields.json_object("training"),
         versions=_texts(fields.inner("versions")),
         files=_files(fields.inner("files")),
-        self_test=tuple(_sample(each, vocab_size=vocab_size) for each in fields.items("self_test")),
-        roles=_texts(fields.inner("roles")) if "roles" in fields.values else {},  # not in older folders
+        self_test=tuple(
+            _sample(sample_fields, vocab_size=vocab_size) for sample_fields in fields.items("self_test")
+        ),
+        roles=_texts(fields.inner("roles")) if "roles" in fields.values else {},  # missing in older folders
     )
 
 
@@ -144,7 +146,7 @@ def _files(fields: Fields) -> dict[str, str]:
 
 def _sample(fields: Fields, *, vocab_size: int) -> SelfTestSample:
     ids = fields.values.get("ids")
-    if not isinstance(ids, list) or not all(type(each) is int and 0 <= each < vocab_size for each in ids):
+    if not isinstance(ids, list) or not all(type(id) is int and 0 <= id < vocab_size for id in ids):
         raise fields.wrong("ids", f"a list of ids from 0 to {vocab_size - 1}")
     return SelfTestSample(fields.text("text"), tuple(ids))
 
@@ -154,7 +156,7 @@ def _by_id(special_token: tuple[str, int]) -> tuple[int, str]:
 
 
 def _plain(value: object, *, where: str, depth: int = 0) -> Any:
-    """A copy in JSON's own types with sorted keys; what JSON would change on the way is refused."""
+    """Return a copy in plain JSON types with sorted keys; values that JSON would alter are rejected."""
     if depth > _MAX_DEPTH:
         raise StoreError(f"{where} is nested more than {_MAX_DEPTH} levels deep")
     match value:

@@ -1,4 +1,4 @@
-"""A tokenizer that can be saved: its folder, its self-test, and what is known of the text it was trained on."""
+"""Tokenizers that can be saved: writing the folder, the self-test, and the identity of the training text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FIXED_TEXTS = (
     "e\u0301a\u0308 Z\u0351\u036b\u0343 नमस्ते ไทย I\u0307 ſ",
 )
 
-# Blocks in which every code point was assigned long ago, so that no Unicode table disagrees on them.
+# Blocks in which every code point was assigned long ago, so that all versions of Unicode agree on them.
 _BLOCKS = (
     (0x0020, 0x007E),  # ASCII
     (0x00A1, 0x017F),  # Latin
@@ -58,10 +58,10 @@ _TEXT_SHOWN = 40
 
 
 class SaveableTokenizer(TellsRoles, BaseTokenizer):
-    """A tokenizer that writes itself into a folder, and is checked when that is opened.
+    """A tokenizer that can be saved to a folder, and is checked when the folder is opened.
 
     Attributes:
-        identify_text: tells which text it was trained on; None where that cannot be known.
+        identify_text: returns the identity of its training text; None where it is not known.
     """
 
     identify_text: Callable[[], TextIdentity] | None = None
@@ -80,12 +80,12 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
         """Write files as a saved tokenizer, with the manifest and the self-test.
 
         Args:
-            directory: the folder to make.
+            directory: the folder to create.
             files: plain file name → contents.
             overwrite: whether to replace a saved tokenizer.
-            config: the options it was trained with, plain JSON.
-            versions: of the libraries that its ids depend on.
-            seed: draws the generated texts of the self-test.
+            config: the training options, plain JSON.
+            versions: the versions of the libraries that its ids depend on.
+            seed: the seed of the generated texts of the self-test.
 
         Raises:
             StoreError: the folder exists, or cannot be written.
@@ -117,7 +117,7 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
 
     @property
     def training_text(self) -> TextIdentity | None:
-        """Which documents it was trained on, as its manifest says; None where that is not known."""
+        """The identity of its training text, from its manifest; None where it is not known."""
         saved = self._saved_training or {}
         fingerprint, sample = saved.get("fingerprint"), saved.get("document_sample", [])
         if not isinstance(fingerprint, str) or not isinstance(sample, list):
@@ -133,14 +133,14 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
     def _identity(self) -> TextIdentity | None:
         try:
             return None if self.identify_text is None else self.identify_text()
-        except CorpusError:  # standard input is gone, or the files have changed under it
+        except CorpusError:  # standard input is consumed, or the files have changed meanwhile
             return None
 
     def hold_to(self, manifest: Manifest, *, path: Path) -> None:
-        """Check an opened tokenizer by its self-test, and keep what the manifest says of its training and roles.
+        """Run the self-test of an opened tokenizer, and keep the manifest's data on training and roles.
 
         Raises:
-            SelfTestError: it gives other ids than when it was saved.
+            SelfTestError: its ids differ from those at the time of saving.
         """
         self_test(self, manifest, path=path)
         self._saved_training = manifest.training
@@ -167,7 +167,7 @@ def _training_document(training: TrainingRecord, text: TextIdentity | None) -> d
 
 
 def self_test_texts(*, seed: int) -> tuple[str, ...]:
-    """Texts for a self-test: a fixed set of the awkward kinds, and some drawn from the seed.
+    """Return texts for a self-test: a fixed set of difficult ones, and some generated from the seed.
 
     >>> from tokbench.store.saveable import self_test_texts
     >>> self_test_texts(seed=1) == self_test_texts(seed=1) != self_test_texts(seed=2)
@@ -183,23 +183,23 @@ def self_test(tokenizer: Tokenizer, manifest: Manifest, *, path: Path) -> None:
     """Check that a loaded tokenizer gives the ids that its manifest recorded.
 
     Args:
-        tokenizer: as loaded.
-        manifest: what it was loaded with.
-        path: what error messages call it.
+        tokenizer: the loaded tokenizer.
+        manifest: its manifest.
+        path: its name in error messages.
 
     Raises:
-        SelfTestError: a text has other ids now; the first one is named.
+        SelfTestError: the ids of a text differ; the error names the first text.
     """
     for sample in manifest.self_test:
         expected = list(sample.ids)
         try:
-            found = list(map(int, tokenizer.encode(sample.text)))
+            ids = list(map(int, tokenizer.encode(sample.text)))
         except TokbenchError as error:
             raise _self_test_error(manifest, path, sample.text, expected, found=str(error)) from error
-        if found != expected:
-            start = _first_difference(expected, found)
+        if ids != expected:
+            start = _first_difference(expected, ids)
             raise _self_test_error(
-                manifest, path, sample.text, expected, found=_shown(found, start=start), start=start
+                manifest, path, sample.text, expected, ids=_shown(ids, start=start), start=start
             )
 
 
@@ -226,17 +226,20 @@ def _self_test_error(
 
 
 def _first_difference(expected: Sequence[int], found: Sequence[int]) -> int:
-    """The first position where two lists of ids part.
+    """Return the first index at which two lists of ids differ.
 
     >>> _first_difference([1, 2, 3], [1, 2]), _first_difference([1, 2, 3], [1, 5, 3])
     (2, 1)
     """
     pairs = enumerate(zip(expected, found, strict=False))
-    return next((index for index, (one, other) in pairs if one != other), min(len(expected), len(found)))
+    return next(
+        (index for index, (expected_id, found_id) in pairs if expected_id != found_id),
+        min(len(expected), len(found)),
+    )
 
 
 def _shown(ids: Sequence[int], *, start: int) -> str:
-    """A few ids from a little before `start`, with what was left off.
+    """Return a few ids around `start`, with ellipses for omitted ones.
 
     >>> _shown(range(20), start=10)
     'ids [… 8, 9, 10, 11, 12, 13, 14, 15 …]'
