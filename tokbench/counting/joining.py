@@ -1,4 +1,4 @@
-"""Merge counted words: the words with some hashes, from many files, become one file."""
+"""Merging of counted words: the words of a range of hashes, from many files, become one file."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tokbench.files.storage.place import Place
 
 FILE_BYTES = 1 << 29
-"""Of text, for which there is one file of words: some 3 to 6 million of them."""
+"""The bytes of text for each file of words, which then has about 3 to 6 million words."""
 
 
 def num_files(num_bytes: int) -> int:
-    """Among how many files the words of a text are divided: a power of two, by the size of the text alone.
+    """Return the number of files for the words of a text: a power of two that depends only on the text's size.
 
     >>> [num_files(size) for size in (10, 1_000_000_000, 10**13)]
     [1, 2, 64]
@@ -38,26 +38,26 @@ def num_files(num_bytes: int) -> int:
 
 
 def parts_of(number: int, files: int) -> tuple[int, int]:
-    """The first and after the last part by hash whose words are in a file."""
+    """Return the range (first, last + 1) of hash parts whose words are in a file."""
     width = PARTS // files
     return number * width, (number + 1) * width
 
 
 def words_name(number: int) -> str:
-    """The name of a file of words."""
+    """Return the name of a file of words."""
     return f"words-{number:05}.parquet"
 
 
 def join_file(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Add up the words of some hashes from all parts of a counting, and publish them as one file.
+    """Add up the words of a range of hashes from all parts of a counting, and publish them as one file.
 
     Args:
-        arguments: folder, where the plan and the parts are; number and files, which file of how many; min_count, of a
-            word that stays.
-        context: as tasks have it.
+        arguments: folder, with the plan and the parts; number and files, the index of the file and how many there
+            are; min_count, the smallest count to keep.
+        context: the task's context.
 
     Returns:
-        The facts of the file: distinct, dropped, dropped_words, sha256, fingerprint.
+        The facts of the file: distinct, words, dropped, dropped_words, min_count, fingerprint, sha256.
 
     Raises:
         ModelFormatError: a part is damaged.
@@ -75,7 +75,7 @@ def join_file(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
                     raise ModelFormatError(
                         str(folder / part_name(part)), "word counts of a part", "a different file"
                     )
-                yield from file.arrays([i for i, found in enumerate(parts) if first <= found < last])
+                yield from file.arrays([i for i, hash_part in enumerate(parts) if first <= hash_part < last])
             done += plan.size_of(part)
             context.tell(done // arguments["files"])
 
@@ -94,13 +94,13 @@ def write_joined(
     parts: tuple[int, int],
     min_count: int,
 ) -> dict[str, Any]:
-    """Add up words, leave out those of other parts and rare ones, and publish the others as one file.
+    """Add up words, drop those of other parts and rare ones, and publish the others as one file.
 
     Args:
-        batches: words in any order, perhaps many times.
-        place: where the file is put.
-        parts: the first and after the last part that is kept.
-        min_count: the smallest sum that is kept.
+        batches: words in any order, possibly repeated.
+        place: the place of the file.
+        parts: the range (first, last + 1) of hash parts to keep.
+        min_count: the smallest sum to keep.
 
     Returns:
         The facts of the file, as `join_file`.
@@ -134,7 +134,7 @@ def write_joined(
 
 
 def summing_counter() -> WordCounter:
-    """A counter that adds up words of any backend; its parts are by `PART_SEED`."""
+    """Return a counter that adds up words of any backend; its parts are those of `PART_SEED`."""
     backend = get_backend("bpe")
     assert isinstance(backend, TrainsOnWords)
     return backend.word_counting(backend.config_type()).new_counter(threads=1, seed=PART_SEED)

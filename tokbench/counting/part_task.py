@@ -1,4 +1,4 @@
-"""The task that counts the words of one part."""
+"""The task that counts the words of one part of a corpus."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import TaskContext
 
 PART_MEMORY = 1 << 30
-"""That the table of a part may take before it is written out and begun anew."""
+"""The bytes that the table of a part may take before it is written out and cleared."""
 
 
 def part_name(part: int) -> str:
-    """The file of a part's words, in the folder of the counting."""
+    """Return the name of the file of a part's words, in the folder of the counting."""
     return f"parts/part-{part:05}.parquet"
 
 
@@ -38,14 +38,14 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     """Count the words of a part, and publish them as one file, divided by their hashes.
 
     Args:
-        arguments: folder, where the plan is; plan, its id; part, a number; memory, bytes that the table may take.
-        context: as tasks have it.
+        arguments: folder, with the plan; plan, its id; part, its number; memory, the limit of the table in bytes.
+        context: the task's context.
 
     Returns:
-        The totals of the part, which its file tells, too.
+        The totals of the part, which are also in its file.
 
     Raises:
-        CorpusError: a file that cannot be read, or has changed.
+        CorpusError: a file cannot be read, or has changed.
     """
     folder = place_of(arguments["folder"])
     plan, part = read_plan(folder / PLAN_NAME, schema=SCHEMA), int(arguments["part"])
@@ -91,7 +91,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
 
 
 def counting_of(plan: CorpusPlan) -> WordCounting:
-    """How the backend of a plan counts. Raises `ConfigError`, `UnknownBackendError`."""
+    """Return how the backend of a plan counts. Raises `ConfigError`, `UnknownBackendError`."""
     name, options = plan.settings["backend"], plan.settings["options"]
     backend = get_backend(name)
     if not isinstance(backend, TrainsOnWords):
@@ -100,7 +100,7 @@ def counting_of(plan: CorpusPlan) -> WordCounting:
 
 
 def _is_without_text(corpus: Corpus) -> bool:
-    """Whether a part has no document, which is not an error: others have some."""
+    """Whether a part has no document, which is not an error: other parts may have some."""
     try:
         return next(iter(corpus), None) is None
     except CorpusError as error:
@@ -108,7 +108,7 @@ def _is_without_text(corpus: Corpus) -> bool:
 
 
 def _continued(corpus: Corpus) -> int:
-    """How many documents of a part began in the one before, and are counted there."""
+    """Return the number of documents of a part that began in the previous part, and are counted there."""
     if corpus.options.documents != "file":
         return 0
     spans = [file for file in corpus.files if file.kind == "text" and file.span and file.span.start > 0]

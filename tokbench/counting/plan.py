@@ -1,4 +1,4 @@
-"""What a counting of words is made of: a corpus in parts, the backend that counts, and its options."""
+"""The plan of a word count: a corpus in parts, the backend that counts, and its options."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def make_plan(
     cuts_at_lines: bool,
     part_bytes: int = PART_BYTES,
 ) -> CorpusPlan:
-    """Divide a corpus into parts of about this many bytes, whose words a backend counts.
+    """Divide a corpus into parts of about `part_bytes` bytes, whose words a backend counts.
 
     Args:
         corpus: the documents.
         backend: the name of the backend that counts.
         options: its options, as JSON.
-        cuts_at_lines: whether its words allow to cut a document between two lines.
-        part_bytes: as `tokbench.distributed.corpus_plan.plan_of`.
+        cuts_at_lines: whether its words allow cutting a document between two lines.
+        part_bytes: as for `tokbench.distributed.corpus_plan.plan_of`.
 
     Raises:
-        CorpusError: a file that can be read only once, or not at all.
+        CorpusError: a file can be read only once, or not at all.
     """
     return plan_of(
         corpus,

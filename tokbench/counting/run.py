@@ -1,4 +1,4 @@
-"""Run a counting from its plan to the finished folder, without repeating finished parts."""
+"""Running a word count from its plan to the finished folder, without repeating finished parts."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ JOIN_TASK = "tokbench.counting.joining:join_file"
 
 @dataclass(frozen=True, slots=True)
 class PartTotals:
-    """What parts had in them.
+    """The totals of parts.
 
     Attributes:
-        totals: of their words.
-        replaced_bytes: that were not UTF-8.
-        skipped_documents: that were left out.
-        long_documents: those of them that were too long.
+        totals: the totals of their words.
+        replaced_bytes: the bytes that were not UTF-8 and were replaced.
+        skipped_documents: the documents that were left out.
+        long_documents: the skipped documents that were too long.
     """
 
     totals: WordTotals
@@ -56,12 +56,18 @@ class PartTotals:
 
     @classmethod
     def of(cls, results: Sequence[Mapping[str, Any]]) -> PartTotals:
-        """The sum of what tasks reported."""
-        names = [one.name for one in fields(WordTotals)]
+        """Return the sum of the results of tasks."""
+        names = [counter_field.name for counter_field in fields(WordTotals)]
         totals = WordTotals(0, 0, 0)
         for result in results:
             totals += WordTotals(**{name: result[name] for name in names})
-        return cls(totals, **{one.name: sum(r[one.name] for r in results) for one in fields(cls)[1:]})
+        return cls(
+            totals,
+            **{
+                counter_field.name: sum(result[counter_field.name] for result in results)
+                for counter_field in fields(cls)[1:]
+            },
+        )
 
 
 def count_share(
@@ -73,11 +79,11 @@ def count_share(
     memory: int = PART_MEMORY,
     progress: Progress,
 ) -> PartTotals:
-    """Count some parts here, one after another, without an engine, except those counted already.
+    """Count some parts in this process, one after another, except those that are already counted.
 
     Raises:
-        StoreError: the folder holds another counting, or cannot be written.
-        CorpusError: a file that cannot be read or has changed; the part is named.
+        StoreError: the folder contains another count, or cannot be written.
+        CorpusError: a file cannot be read or has changed; the error names the part.
     """
     with locked(folder, is_shared=True), resume_reported():
         if (folder / INDEX_NAME).exists():
@@ -115,20 +121,20 @@ def count_all(
     """Count all parts on an engine, add them up, and finish the folder.
 
     Args:
-        plan: what is counted.
-        folder: where; nothing else is in it.
+        plan: the plan of the count.
+        folder: the output folder, which contains nothing else.
         engine: runs the tasks.
-        min_count: rarer words are left out, after everything is added up.
-        memory: bytes that the table of a task may take.
-        resume: whether to go on with what an earlier run left.
-        overwrite: whether to delete what another counting has left in the folder.
-        progress: called with how much of the work is done.
+        min_count: rarer words are dropped, after everything is added up.
+        memory: the limit of a task's table in bytes.
+        resume: whether to continue the work of an earlier run.
+        overwrite: whether to delete another count in the folder.
+        progress: called with the share of the work that is done.
 
     Returns:
-        The folder; and what was counted in it, None where it was finished before.
+        The folder; and the totals of this run, None if the folder was already finished.
 
     Raises:
-        StoreError: the folder holds something else, or cannot be written.
+        StoreError: the folder contains other files, or cannot be written.
         DistributedError: parts failed; the others are kept, for `resume`.
         CorpusError: there is no text.
     """
@@ -161,10 +167,10 @@ def count_all(
 
 
 def remove_counting(folder: Place) -> None:
-    """Delete what a counting has written to a folder, finished or not. Raises `StoreError` for one with other files."""
-    found = [str(one.place).removeprefix(str(folder)).lstrip("/\\") for one in folder.files()]
-    own = [name for name in found if _is_own(name.replace("\\", "/"))]
-    if strangers := sorted(set(found) - set(own)):
+    """Delete the files of a count, finished or not. Raises `StoreError` if the folder contains other files."""
+    names = [str(file.place).removeprefix(str(folder)).lstrip("/\\") for file in folder.files()]
+    own = [name for name in names if _is_own(name.replace("\\", "/"))]
+    if strangers := sorted(set(names) - set(own)):
         raise StoreError(
             f"{folder} holds {strangers[0]}, which is not a file of counted words",
             hint="name another folder with --out",
@@ -186,7 +192,7 @@ def _arguments(plan: CorpusPlan, folder: Place, part: int, memory: int) -> dict[
 
 
 def _finished_part(plan: CorpusPlan, folder: Place, part: int) -> dict[str, Any] | None:
-    """What a part's file tells, where it is there and of this plan."""
+    """Return the totals in a part's file, if the file exists and belongs to this plan."""
     place = folder / part_name(part)
     if not place.exists():
         return None
@@ -210,7 +216,7 @@ def _joined(
     min_count: int,
     progress: Progress,
 ) -> WordsIndex:
-    """Add up the parts into the files of words; their index."""
+    """Add up the parts into the files of words; return their index."""
     files = num_files(totals.num_bytes)
     slices = [
         Slice(
@@ -225,7 +231,7 @@ def _joined(
 
 
 def _reading(plan: CorpusPlan) -> dict[str, Any]:
-    """How documents are read, as the index tells it."""
+    """Return how documents are read, as recorded in the index."""
     return {name: plan.reading[name] for name in ("documents", "text_field", "errors")}
 
 
@@ -236,41 +242,45 @@ def index_of(
     text: Mapping[str, Any] | None,
     totals: WordTotals,
 ) -> WordsIndex:
-    """The index of the files that `tokbench.counting.joining.write_joined` wrote, in the order of its reports."""
+    """Return the index of the files that `tokbench.counting.joining.write_joined` wrote, in order."""
     min_count = facts[0]["min_count"]
     dropped = Dropped(
-        min_count, sum(one["dropped"] for one in facts), sum(one["dropped_words"] for one in facts)
+        min_count,
+        sum(file_facts["dropped"] for file_facts in facts),
+        sum(file_facts["dropped_words"] for file_facts in facts),
     )
     return WordsIndex(
         counting=counting,
         text=text,
         totals=totals,
-        distinct=sum(one["distinct"] for one in facts),
+        distinct=sum(file_facts["distinct"] for file_facts in facts),
         dropped=dropped if min_count > 1 else None,
-        fingerprint=fingerprint_of([one["fingerprint"] for one in facts]),
+        fingerprint=fingerprint_of([file_facts["fingerprint"] for file_facts in facts]),
         files=tuple(
-            WordsFileEntry(words_name(number), one["distinct"] - one["dropped"], one["sha256"])
-            for number, one in enumerate(facts)
+            WordsFileEntry(
+                words_name(number), file_facts["distinct"] - file_facts["dropped"], file_facts["sha256"]
+            )
+            for number, file_facts in enumerate(facts)
         ),
     )
 
 
 def _clear(plan: CorpusPlan, folder: Place) -> None:
-    """Delete what is not needed after the index."""
+    """Delete what is not needed once the index is written."""
     for part in range(len(plan.parts)):
         (folder / part_name(part)).remove()
     (folder / PLAN_NAME).remove()
     if folder.local is None:
         return
     for names in (".words*.tmp-*", ".plan.json.tmp-*", "parts/.part-*.tmp-*"):
-        for staged in folder.local.glob(names):  # of a process that was killed while it wrote
+        for staged in folder.local.glob(names):  # of a process that was killed while writing
             staged.unlink(missing_ok=True)
-    with suppress(OSError):  # a worker of a run that was killed may still be writing its part
+    with suppress(OSError):  # a worker of a killed run may still be writing its part
         (folder.local / "parts").rmdir()
 
 
 def _finished(folder: Place, plan: CorpusPlan, *, min_count: int) -> WordsFolder:
-    """What an earlier run finished. Raises `StoreError` where it counted in another way."""
+    """Return what an earlier run finished. Raises `StoreError` if it counted with other settings."""
     words = open_folder(folder)
     index = words.index
     before = {**(index.counting or {}), **(index.text or {}), "min_count": 1}

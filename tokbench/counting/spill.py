@@ -1,4 +1,4 @@
-"""Empty the table of a counter into a file when it grows too large."""
+"""Spilling a counter's table to a file when it grows too large."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Spill:
-    """Progress of a counting, which empties the counter's table into a file of words when it has grown too large.
+    """Progress callback of a count that spills the counter's table to a file of words when it has grown too large.
 
     Attributes:
-        words: occurrences of what is written.
-        parts: the part by hash of each row group that is written.
+        words: the number of word occurrences that were written.
+        parts: the hash part of each row group that was written.
     """
 
     def __init__(
@@ -29,14 +29,14 @@ class Spill:
         memory: int,
         progress: Progress,
     ) -> None:
-        """Nothing is written yet.
+        """Start with nothing written.
 
         Args:
-            counting: how the counter is drained.
-            counter: its parts are by `PART_SEED`.
-            writer: of the file.
-            memory: bytes that the table may take.
-            progress: called as this function is.
+            counting: drains the counter.
+            counter: a counter whose parts are those of `PART_SEED`.
+            writer: the writer of the file.
+            memory: the limit of the table in bytes.
+            progress: called with the same arguments as this object.
         """
         self.words = 0
         self.parts: list[int] = []
@@ -50,7 +50,7 @@ class Spill:
             self.write()
 
     def write(self) -> None:
-        """Write out what is counted, and forget it."""
+        """Write out the counted words, and clear them."""
         self._counting.drain(self._counter)
         for part in range(PARTS):
             words = WordArrays(*self._counter.arrays(part, part + 1))

@@ -1,7 +1,7 @@
-"""Counting a text within a bound on memory, to learn from its words at once.
+"""Counting a text within a memory limit, to train on its words at once.
 
-What does not fit is written to a temporary file, in which a word may stand many times. To learn, the file is added up
-by parts of the hash: what is in memory then are the words of one part, and what the backend makes of all.
+Words that do not fit into memory are written to a temporary file, possibly several times. For training, the file is
+added up by hash parts: memory then holds the words of one part, and the data that the backend derives from all words.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 PROCESS_BYTES = 270_000_000
-"""That a process takes besides words: Python, libraries, and blocks of text on their way."""
+"""The memory of a process besides words: Python, libraries, and blocks of text in transit."""
 
 LEAST_MEMORY = 400_000_000
-"""Below this, files would be written again and again."""
+"""The least memory limit: below it, the table would be written out too often."""
 
 _OF_TABLES = 2
-"""A table that grows has twice the size at once."""
+"""A growing table temporarily takes twice its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class SpilledWords:
     """Words in a temporary file; see `tokbench.core.counted_words.CountedWords`.
 
     Attributes:
-        path: the file, in which words are in groups by parts of their hashes.
-        parts: the part of each group.
-        totals: what was counted.
-        memory: bytes that learning from them may take.
-        min_count: rarer words are left out.
-        identify_text: tells which text they are from.
-        seconds: that counting took.
+        path: the file, in which words are grouped by hash parts.
+        parts: the hash part of each group.
+        totals: the totals of the text.
+        memory: the bytes that training on the words may take.
+        min_count: rarer words are dropped.
+        identify_text: returns the identity of their text.
+        seconds: the time that counting took.
     """
 
     path: Path
@@ -62,15 +62,17 @@ class SpilledWords:
 
     @property
     def record(self) -> Mapping[str, Any] | None:
-        """What is left out of the words of the text; None where nothing is."""
+        """The words of the text that are dropped, for the training record; None where none are."""
         return {"min_count": self.min_count} if self.min_count > 1 else None
 
     def arrays(self) -> Iterator[WordArrays]:
-        """All of them that are frequent enough, part by part."""
+        """Yield all sufficiently frequent words, part by part."""
         with open_words_file(place_of(self.path)) as file:
             for part in range(PARTS):
                 counter = summing_counter()
-                for words in file.arrays([group for group, of in enumerate(self.parts) if of == part]):
+                for words in file.arrays(
+                    [group for group, hash_part in enumerate(self.parts) if hash_part == part]
+                ):
                     counter.add_arrays(*words)
                 kept = WordArrays(*counter.arrays()).at_least(self.min_count)
                 if len(kept.counts):
@@ -87,18 +89,18 @@ def count_within(
     threads: int,
     progress: Progress,
 ) -> Iterator[SpilledWords]:
-    """Count documents within a bound on memory; the words are there until the block ends.
+    """Count documents within a memory limit; the words are available until the block ends.
 
     Args:
         documents: read once.
-        counting: how.
-        memory: bytes that the process may take, for counting and for what is learned from the words.
-        min_count: rarer words are left out, after everything is counted.
-        threads: that may be used.
-        progress: called with how much of the work is done.
+        counting: how to count.
+        memory: the bytes that the process may take, for counting and for training on the words.
+        min_count: rarer words are dropped, after everything is counted.
+        threads: the number of threads to use.
+        progress: called with the share of the work that is done.
 
     Raises:
-        ConfigError: so little memory that nothing can be counted.
+        ConfigError: the memory is too little for counting.
         CorpusError, TrainingError: as `WordCounting.count`.
         StoreError: there is no room for the file.
         BackendUnavailableError: pyarrow is not installed.

@@ -1,1 +1,1 @@
-"""Counted words as files: a folder of Parquet files and what they were counted from; tables of other programs."""
+"""Files of counted words: a folder of Parquet files with an index; tables of other programs."""

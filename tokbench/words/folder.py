@@ -1,22 +1,21 @@
-r"""A folder of counted words: what it looks like, and its index, written and read strictly.
+r"""A folder of counted words: its layout, and its index, written and parsed strictly.
 
-    words.json             what is there; written last, so that a folder with it is whole
+    words.json             the index; written last, so that a folder with it is complete
     words-00000.parquet    pretoken (bytes) and count, sorted by bytes, each word once
     words-00001.parquet    …
 
-Words are divided among the files by their hashes (`tokbench.core.counted_words`), and how many files there are depends
-on the size of the text alone: however it was counted, the files are the same. Nothing in the index is a time or a
-machine.
+Words are divided among the files by their hashes (`tokbench.core.counted_words`), and the number of files depends only
+on the size of the text: however it was counted, the files are the same. The index contains no time or machine.
 
     schema       "tokbench.words/1"
-    counting     all that the counts depend on besides the text: backend, pattern, normalization, special_tokens,
-                 unicode: the version of the tables that split the text, …; null where that is not known
-    text         how documents were read: documents, text_field, errors; null where that is not known
-    total        documents (null where that is not known), bytes, words: occurrences, too_long: those left out for
-                 their length, distinct: different words, before any were dropped
-    dropped      min_count, distinct and words that were left out for it; null for none
+    counting     all settings that the counts depend on: backend, pattern, normalization, special_tokens,
+                 unicode: the version of the tables that split the text, …; null if unknown
+    text         how documents were read: documents, text_field, errors; null if unknown
+    total        documents (null if unknown), bytes, words: occurrences, too_long: occurrences left out for their
+                 length, distinct: the number of distinct words, before any were dropped
+    dropped      min_count, and the distinct and words that were dropped for it; null for none
     fingerprint  sha256 of all words and counts
-    files        file; words in it; sha256
+    files        file; number of its words; sha256
 """
 
 from __future__ import annotations
@@ -50,12 +49,12 @@ _RESTORE = "the folder was edited or cut: restore it, or count again"
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Words that were left out because they are rare, after all counts were added up.
+    """Rare words that were dropped after all counts were added up.
 
     Attributes:
-        min_count: the smallest count of those that stayed.
-        distinct: how many different ones were left out.
-        words: how often they occur.
+        min_count: the smallest count that was kept.
+        distinct: the number of distinct words that were dropped.
+        words: the number of their occurrences.
     """
 
     min_count: int
@@ -63,13 +62,13 @@ class Dropped:
     words: int
 
     def to_json(self) -> dict[str, int]:
-        """As the index has it."""
+        """Return the value in the index."""
         return {"min_count": self.min_count, "distinct": self.distinct, "words": self.words}
 
 
 @dataclass(frozen=True, slots=True)
 class WordsFileEntry:
-    """A file of words, as the index lists it."""
+    """An entry of the index for a file of words."""
 
     file: str
     words: int
@@ -81,13 +80,13 @@ class WordsIndex:
     """The contents of `words.json`; see the module.
 
     Attributes:
-        counting: all that the counts depend on besides the text.
+        counting: all settings that the counts depend on.
         text: how documents were read.
-        totals: what was counted.
-        distinct: different words, before any were dropped.
-        dropped: what was left out because it is rare.
-        fingerprint: of all words and counts.
-        files: those that hold them.
+        totals: the totals of the text.
+        distinct: the number of distinct words, before any were dropped.
+        dropped: the rare words that were dropped.
+        fingerprint: the fingerprint of all words and counts.
+        files: the files of words.
     """
 
     counting: Mapping[str, Any] | None
@@ -100,11 +99,11 @@ class WordsIndex:
 
     @property
     def kept(self) -> int:
-        """Different words in the files."""
+        """The number of distinct words in the files."""
         return self.distinct - (self.dropped.distinct if self.dropped else 0)
 
     def to_json(self) -> dict[str, Any]:
-        """As the file has it."""
+        """Return the JSON of the file."""
         return {
             "schema": SCHEMA,
             "counting": None if self.counting is None else dict(self.counting),
@@ -124,7 +123,7 @@ class WordsIndex:
         }
 
     def dump(self) -> bytes:
-        """The bytes of the file."""
+        """Return the bytes of the file."""
         return (json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n").encode()
 
 
@@ -137,12 +136,12 @@ class WordsFolder:
 
     @property
     def totals(self) -> WordTotals:
-        """What they were counted from."""
+        """The totals of the text from which the words were counted."""
         return self.index.totals
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """Which words these are, and what was left out of them."""
+        """The description of the words, and of those that were dropped, for the training record."""
         dropped = self.index.dropped
         return {
             "fingerprint": self.index.fingerprint,
@@ -151,12 +150,12 @@ class WordsFolder:
         }
 
     def arrays(self) -> Iterator[WordArrays]:
-        """All of them, in batches. Raises `ModelFormatError` for a file that is not what the index says."""
+        """Yield all words in batches. Raises `ModelFormatError` for a file that does not match the index."""
         for entry in self.index.files:
             yield from self.arrays_of(entry)
 
     def arrays_of(self, entry: WordsFileEntry) -> Iterator[WordArrays]:
-        """The words of one file, in batches."""
+        """Yield the words of one file in batches."""
         place = self.place / entry.file
         if sha256_of(place) != entry.sha256:
             raise ModelFormatError(
@@ -167,11 +166,11 @@ class WordsFolder:
 
 
 def open_folder(place: Place) -> WordsFolder:
-    """A finished folder of words.
+    """Open a finished folder of words.
 
     Raises:
         ModelFormatError: its index is damaged.
-        OSError: there is none.
+        OSError: there is no index.
     """
     index = place / INDEX_NAME
     with index.open() as file:
@@ -180,7 +179,7 @@ def open_folder(place: Place) -> WordsFolder:
 
 
 def sha256_of(place: Place) -> str:
-    """The sha256 of a file, in hexadecimal. Raises `ModelFormatError` where it cannot be read."""
+    """Return the sha256 of a file, in hexadecimal. Raises `ModelFormatError` if it cannot be read."""
     digest = hashlib.sha256()
     try:
         with place.open() as file:
@@ -194,15 +193,15 @@ def sha256_of(place: Place) -> str:
 
 
 def fingerprint_of(parts: Sequence[str]) -> str:
-    """The fingerprint of words by those of their files, in order."""
+    """Return the fingerprint of words from those of their files, in order."""
     return hashlib.sha256("".join(parts).encode()).hexdigest()
 
 
 class Fingerprints:
-    """The fingerprint of the words of one file, in the order in which they stand there, however they are batched."""
+    """The fingerprint of the words of one file in their order, independent of the division into batches."""
 
     def __init__(self) -> None:
-        """Of no words yet."""
+        """Start without words."""
         self._digests = [hashlib.sha256() for _ in range(3)]
 
     def update(self, words: WordArrays) -> None:
@@ -218,7 +217,7 @@ class Fingerprints:
             digest.update(column.tobytes())
 
     def hexdigest(self) -> str:
-        """The fingerprint."""
+        """Return the fingerprint."""
         return fingerprint_of([digest.hexdigest() for digest in self._digests])
 
 

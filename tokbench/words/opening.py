@@ -1,4 +1,4 @@
-"""Opening counted words, whoever counted them."""
+"""Opening of counted words, of tokbench or of other programs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _MAX_DIGITS = len(str(_MAX_COUNT))
 
 
 def open_words(name: str) -> WordsFolder | WordsTable:
-    """The counted words of a folder of `count-words`, of Parquet files, or of a file of lines.
+    """Open the counted words of a folder of `count-words`, of Parquet files, or of a file of lines.
 
     Args:
         name: a path or a URL.
 
     Raises:
-        CorpusError: there is nothing, or nothing with words.
-        StoreError: a folder whose words are not counted to the end.
-        ModelFormatError: a damaged index.
+        CorpusError: there are no files of words.
+        StoreError: the folder contains an unfinished count.
+        ModelFormatError: the index is damaged.
     """
     place = place_of(name)
     try:
@@ -51,9 +51,9 @@ def open_words(name: str) -> WordsFolder | WordsTable:
 
 
 def _files(place: Place) -> tuple[Place, ...]:
-    found = tuple(one.place for one in place.files() if one.place.name.endswith(".parquet"))
-    if found:
-        return found
+    parquet_files = tuple(file.place for file in place.files() if file.place.name.endswith(".parquet"))
+    if parquet_files:
+        return parquet_files
     try:
         place.stat()
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def _files(place: Place) -> tuple[Place, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WordsTable:
-    """Words in files of other programs, in any order, perhaps twice; what they were counted from is not known.
+    """Words in files of other programs, in any order, possibly repeated; the source text is not known.
 
     Attributes:
         places: the files.
@@ -75,7 +75,7 @@ class WordsTable:
     places: tuple[Place, ...]
 
     def arrays(self) -> Iterator[WordArrays]:
-        """All of them, in batches. Raises `ModelFormatError`."""
+        """Yield all words in batches. Raises `ModelFormatError`."""
         for place in self.places:
             if place.name.endswith(".parquet"):
                 with open_words_file(place) as file:
@@ -84,7 +84,7 @@ class WordsTable:
                 yield from _lines_of(place)
 
     def totals(self) -> WordTotals:
-        """What the counts tell. Reads all files; raises `ModelFormatError`."""
+        """Return the totals that follow from the counts. Reads all files; raises `ModelFormatError`."""
         import numpy as np
 
         num_bytes = words = 0

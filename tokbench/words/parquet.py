@@ -1,6 +1,6 @@
-"""Words in a Parquet file: two columns, `pretoken` (bytes) and `count`, and what the footer says beside them.
+"""Words in a Parquet file: two columns, `pretoken` (bytes) and `count`, and facts in the footer.
 
-Any Parquet file with these columns is read, in any order, with words that come twice; what is written here is sorted.
+Every Parquet file with these columns can be read, in any order, also with repeated words; written files are sorted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WORD_COLUMN, COUNT_COLUMN = "pretoken", "count"
 GROUP_ROWS = 1 << 20
-"""Words of a row group, which is what a reader holds at once."""
+"""The most words of a row group, which readers hold in memory."""
 
 _KEY = b"tokbench"
 _MOST_GROUP_BYTES = 1 << 30
@@ -54,12 +54,12 @@ class WordsWriter:
     """
 
     def __init__(self, path: Path, writer: pyarrow.parquet.ParquetWriter) -> None:
-        """See `open_writer`."""
+        """Use `open_writer` instead."""
         self._path = path
         self._writer = writer
 
     def write(self, words: WordArrays) -> int:
-        """Append words as row groups; how many groups. Raises `StoreError`."""
+        """Append words as row groups; return the number of groups. Raises `StoreError`."""
         import pyarrow
 
         starts = _group_starts(words.offsets)
@@ -81,13 +81,13 @@ class WordsWriter:
         return len(starts) - 1
 
     def tell(self, facts: Mapping[str, Any]) -> None:
-        """Put facts, as JSON, into the footer."""
+        """Write facts, as JSON, into the footer."""
         self._writer.add_key_value_metadata({_KEY: json.dumps(facts, sort_keys=True).encode()})
 
 
 @contextmanager
 def open_writer(path: Path, *, is_soon_read: bool = False) -> Iterator[WordsWriter]:
-    """A writer of a new file on this machine; one that is soon read is twice as large, and takes a third of the time.
+    """Open a writer for a new local file; `is_soon_read` doubles its size, and takes a third of the time.
 
     Raises `StoreError` where it cannot be written.
     """
@@ -132,25 +132,25 @@ class WordsFile:
     """A Parquet file of words, open for reading.
 
     Attributes:
-        facts: what its writer put into the footer; nothing in those of other programs.
-        num_groups: its row groups.
+        facts: the facts in the footer; empty for files of other programs.
+        num_groups: the number of row groups.
     """
 
     def __init__(self, name: str, parquet: pyarrow.parquet.ParquetFile) -> None:
-        """See `open_words_file`."""
+        """Use `open_words_file` instead."""
         self._name = name
         self._parquet = parquet
         self.facts = _facts(parquet.metadata.metadata or {}, name=name)
         self.num_groups: int = parquet.metadata.num_row_groups
 
     def arrays(self, groups: Sequence[int] | None = None) -> Iterator[WordArrays]:
-        """The words of row groups, by default of all. Raises `ModelFormatError`."""
+        """Yield the words of row groups, by default of all. Raises `ModelFormatError`."""
         for number in range(self.num_groups) if groups is None else groups:
             with _errors_reported(self._name):
                 table = self._parquet.read_row_group(
                     number,
                     columns=[WORD_COLUMN, COUNT_COLUMN],
-                    use_threads=False,  # starting them takes longer than the groups of a part
+                    use_threads=False,  # starting threads takes longer than reading the groups of a part
                 )
                 for batch in table.to_batches(max_chunksize=GROUP_ROWS):
                     if batch.num_rows:
@@ -159,7 +159,7 @@ class WordsFile:
 
 @contextmanager
 def open_words_file(place: Place) -> Iterator[WordsFile]:
-    """A file of words. Raises `ModelFormatError` for one that is none."""
+    """Open a file of words. Raises `ModelFormatError` for other files."""
     require_pyarrow()
     import pyarrow.parquet
 
@@ -187,7 +187,7 @@ def _schema() -> pyarrow.Schema:
 
 
 def _group_starts(offsets: Any) -> list[int]:
-    """Where row groups begin, and where the last one ends: their bytes must have offsets of 32 bits."""
+    """Return the starts of row groups, and the end of the last: the bytes of a group must have 32-bit offsets."""
     import numpy as np
 
     total = len(offsets) - 1
@@ -237,11 +237,11 @@ def _arrays_of(batch: pyarrow.RecordBatch, *, name: str) -> WordArrays:
 
 
 def _whole_numbers(counts: pyarrow.Array, *, name: str) -> pyarrow.Array:
-    """Counts as int64; also of doubles and decimals, as which DuckDB and Spark write sums, where they are whole."""
+    """Convert counts to int64, also doubles and decimals that are integers: DuckDB and Spark write sums as such."""
     import pyarrow
     from pyarrow import types
 
-    if counts.type == pyarrow.int64():  # as written here: casting loads what takes long
+    if counts.type == pyarrow.int64():  # the type written here: casting loads slow modules
         return counts
     exact = types.is_integer(counts.type) or types.is_decimal(counts.type)
     if not exact and not types.is_floating(counts.type):
@@ -257,7 +257,7 @@ def _whole_numbers(counts: pyarrow.Array, *, name: str) -> pyarrow.Array:
 
 
 def _check_exact(counts: pyarrow.Array, *, name: str) -> None:
-    from pyarrow import compute  # here, as it takes long to load
+    from pyarrow import compute  # imported here, as it takes long to load
 
     if len(counts) and compute.max(counts).as_py() > _MOST_EXACT:
         raise ModelFormatError(name, f"counts of at most 2^53 as {counts.type}", "larger ones", hint=_HINT)
