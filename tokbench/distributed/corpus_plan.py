@@ -1,4 +1,4 @@
-"""A corpus in parts: its files, cut by their names and sizes alone, so that any machine reads the same part."""
+"""A corpus in parts: its files, divided by their names and sizes alone, so that every machine reads the same part."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokbench.files.untrusted import Compression
 
 PART_BYTES = 1_000_000_000
-"""Of a part, where the user says nothing else."""
+"""The default size of a part."""
 
 _MAX_PLAN_BYTES = 1 << 30
 _RESTORE = "the plan is damaged: delete the folder and start again"
@@ -39,13 +39,13 @@ class PlannedFile:
 
     Attributes:
         address: its path or URL.
-        name: what messages call it.
+        name: its name in messages.
         size: bytes on disk when the plan was made.
-        version: what changes when the file does.
-        kind: as of `CorpusFile`.
-        compression: as of `CorpusFile`.
-        below: as of `CorpusFile`.
-        named: the parts of the path that groups come from.
+        version: a value that changes when the file does.
+        kind: as in `CorpusFile`.
+        compression: as in `CorpusFile`.
+        below: as in `CorpusFile`.
+        named: the path components that determine groups.
     """
 
     address: str
@@ -60,12 +60,12 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A file of a part, or the bytes of it from `start` to `stop`, which is where the next part looks for its own.
+    """A file of a part, or the span of it from `start` to `stop`, where the next part begins.
 
     Attributes:
-        file: its number in the plan.
-        start: an offset.
-        stop: another one; the size of the file for its last part.
+        file: the index of the file in the plan.
+        start: the offset at which the span begins.
+        stop: the offset at which it ends; the size of the file for its last part.
     """
 
     file: int
@@ -78,10 +78,10 @@ class CorpusPlan:
     """What is done with a corpus, and in which parts.
 
     Attributes:
-        schema: of its file; tells what is done.
-        settings: how, as JSON.
+        schema: the schema of the plan's file, which names the kind of work.
+        settings: the settings of the work, as JSON.
         reading: how documents are read: the fields of `CorpusOptions`.
-        files: those of the corpus, in order.
+        files: the files of the corpus, in order.
         parts: the parts, each with its files.
     """
 
@@ -92,12 +92,12 @@ class CorpusPlan:
     parts: tuple[tuple[FilePart, ...], ...]
 
     def dump(self) -> bytes:
-        """The bytes of its file."""
+        """Return the bytes of the plan's file."""
         return (json.dumps(asdict(self), indent=1, sort_keys=True) + "\n").encode()
 
     @property
     def id(self) -> str:
-        """Identifies the plan: the sha256 of its file."""
+        """The identity of the plan: the sha256 of its file."""
         return hashlib.sha256(self.dump()).hexdigest()
 
     @property
@@ -106,34 +106,34 @@ class CorpusPlan:
         return sum(file.size for file in self.files)
 
     def size_of(self, part: int) -> int:
-        """About how many bytes a part has."""
-        return sum(one.stop - one.start for one in self.parts[part])
+        """Return the approximate number of bytes of a part."""
+        return sum(file_part.stop - file_part.start for file_part in self.parts[part])
 
     def name_of(self, part: int) -> str:
-        """What messages call a part."""
+        """Return the name of a part in messages."""
         return f"part {part + 1} of {len(self.parts)} ({first_of([*map(self.name_in, self.parts[part])])})"
 
-    def name_in(self, one: FilePart) -> str:
-        """What documents and messages call a file of a part: its name, and which bytes these are if not all."""
-        file = self.files[one.file]
-        is_whole = (one.start, one.stop) == (0, file.size)
-        return file.name if is_whole else f"{file.name}, bytes {one.start:,} to {one.stop:,}"
+    def name_in(self, file_part: FilePart) -> str:
+        """Return the name of a part's file in documents and messages, with its byte range if it is not whole."""
+        file = self.files[file_part.file]
+        is_whole = (file_part.start, file_part.stop) == (0, file.size)
+        return file.name if is_whole else f"{file.name}, bytes {file_part.start:,} to {file_part.stop:,}"
 
     def corpus(self, part: int) -> Corpus:
-        """The documents of a part. Raises `CorpusError` for a file that is another one now."""
+        """Return the documents of a part. Raises `CorpusError` for a file that has changed."""
         options = CorpusOptions(**{**self.reading, "text_field": _fields(self.reading["text_field"])})
-        files = tuple(self._opened(one, options) for one in self.parts[part])
+        files = tuple(self._opened(file_part, options) for file_part in self.parts[part])
         return Corpus(files, options=options, left_out=LeftOut())
 
     def check_unchanged(self, part: int) -> None:
-        """Raise `CorpusError` for a file of a part that is not what it was when the plan was made."""
-        for one in self.parts[part]:
-            file = self.files[one.file]
+        """Raise `CorpusError` if a file of a part has changed since the plan was made."""
+        for file_part in self.parts[part]:
+            file = self.files[file_part.file]
             if version_of(file.address) != (file.size, file.version):
                 raise _changed(file.name)
 
-    def _opened(self, one: FilePart, options: CorpusOptions) -> CorpusFile:
-        file = self.files[one.file]
+    def _opened(self, file_part: FilePart, options: CorpusOptions) -> CorpusFile:
+        file = self.files[file_part.file]
         url = None if place_of(file.address).local is not None else file.address
         opened = CorpusFile(
             Path(file.address),
@@ -143,13 +143,13 @@ class CorpusPlan:
             file.compression,
             file.below,
             url=url,
-            number=one.file,
+            number=file_part.file,
             named=file.named,
         )
-        if (one.start, one.stop) == (0, file.size):
+        if (file_part.start, file_part.stop) == (0, file.size):
             return opened
-        span = FileSpan(one.start, one.stop, file.size, cut_of(file.kind, options))
-        return replace(opened, name=self.name_in(one), size=one.stop - one.start, span=span)
+        span = FileSpan(file_part.start, file_part.stop, file.size, cut_of(file.kind, options))
+        return replace(opened, name=self.name_in(file_part), size=file_part.stop - file_part.start, span=span)
 
 
 def plan_of(
@@ -160,18 +160,18 @@ def plan_of(
     cuts_at_lines: bool = False,
     part_bytes: int = PART_BYTES,
 ) -> CorpusPlan:
-    """Divide a corpus into parts of about this many bytes.
+    """Divide a corpus into parts of about `part_bytes` bytes.
 
     Args:
         corpus: the documents.
-        schema: of the plan's file.
-        settings: what is done with them, as JSON.
+        schema: the schema of the plan's file.
+        settings: the settings of the work, as JSON.
         cuts_at_lines: whether a document may be cut between two lines.
-        part_bytes: what a part has at most, but for a file that cannot be cut: one that is compressed, or a single
-            document without a place to cut at.
+        part_bytes: the size limit of a part; files that cannot be cut may exceed it: compressed ones, and single
+            documents without a position to cut at.
 
     Raises:
-        CorpusError: a file that can be read only once, or not at all.
+        CorpusError: a file can be read only once, or not at all.
     """
     for file in corpus.files:
         if file.stream:
@@ -190,7 +190,7 @@ def plan_of(
 
 
 def read_plan(place: Place, *, schema: str) -> CorpusPlan:
-    """The plan of a folder. Raises `ModelFormatError`; OSError where there is none."""
+    """Read the plan of a folder. Raises `ModelFormatError`; OSError if there is none."""
     with place.open() as file:
         data = file.read(_MAX_PLAN_BYTES)
     fields = Fields.of(
@@ -199,16 +199,16 @@ def read_plan(place: Place, *, schema: str) -> CorpusPlan:
     fields.choice("schema", (schema,))
     files = tuple(
         PlannedFile(
-            address=one.text("address"),
-            name=one.text("name"),
-            size=one.count("size"),
-            version=one.text("version"),
-            kind=one.choice("kind", get_args(Kind)),
-            compression=one.optional("compression", one.text),  # type: ignore[arg-type]
-            below=tuple(one.texts("below")),
-            named=tuple(one.texts("named")),
+            address=entry.text("address"),
+            name=entry.text("name"),
+            size=entry.count("size"),
+            version=entry.text("version"),
+            kind=entry.choice("kind", get_args(Kind)),
+            compression=entry.optional("compression", entry.text),  # type: ignore[arg-type]
+            below=tuple(entry.texts("below")),
+            named=tuple(entry.texts("named")),
         )
-        for one in fields.items("files")
+        for entry in fields.items("files")
     )
     parts = fields.values.get("parts")
     if not isinstance(parts, list) or not all(isinstance(part, list) and part for part in parts):
@@ -218,12 +218,12 @@ def read_plan(place: Place, *, schema: str) -> CorpusPlan:
         settings=fields.json_object("settings"),
         reading=fields.json_object("reading"),
         files=files,
-        parts=tuple(tuple(_file_part(one, fields, len(files)) for one in part) for part in parts),
+        parts=tuple(tuple(_file_part(entry, fields, len(files)) for entry in part) for part in parts),
     )
 
 
 def version_of(address: str) -> tuple[int, str]:
-    """The size of a file, and what changes when it does. Raises `CorpusError`."""
+    """Return the size of a file, and a value that changes when the file does. Raises `CorpusError`."""
     try:
         stored = place_of(address).stat()
     except OSError as error:
@@ -232,7 +232,7 @@ def version_of(address: str) -> tuple[int, str]:
 
 
 def divided(sizes: Sequence[int], can_cut: Sequence[bool], part_bytes: int) -> Iterator[tuple[FilePart, ...]]:
-    """Files of some sizes one after another, each part filled before the next is begun, and cut where they can be."""
+    """Yield parts of consecutive files: a part is filled before the next begins, and files are cut where possible."""
     part: list[FilePart] = []
     room = part_bytes
     for number, size in enumerate(sizes):
@@ -273,7 +273,7 @@ def _planned(file: CorpusFile) -> PlannedFile:
 
 
 def can_be_cut(file: PlannedFile | CorpusFile, options: CorpusOptions, *, cuts_at_lines: bool) -> bool:
-    """Whether a file can be in several parts; a document of several lines only where `cuts_at_lines`."""
+    """Whether a file may be in several parts; a document of several lines only if `cuts_at_lines`."""
     if file.compression is not None:
         return False
     if file.kind != "text" or options.documents != "file":
@@ -282,7 +282,7 @@ def can_be_cut(file: PlannedFile | CorpusFile, options: CorpusOptions, *, cuts_a
 
 
 def cut_of(kind: Kind, options: CorpusOptions) -> Cut:
-    """Where files of a kind are cut."""
+    """Return where files of a kind may be cut."""
     if kind != "text" or options.documents == "lines":
         return "lines"
     return "paragraphs" if options.documents == "paragraphs" else "words"
@@ -299,5 +299,7 @@ def _fields(value: Any) -> str | tuple[str, ...]:
 
 
 def _file_part(value: Any, fields: Fields, num_files: int) -> FilePart:
-    one = Fields.of(value, path=fields.path, hint=_RESTORE, prefix="parts.")
-    return FilePart(one.count("file", high=num_files - 1), one.count("start"), one.count("stop"))
+    part_fields = Fields.of(value, path=fields.path, hint=_RESTORE, prefix="parts.")
+    return FilePart(
+        part_fields.count("file", high=num_files - 1), part_fields.count("start"), part_fields.count("stop")
+    )

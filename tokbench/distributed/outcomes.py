@@ -1,4 +1,4 @@
-"""How a task ended, as data that workers send and the caller turns into a result or an error."""
+"""Outcomes of tasks as data, which workers send and the caller turns into results or errors."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _MOST_CHARACTERS = 600
 def run_task(
     task: str, arguments: Mapping[str, Any], *, version: str = __version__, context: TaskContext | None = None
 ) -> dict[str, Any]:
-    """Run a task; what it raises becomes data, so that no engine has to send an exception.
+    """Run a task; exceptions become data, so that no engine has to transfer an exception.
 
     Args:
         task: "package.module:function".
-        arguments: of it.
-        version: of the tokbench that asks; another one might write other bytes.
-        context: what else the task is given.
+        arguments: the arguments of the task.
+        version: the caller's version of tokbench; another version might write other bytes.
+        context: the task's context.
 
     Returns:
         {"result": …}, or {"error": message, "hint": what to do or None}.
@@ -68,12 +68,12 @@ class Ledger:
     """The finished and failed slices of a run, for any engine."""
 
     def __init__(self, slices: Sequence[Slice], *, phase: str, workers: int, progress: Progress) -> None:
-        """`workers` is what progress tells of; see `Engine.run` for the rest."""
+        """Start the ledger; `workers` is the number that progress reports, see `Engine.run` for the rest."""
         self._slices = slices
         self._progress = progress
         self._phase = phase
         self._workers = workers
-        self._total = sum(one.size for one in slices)
+        self._total = sum(work_slice.size for work_slice in slices)
         self._unit = "parts" if self._total == len(slices) else "bytes"
         self._done: dict[int, int] = {}
         self._sum = 0
@@ -82,17 +82,17 @@ class Ledger:
         self._report()
 
     def count_workers(self, workers: int) -> None:
-        """Note how many workers there are now."""
+        """Update the number of workers."""
         self._workers = workers
         self._report()
 
     def tell(self, number: int, done: int) -> None:
-        """Note how far a slice is; one that runs again, after its worker was lost, begins anew."""
+        """Update the progress of a slice; a slice that runs again, after its worker was lost, starts over."""
         if number not in self._settled:
             self._count(number, done)
 
     def settle(self, number: int, outcome: Mapping[str, Any]) -> Finished | None:
-        """Note how a slice ended; what there is to give of it, or None where it failed or was settled before."""
+        """Record the outcome of a slice; return its result, or None if it failed or was settled before."""
         if number in self._settled:
             return None
         self._settled.add(number)
@@ -103,7 +103,7 @@ class Ledger:
         return Finished(number, outcome["result"])
 
     def raise_failures(self) -> None:
-        """Raise `DistributedError` where slices failed; all others are finished."""
+        """Raise `DistributedError` if slices failed; all others are finished."""
         if not self._failures:
             return
         named = [

@@ -1,4 +1,4 @@
-"""The folder of work in parts: its plan is written first, and only the same plan continues it."""
+"""The folder of work in parts: the plan is written first, and only an equal plan may continue the work."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _SHARE = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The parts that one of several processes works on: each `of`-th, from number `number` on, counted from 1."""
+    """The parts that one of several processes works on: every `of`-th, beginning with part `number` (from 1)."""
 
     number: int
     of: int
 
     def has(self, part: int) -> bool:
-        """Whether a part is one of them."""
+        """Whether a part belongs to the share."""
         return part % self.of == self.number - 1
 
 
 def parse_share(text: str) -> Share:
-    """What `--part` says. Raises `ConfigError`.
+    """Parse the value of `--part`. Raises `ConfigError`.
 
     >>> parse_share("3/8").has(10)
     True
     """
-    found = _SHARE.fullmatch(text)
-    share = None if found is None else Share(int(found[1]), int(found[2]))
+    match = _SHARE.fullmatch(text)
+    share = None if match is None else Share(int(match[1]), int(match[2]))
     if share is None or not 1 <= share.number <= share.of:
         raise ConfigError(
             f"--part {text!r} is not of the form I/N", hint="write the third of eight parts as 3/8"
@@ -52,21 +52,21 @@ def parse_share(text: str) -> Share:
 def begin(
     plan: CorpusPlan, folder: Place, *, option: str, resume: bool, again: str = "--force starts again"
 ) -> None:
-    """Write the plan into an empty folder, or compare it with the one that is there.
+    """Write the plan into an empty folder, or compare it with the plan in the folder.
 
     Args:
-        plan: what is going to be done.
-        folder: where.
-        option: that names the folder, for messages.
-        resume: whether to go on with what an earlier run left.
-        again: what a message advises who wants to begin anew.
+        plan: the plan of the work.
+        folder: the folder.
+        option: the option that names the folder, for messages.
+        resume: whether to continue an earlier run.
+        again: how to start over, for messages.
 
     Raises:
-        StoreError: the folder holds something else.
+        StoreError: the folder contains something else.
     """
     place = folder / PLAN_NAME
     if not place.exists():
-        if strangers := [one for one in folder.files() if not one.place.name.startswith(".")]:
+        if strangers := [file for file in folder.files() if not file.place.name.startswith(".")]:
             raise StoreError(
                 f"{folder} holds {strangers[0].place.name}, which does not belong to a run",
                 hint=f"{option} names a new folder",
@@ -85,7 +85,7 @@ def begin(
 
 @contextmanager
 def resume_reported() -> Iterator[None]:
-    """Report at Ctrl-C that finished parts are kept."""
+    """Report on Ctrl-C that finished parts are kept."""
     try:
         yield
     except KeyboardInterrupt:
@@ -93,7 +93,7 @@ def resume_reported() -> Iterator[None]:
 
 
 def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
-    """What two plans differ in, in words."""
+    """Describe the difference of two plans."""
     settings = difference(_flat(before.settings, now.settings), _flat(now.settings, before.settings))
     if changed := settings or difference(before.reading, now.reading):
         return changed
@@ -109,22 +109,22 @@ def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """What differs first in two sets of options, in words; None for nothing.
+    """Describe the first difference of two sets of options; None if there is none.
 
     >>> difference({"documents": "file"}, {"documents": "lines"})
     'documents was file, and is lines'
     """
     for name, value in now.items():
         if (old := before.get(name)) != value:
-            has_parts = isinstance(value, list) and any(isinstance(one, dict) for one in value)
+            has_parts = isinstance(value, list) and any(isinstance(item, dict) for item in value)
             return f"{name} changed" if has_parts else f"{name} was {_spelled(old)}, and is {_spelled(value)}"
     return None
 
 
 def _flat(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with those within `options` beside them; what only others have is None."""
+    """Return settings with those in `options` moved to the top level; those that only `others` has are None."""
     names = {*settings, *others} - {"options"}
-    inner, other_inner = (dict(one.get("options", {})) for one in (settings, others))
+    inner, other_inner = (dict(each_settings.get("options", {})) for each_settings in (settings, others))
     return {name: settings.get(name) for name in sorted(names)} | {
         name: inner.get(name) for name in sorted({*inner, *other_inner})
     }

@@ -1,4 +1,4 @@
-"""What an engine is, and what it is given: a task, and slices to run it on."""
+"""The interface of engines, and what they run: tasks on slices."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 MAX_RESULT_BYTES = 1024
-"""Of a task's result as JSON: results pass through the scheduler, and what is large belongs in a file."""
+"""The most bytes of a task's result as JSON: results pass through the scheduler, and large data belongs in a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What one run of a task works on.
+    """The input of one run of a task.
 
     Attributes:
-        name: what messages call it, as "part 3 of 8 (data/a.txt)".
-        arguments: of the task, as JSON has them.
-        size: how much work it is, for progress; in bytes where those are known.
+        name: its name in messages, such as "part 3 of 8 (data/a.txt)".
+        arguments: the arguments of the task, as JSON.
+        size: the amount of work, for progress; in bytes if known.
     """
 
     name: str
@@ -34,11 +34,11 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """What a task is given besides its arguments; none of it may change its result.
+    """The environment of a task; it must not influence the result.
 
     Attributes:
-        threads: how many it may use.
-        tell: to be called with how much of the slice's size is done, as often as one likes.
+        threads: the number of threads that the task may use.
+        tell: reports how much of the slice's size is done; may be called at any rate.
     """
 
     threads: int = 1
@@ -46,22 +46,22 @@ class TaskContext:
 
 
 Task = Callable[[dict[str, Any], TaskContext], dict[str, Any]]
-"""Its arguments and its result are JSON; what the user must know it raises as a `TokbenchError`."""
+"""Arguments and result are JSON; errors that the user must see are raised as `TokbenchError`."""
 
 
 class Finished(NamedTuple):
-    """A slice that is done: its number among those that were given, and what the task returned."""
+    """A finished slice: its index among the given ones, and the task's result."""
 
     number: int
     result: dict[str, Any]
 
 
 class Engine(Protocol):
-    """Runs a task on slices, somewhere.
+    """Runs a task on slices.
 
     Attributes:
-        name: as --engine has it.
-        workers: how many slices it runs at a time, as far as it knows.
+        name: its name in --engine.
+        workers: the number of slices that run at the same time, as far as it is known.
     """
 
     name: str
@@ -72,21 +72,21 @@ class Engine(Protocol):
     def run(
         self, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
     ) -> Iterator[Finished]:
-        """Run a task on each slice, and give what is finished: in any order, each at least once.
+        """Run a task on each slice, and yield finished slices in any order, each at least once.
 
         Args:
             task: "package.module:function" of a `Task` that the workers can import.
-            slices: what to run it on.
-            phase: what progress calls the work.
-            progress: called with how much of the sizes of all slices is done.
+            slices: the slices to run it on.
+            phase: the name of the phase in progress reports.
+            progress: called with how much of the total size of the slices is done.
 
         Raises:
-            DistributedError: slices failed, which the message names with their errors, after all others are
-                finished; or the engine itself was lost.
+            DistributedError: slices failed (the message names them with their errors, after all others have finished),
+                or the engine was lost.
         """
 
     def close(self) -> None:
-        """Stop what runs and release the workers."""
+        """Stop running tasks and release the workers."""
 
     def __enter__(self) -> Self: ...
 
@@ -102,7 +102,7 @@ class Engine(Protocol):
 def results_in_order(
     engine: Engine, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
 ) -> list[dict[str, Any]]:
-    """What a task returns for each slice, in the order of the slices. Raises `DistributedError`, as `Engine.run`.
+    """Return a task's results for all slices, in their order. Raises `DistributedError`, as `Engine.run`.
 
     Usage:
 
@@ -116,11 +116,11 @@ def results_in_order(
 
 
 class ClosedOnExit(ABC):
-    """Closes itself at the end of a `with` statement, however that ends."""
+    """A context manager that calls `close` at the end of the block, also after an exception."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop what runs and release the workers."""
+        """Stop running tasks and release the workers."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,1 +1,1 @@
-"""Engines: processes of this machine, and libraries that reach others."""
+"""Engines: local processes, and libraries for clusters."""

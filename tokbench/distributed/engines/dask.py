@@ -1,4 +1,4 @@
-"""Dask's scheduler and workers, on this machine or on a cluster."""
+"""The engine on Dask, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _BETWEEN_COUNTS = 5.0
 
 
 class DaskEngine(ClosedOnExit):
-    """Runs tasks on the workers of a scheduler, one thread each.
+    """Runs tasks on the workers of a Dask scheduler, with one thread each.
 
-    Dask runs a task again where its worker was lost, up to three times (`distributed.scheduler.allowed-failures`).
+    Dask retries a task whose worker was lost, up to three times (`distributed.scheduler.allowed-failures`).
     """
 
     name = "dask"
 
     def __init__(self, client: distributed.Client, cluster: distributed.LocalCluster | None) -> None:
-        """Take a client, and what runs on this machine and ends with this engine."""
+        """Wrap a client, and a local cluster that is closed with this engine, if there is one."""
         self._client = client
         self._cluster = cluster
         self._address = client.scheduler.address
-        for name in ("batched", "client"):  # what they tell, we tell
+        for name in ("batched", "client"):  # this engine reports what they would log
             logging.getLogger(f"distributed.{name}").setLevel(logging.CRITICAL)
 
     @classmethod
     def at(cls, scheduler: str) -> Self:
-        """The engine of a scheduler by its address, as tcp://host:8786. Raises `DistributedError`."""
+        """Connect to a scheduler by its address, such as tcp://host:8786. Raises `DistributedError`."""
         from distributed import Client
 
         try:
@@ -59,13 +59,13 @@ class DaskEngine(ClosedOnExit):
 
     @classmethod
     def here(cls, *, workers: int) -> Self:
-        """The engine of a cluster of processes that it starts on this machine."""
+        """Start a cluster of processes on this machine."""
         from distributed import Client, LocalCluster
 
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
-            # It serves HTTP without a dashboard, too: on a port of its own, or a second cluster would warn.
+            # The scheduler serves HTTP even without a dashboard: with a fixed port, a second cluster would warn.
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
         )
@@ -73,7 +73,7 @@ class DaskEngine(ClosedOnExit):
 
     @property
     def workers(self) -> int:
-        """How many tasks run at a time, now."""
+        """The number of tasks that can run at the same time now."""
         return sum(self._client.nthreads().values())
 
     def run(
@@ -90,14 +90,14 @@ class DaskEngine(ClosedOnExit):
             f"{run}-{number}": self._client.submit(
                 run_slice,
                 task,
-                dict(one.arguments),
+                dict(work_slice.arguments),
                 run,
                 number,
                 __version__,
                 key=f"{run}-{number}",
                 pure=False,
             )
-            for number, one in enumerate(slices)
+            for number, work_slice in enumerate(slices)
         }
         numbers = {key: number for number, key in enumerate(futures)}
         counted = time.monotonic()
@@ -105,7 +105,9 @@ class DaskEngine(ClosedOnExit):
             completed = as_completed(list(futures.values()), loop=self._client.loop)
             while futures:
                 for future in completed.next_batch(block=False):
-                    if future.status == "lost":  # with the worker that held it; Dask computes it again
+                    if (
+                        future.status == "lost"
+                    ):  # together with the worker that held it; Dask computes it again
                         completed.add(future)
                         continue
                     finished = ledger.settle(numbers[future.key], self._outcome(future))
@@ -129,13 +131,13 @@ class DaskEngine(ClosedOnExit):
         ledger.raise_failures()
 
     def close(self) -> None:
-        """Release the workers; those that were started here end."""
+        """Release the workers; a local cluster is stopped."""
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
 
     def _outcome(self, future: distributed.Future) -> dict[str, Any]:
-        """How a slice ended. Raises `DistributedError` where the scheduler was lost, and with it all that ran."""
+        """Return the outcome of a slice. Raises `DistributedError` if the scheduler was lost with all running work."""
         from distributed.client import FutureCancelledError
         from distributed.comm import CommClosedError
 
@@ -161,7 +163,7 @@ class DaskEngine(ClosedOnExit):
 
 
 def run_slice(task: str, arguments: dict[str, Any], run: str, number: int, version: str) -> dict[str, Any]:
-    """Run a slice on a worker, which reports its progress on a topic of the scheduler."""
+    """Run a slice on a worker, reporting progress on a topic of the scheduler."""
     from distributed import get_worker
 
     reported_at = time.monotonic()

@@ -1,4 +1,4 @@
-"""This process, without another one: a slice after another, each on all threads."""
+"""The engine in the calling process: runs slices one after another, each on all threads."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class InProcessEngine(ClosedOnExit):
-    """Runs tasks here; Ctrl-C ends them where they are."""
+    """Runs tasks in this process; Ctrl-C interrupts the current one."""
 
     name = "in-process"
     workers = 1
 
     def __init__(self, *, threads: int) -> None:
-        """Each task may use `threads` threads."""
+        """Set the number of threads that each task may use."""
         self._threads = threads
 
     def run(
@@ -29,13 +29,13 @@ class InProcessEngine(ClosedOnExit):
     ) -> Iterator[Finished]:
         """See `Engine.run`."""
         ledger = Ledger(slices, phase=phase, workers=1, progress=progress)
-        for number, one in enumerate(slices):
+        for number, work_slice in enumerate(slices):
 
             def tell(done: int, number: int = number) -> None:
                 ledger.tell(number, done)
 
             finished = ledger.settle(
-                number, run_task(task, one.arguments, context=TaskContext(self._threads, tell))
+                number, run_task(task, work_slice.arguments, context=TaskContext(self._threads, tell))
             )
             if finished is not None:
                 yield finished

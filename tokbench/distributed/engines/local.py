@@ -1,4 +1,4 @@
-"""Processes of this machine. One that is killed is replaced, and what it did is done again."""
+"""The engine on local processes; a killed process is replaced, and its slice runs again."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import Finished, Slice
 
 MOST_ATTEMPTS = 3
-"""Workers that one slice may cost: more often than that a slice is not unlucky, it kills them."""
+"""The most workers that one slice may lose: after that the slice itself is assumed to kill them."""
 
 _SECONDS_TO_END = 3.0
 _LAST_WORDS = 400
 
 
 class _Message(NamedTuple):
-    """A message of a worker, or None where it has ended."""
+    """A message of a worker, or None after the worker has ended."""
 
     worker: _Worker
     message: dict[str, Any] | None
 
 
 class LocalEngine(ClosedOnExit):
-    """Runs tasks in processes of this machine, which stay for the next run.
+    """Runs tasks in local processes, which are reused by the next run.
 
-    A task is run again where its process was killed, up to three times. Closing, and any exception on the way, as
-    by Ctrl-C, ends the processes.
+    A task runs again if its process was killed, up to three times. Closing the engine, or any exception during a run
+    (such as Ctrl-C), ends the processes.
     """
 
     name = "local"
@@ -67,7 +67,7 @@ class LocalEngine(ClosedOnExit):
                     self._start(waiting.popleft(), task, slices)
                 worker, message = self._next_message()
                 number = self._busy.get(worker)
-                if number is None:  # it ended while it had nothing to do
+                if number is None:  # it ended while idle
                     self._idle.remove(worker)
                     worker.end()
                     continue
@@ -92,11 +92,11 @@ class LocalEngine(ClosedOnExit):
         ledger.raise_failures()
 
     def close(self) -> None:
-        """Stop what runs and end the processes."""
+        """Stop running tasks and end the processes."""
         idle, busy = list(self._idle), list(self._busy)
         self._idle.clear()
         self._busy.clear()
-        self._messages = SimpleQueue()  # what they still say is for nobody
+        self._messages = SimpleQueue()  # ignore further messages
         for worker in idle:
             worker.dismiss()
         for worker in busy:
@@ -105,23 +105,23 @@ class LocalEngine(ClosedOnExit):
             worker.end()
 
     def _start(self, number: int, task: str, slices: Sequence[Slice]) -> None:
-        """Give a slice to a worker. One that has ended meanwhile tells so, as one does that ends later."""
+        """Give a slice to a worker; if the worker has ended, a message reports it, as for one that ends later."""
         worker = self._idle.pop() if self._idle else _Worker(self._messages, threads=self._threads)
         self._busy[worker] = number
         worker.send({"task": task, "arguments": dict(slices[number].arguments), "threads": self._threads})
 
     def _next_message(self) -> _Message:
         while True:
-            with suppress(Empty):  # a wait without an end cannot be interrupted on every system
+            with suppress(Empty):  # a wait without a timeout cannot be interrupted on every system
                 return self._messages.get(timeout=1.0)
 
 
 class _Worker:
-    """One process, and the thread that reads what it says."""
+    """One process, and the thread that reads its messages."""
 
     def __init__(self, messages: SimpleQueue[_Message], *, threads: int) -> None:
         self._messages = messages
-        # NumPy's library starts its threads when it is loaded, and each looks for work for a while.
+        # NumPy's BLAS starts its threads on import, and each spins for a while.
         environment = {"OPENBLAS_NUM_THREADS": str(threads), **module_environment()}
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
@@ -132,7 +132,7 @@ class _Worker:
                 stderr=self._stderr,
                 env=environment,
                 encoding="utf-8",
-                start_new_session=True,  # so that Ctrl-C is ours to handle
+                start_new_session=True,  # so that Ctrl-C reaches only this process
             )
         except OSError as error:
             self._stderr.close()
@@ -143,7 +143,7 @@ class _Worker:
         self._reader.start()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Write a line to the process; one that has ended says so on the queue."""
+        """Write a line to the process; if it has ended, a message on the queue reports it."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.write(json.dumps(message) + "\n")
@@ -151,24 +151,24 @@ class _Worker:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        with self._process.stdout as lines, suppress(ValueError):  # a line that a kill cut off
+        with self._process.stdout as lines, suppress(ValueError):  # a line truncated by a kill
             for line in lines:
                 self._messages.put(_Message(self, json.loads(line)))
         self._process.wait()
         self._messages.put(_Message(self, None))
 
     def dismiss(self) -> None:
-        """Let it end at once, as it has nothing to clean up."""
+        """Let an idle process end: it has nothing to clean up."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
 
     def ask_to_end(self) -> None:
-        """Let it clean up after itself."""
+        """Ask the process to clean up and end."""
         self._process.terminate()
 
     def end(self) -> dict[str, Any]:
-        """Wait for its end, but not for long; returns the outcome of a slice that ends its workers."""
+        """Wait briefly for the process to end, else kill it; return the outcome for a slice that kills its workers."""
         try:
             code = self._process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
 """The process that runs tasks for the local engine.
 
-It reads a line of JSON for each task from stdin and writes lines of JSON to what was stdout: how far it is, then how
-the task ended. It ends with whoever started it.
+It reads a line of JSON for each task from stdin and writes lines of JSON to the original stdout: progress, then the
+outcome of the task. It ends when its parent does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _READ_BYTES = 1 << 16
 
 
 def main() -> None:
-    """Run the tasks on stdin, until they end."""
+    """Run the tasks from stdin, until the process ends."""
     from tokbench.distributed.outcomes import run_task
     from tokbench.distributed.tasks import TaskContext
 
@@ -39,12 +39,12 @@ def main() -> None:
 
 
 def _end(*_: object) -> NoReturn:
-    """As an exception, so that what is half written is removed."""
+    """Raise SystemExit, so that partially written files are removed."""
     sys.exit(1)
 
 
 def _listen(asked: SimpleQueue[bytes]) -> None:
-    """Pass lines on; at their end whoever asked has gone, and nobody waits for what is being done."""
+    """Put lines into the queue; at the end of stdin the parent is gone, so exit at once."""
     rest = b""
     while data := os.read(
         0, _READ_BYTES
@@ -56,7 +56,7 @@ def _listen(asked: SimpleQueue[bytes]) -> None:
 
 
 def _teller() -> Callable[[dict[str, Any]], None]:
-    """Writes lines to stdout, which from now on is stderr for all else: a library may print."""
+    """Return a writer of lines to the original stdout, and redirect stdout to stderr, as libraries may print."""
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return partial(_tell, lines)
@@ -66,12 +66,12 @@ def _tell(lines: Any, message: dict[str, Any]) -> None:
     try:
         lines.write(json.dumps(message) + "\n")
         lines.flush()
-    except BrokenPipeError:  # whoever asked has gone, and _listen has not heard of it yet
+    except BrokenPipeError:  # the parent is gone, and _listen has not noticed yet
         os._exit(1)
 
 
 class _Reports:
-    """Passes on how far a task is, some times a second."""
+    """Reports the progress of a task, a few times a second."""
 
     def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
         self._tell = tell

@@ -1,4 +1,4 @@
-"""Engines by name."""
+"""Opening of engines by name."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _EXTRAS = {"dask": ("distributed", "cluster"), "ray": ("ray", "ray")}
 
 
 def open_engine(name: str = "local", *, workers: int | None = None, scheduler: str | None = None) -> Engine:
-    """An engine, to be used in a `with` statement.
+    """Open an engine, for use in a `with` statement.
 
     Args:
-        name: "local" for processes of this machine, "dask" or "ray".
-        workers: processes to start on this machine, by default one for each processor; None for a cluster that
-            runs already, which has its own.
-        scheduler: the address of that cluster, as "tcp://host:8786"; None starts one on this machine.
+        name: "local" for local processes, "dask" or "ray".
+        workers: the number of processes to start on this machine, by default one for each processor; None for a
+            running cluster, which has its own.
+        scheduler: the address of a running cluster, such as "tcp://host:8786"; None starts one on this machine.
 
     Raises:
-        ConfigError: no such engine, or options that contradict each other.
+        ConfigError: the engine is unknown, or options contradict each other.
         BackendUnavailableError: its library is not installed.
         DistributedError: the cluster cannot be reached.
 
@@ -70,7 +70,7 @@ def _require(name: str) -> None:
 
 
 def _processors() -> int:
-    """Those that this process may use."""
+    """Return the number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows

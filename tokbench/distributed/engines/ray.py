@@ -1,4 +1,4 @@
-"""Ray's workers, on this machine or on a cluster."""
+"""The engine on Ray, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _SECONDS_TO_WAIT = 1.0
 _BETWEEN_REPORTS = 1.0
 _SECONDS_TO_ANSWER = 2.0
 _SECONDS_TO_RETURN = 15.0
-"""That a head may be away. Ray itself ends this process without a word when it is away for 60."""
+"""How long the head may be unreachable. Ray itself ends this process silently after 60 seconds."""
 
 _MORE_ATTEMPTS = 2
 
 
 class RayEngine(ClosedOnExit):
-    """Runs tasks on the workers of a Ray cluster, one processor each.
+    """Runs tasks on the workers of a Ray cluster, with one processor each.
 
-    Ray runs a task again where its worker was lost, up to three times. A process has one connection to Ray, so only
-    one such engine can be open.
+    Ray retries a task whose worker was lost, up to three times. A process has one connection to Ray, so only one such
+    engine can be open.
     """
 
     name = "ray"
 
     def __init__(self) -> None:
-        """Take the connection that there is."""
+        """Use the existing connection."""
         import ray
 
         self._head = ray.get_runtime_context().gcs_address
@@ -46,7 +46,7 @@ class RayEngine(ClosedOnExit):
 
     @classmethod
     def at(cls, scheduler: str) -> Self:
-        """The engine of a cluster by its address, as host:6379, or "auto". Raises `DistributedError`."""
+        """Connect to a cluster by its address, such as host:6379, or "auto". Raises `DistributedError`."""
         try:
             _connect(address=scheduler)
         except (ConnectionError, ValueError, RuntimeError) as error:
@@ -59,7 +59,7 @@ class RayEngine(ClosedOnExit):
 
     @classmethod
     def here(cls, *, workers: int) -> Self:
-        """The engine of processes that it starts on this machine."""
+        """Start processes on this machine."""
         before = os.environ.get("PYTHONPATH")
         os.environ["PYTHONPATH"] = module_environment()["PYTHONPATH"]  # workers inherit it
         try:
@@ -73,7 +73,7 @@ class RayEngine(ClosedOnExit):
 
     @property
     def workers(self) -> int:
-        """How many tasks run at a time, now."""
+        """The number of tasks that can run at the same time now."""
         import ray
 
         return int(ray.cluster_resources().get("CPU", 0))
@@ -88,8 +88,8 @@ class RayEngine(ClosedOnExit):
         board = ray.remote(num_cpus=0, max_restarts=-1)(Board).remote()
         remote = ray.remote(num_cpus=1, max_retries=_MORE_ATTEMPTS)(run_slice)
         running = {
-            remote.remote(task, dict(one.arguments), board, number, __version__): number
-            for number, one in enumerate(slices)
+            remote.remote(task, dict(work_slice.arguments), board, number, __version__): number
+            for number, work_slice in enumerate(slices)
         }
         reply = board.take.remote()
         try:
@@ -106,7 +106,7 @@ class RayEngine(ClosedOnExit):
                     for number, done in _taken(reply).items():
                         ledger.tell(number, done)
                     reply = board.take.remote()
-        except DistributedError:  # the head is lost, and all that ran with it
+        except DistributedError:  # the head is lost, and all running work with it
             raise
         except BaseException:
             for reference in running:
@@ -115,13 +115,13 @@ class RayEngine(ClosedOnExit):
         ledger.raise_failures()
 
     def close(self) -> None:
-        """Release the workers; those that were started here end."""
+        """Release the workers; local ones are stopped."""
         import ray
 
         ray.shutdown()
 
     def _check_head(self) -> None:
-        """Raise `DistributedError` where the head does not answer for some time, and with it all that ran is lost."""
+        """Raise `DistributedError` if the head does not answer for some time, as all running work is lost with it."""
         until = time.monotonic() + _SECONDS_TO_RETURN
         while self._is_watched and not _answers(self._head):
             if time.monotonic() > until:
@@ -133,24 +133,24 @@ class RayEngine(ClosedOnExit):
 
 
 class Board:
-    """How far slices are, as their workers tell; it is a process of the cluster."""
+    """The progress of slices as reported by their workers; an actor of the cluster."""
 
     def __init__(self) -> None:
-        """Nothing has been reported."""
+        """Start without reports."""
         self._done: dict[int, int] = {}
 
     def tell(self, number: int, done: int) -> None:
-        """Note how far a slice is."""
+        """Record the progress of a slice."""
         self._done[number] = done
 
     def take(self) -> dict[int, int]:
-        """What was reported since the last time."""
+        """Return the progress reported since the last call."""
         done, self._done = self._done, {}
         return done
 
 
 def run_slice(task: str, arguments: dict[str, Any], board: Any, number: int, version: str) -> dict[str, Any]:
-    """Run a slice on a worker, which reports its progress to the board."""
+    """Run a slice on a worker, reporting progress to the board."""
     reported_at = time.monotonic()
 
     def tell(done: int) -> None:
@@ -163,7 +163,7 @@ def run_slice(task: str, arguments: dict[str, Any], board: Any, number: int, ver
 
 
 def _taken(reply: Any) -> dict[int, int]:
-    """What the board has reply; nothing where it was lost."""
+    """Return the board's reply; empty if the board was lost."""
     import ray
 
     try:
@@ -183,11 +183,11 @@ def _answers(address: str) -> bool:
 
 
 def _connect(**options: Any) -> None:
-    """Ray sends figures of its use to its makers unless told not to."""
+    """Connect to Ray, with usage reports to its makers disabled by default."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault(
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"
-    )  # what later versions do; silences a warning
+    )  # the default of later versions; silences a warning
     import ray
 
     ray.init(log_to_driver=False, logging_level="CRITICAL", **options)
