@@ -1,4 +1,4 @@
-"""Files of shards that are elsewhere, copied to this machine when they are asked for."""
+"""Local copies of remote shard files, made on demand."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from tokbench.files.storage.place import Place
 
 MOST_COPIES = 6
-"""That are kept: those of two shards of conversations."""
+"""The most copies to keep: the files of two shards of conversations."""
 
 
 class Copies:
-    """The files of a folder elsewhere; the latest that were asked for are on this machine, as long as this lives.
+    """The files of a remote folder; local copies of the most recently used ones are kept as long as this object lives.
 
     Attributes:
-        place: the folder.
-        folder: where its copies are.
+        place: the remote folder.
+        folder: the local folder of the copies.
     """
 
     def __init__(self, place: Place) -> None:
-        """Nothing is copied yet."""
+        """Start without copies."""
         self.place = place
         self.folder = Path(tempfile.mkdtemp(prefix="tokbench-shards-"))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
@@ -38,28 +38,28 @@ class Copies:
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
-        """The files that are there, by their names below the folder → bytes. Raises `StoreError`."""
+        """The files in the folder, by relative name → bytes. Raises `StoreError`."""
         try:
-            return {str(one.place).removeprefix(f"{self.place}/"): one.size for one in self.place.files()}
+            return {str(file.place).removeprefix(f"{self.place}/"): file.size for file in self.place.files()}
         except OSError as error:
             raise StoreError(f"{self.place} cannot be listed: {error.strerror or error}") from error
 
     def read(self, name: str, *, limit: int) -> bytes:
-        """The beginning of a file. Raises OSError where it cannot be read."""
+        """Return the beginning of a file. Raises OSError if it cannot be read."""
         with (self.place / name).open() as stream:
             return stream.read(limit)
 
     def path(self, name: str) -> Path:
-        """A copy of a file. Who has it mapped keeps it, also when it is not among the latest any more.
+        """Return a copy of a file. A mapped copy stays readable after it has been dropped from the cache.
 
         Raises:
-            StoreError: it cannot be read, or there is no room for it.
+            StoreError: the file cannot be read, or there is no room for it.
         """
         if name not in self._kept:
             while len(self._kept) >= MOST_COPIES:
                 self._drop(next(iter(self._kept)))
             self._kept[name] = self._copied(name)
-        self._kept[name] = self._kept.pop(name)  # the latest
+        self._kept[name] = self._kept.pop(name)  # now the most recently used
         return self._kept[name]
 
     def _copied(self, name: str) -> Path:
@@ -76,5 +76,5 @@ class Copies:
         return path
 
     def _drop(self, name: str) -> None:
-        with suppress(OSError):  # Windows keeps what is mapped, until the folder goes
+        with suppress(OSError):  # Windows cannot delete a mapped file; it goes with the folder
             self._kept.pop(name).unlink()

@@ -1,8 +1,8 @@
-"""What a run has finished, so that another can continue: one line per shard, on disk before the next begins.
+"""The journal of a run, with which another run can continue: one line per shard, on disk before the next shard begins.
 
-The first line is the plan. Each further one tells of a shard: what it holds, the place in the corpus after
-its last document, and the files that had been read to their end. Each ends in its CRC-32. A line that a kill cut
-off does not count, and one whose shard is not what it was counts no more than those after it.
+The first line is the plan. Each further line describes a shard: its contents, the position in the corpus after its last
+document, and the files that were read completely. Each line ends with its CRC-32. A line truncated by a kill is
+ignored; a line whose shard has changed is ignored together with all lines after it.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _ANEW_ELSEWHERE = "name another folder with --out"
 
 @dataclass(slots=True)
 class Finished:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
-        shards: those that are whole.
-        files: the files that had been read to their end when the last of them was.
-        documents: documents of the next file that are in them.
+        shards: the complete shards.
+        files: the files that were read completely when the last shard was complete.
+        documents: the number of documents of the next file that are in the shards.
     """
 
     shards: list[ShardEntry] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Finished:
 
 
 class Journal:
-    """The journal of one run, held against other processes as long as it is open."""
+    """The journal of one run, locked against other processes while it is open."""
 
     def __init__(self, stream: BinaryIO, plan: Plan, finished: Finished) -> None:
         self.plan = plan
@@ -70,7 +70,7 @@ class Journal:
 
     @classmethod
     def begin(cls, folder: Path, plan: Plan) -> Self:
-        """A new journal. Raises `StoreError` where another process writes there, `OSError`."""
+        """Create a journal. Raises `StoreError` if another process writes there, `OSError`."""
         journal = cls(_locked(folder), plan, Finished())
         journal._stream.truncate(0)
         journal._append({"schema": _SCHEMA, "plan": plan.to_json()})
@@ -78,13 +78,13 @@ class Journal:
 
     @classmethod
     def resume(cls, folder: Path, plan: Plan, *, progress: Progress) -> Self:
-        """The journal that another run left, or a new one where that had not come to its plan.
+        """Open the journal of another run, or create one if that run had not written its plan.
 
-        What it tells of shards holds as far as their files are what they were, which is found out by
-        reading them; the first that is not is to be written again, and all after it.
+        Its entries are valid as long as the shards' files are unchanged, which is checked by reading them; the first
+        changed shard has to be written again, with all shards after it.
 
         Raises:
-            StoreError: the run was of another plan, or still goes on.
+            StoreError: the run had another plan, or is still running.
             CorpusError: the corpus has changed since.
             ModelFormatError: the journal is damaged.
         """
@@ -105,7 +105,7 @@ class Journal:
                 raise recorded.wrong("schema", repr(_SCHEMA), hint=_ANEW)
             before = recorded.inner("plan")
             refuse_other_plan(before.values, plan.to_json())
-            # Whatever tokenizer and files are called now: the index must not depend on where a run was interrupted.
+            # Keep the names of the first run: the index must not depend on where a run was interrupted.
             plan = dataclasses.replace(
                 plan,
                 tokenizer=dataclasses.replace(plan.tokenizer, name=before.inner("tokenizer").text("name")),
@@ -120,7 +120,7 @@ class Journal:
         return cls(stream, plan, finished)
 
     def add(self, shard: ShardEntry, files: list[CorpusEntry], *, documents: int) -> None:
-        """Record a shard that is on the disk: with the files that ended since the last, and the place in the next."""
+        """Record a shard on disk, the files that ended since the last shard, and the position in the next file."""
         self._append(
             {
                 "shard": dataclasses.asdict(shard),
@@ -146,7 +146,7 @@ class Journal:
 
 
 def refuse_other_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Say what is not as it was. Raises `StoreError`, `CorpusError`."""
+    """Raise an error that names the differences of two plans. Raises `StoreError`, `CorpusError`."""
     changes = list(_changes(before, now))
     if changes:
         more = f", and {len(changes) - 3} more" if len(changes) > 3 else ""
@@ -162,17 +162,17 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
     for name in ("format", "dtype"):
         if before.get(name) != now[name]:
             yield f"{name} was {before.get(name)}, and is {now[name]}"
-    one, other = _part(before, "tokenizer"), _part(now, "tokenizer")
-    if any(one.get(name) != other[name] for name in ("vocabulary", "behaviour")):
-        yield f"the tokenizer was {one.get('name')!r}, and this {other['name']!r} is another one"
-    one, other = _part(before, "eos"), _part(now, "eos")
-    if one.get("id") != other.get("id"):
-        yield f"documents ended with {one.get('text', 'nothing')}, and now with {other.get('text', 'nothing')}"
-    one, other = _part(before, "options"), _part(now, "options")
-    for name, value in other.items():
-        if name != "chat" and one.get(name) != value:
-            yield f"--{name.replace('_', '-')} was {one.get(name)}, and is {value}"
-    yield from _chat_changes(one.get("chat"), other.get("chat"))
+    old, new = _part(before, "tokenizer"), _part(now, "tokenizer")
+    if any(old.get(name) != new[name] for name in ("vocabulary", "behaviour")):
+        yield f"the tokenizer was {old.get('name')!r}, and this {new['name']!r} is another one"
+    old, new = _part(before, "eos"), _part(now, "eos")
+    if old.get("id") != new.get("id"):
+        yield f"documents ended with {old.get('text', 'nothing')}, and now with {new.get('text', 'nothing')}"
+    old, new = _part(before, "options"), _part(now, "options")
+    for name, value in new.items():
+        if name != "chat" and old.get(name) != value:
+            yield f"--{name.replace('_', '-')} was {old.get(name)}, and is {value}"
+    yield from _chat_changes(old.get("chat"), new.get("chat"))
 
 
 def _chat_changes(before: Any, now: Any) -> Iterator[str]:
@@ -191,7 +191,7 @@ def _chat_changes(before: Any, now: Any) -> Iterator[str]:
 
 
 def _in_few(value: Any) -> str:
-    """A value of an option, cut short."""
+    """Return the value of an option, shortened."""
     if isinstance(value, list | dict):
         import orjson
 
@@ -205,19 +205,19 @@ def _part(plan: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _corpus_change(before: Any, now: list[dict[str, Any]]) -> str | None:
-    """What differs between two lists of files, whatever their paths and their order."""
+    """Describe the difference of two lists of files, regardless of their paths and order."""
     entries = (
         [entry for entry in before if isinstance(entry, dict)] if isinstance(before, list | tuple) else []
     )
-    # Of a finished run, times are not known, and of one by an earlier version, samples neither.
+    # A finished run has no times, and one by an earlier version no samples.
     keys = [key for key in _IDENTITY if all(entry.get(key) is not None for entry in entries)]
     known = Counter(tuple(entry[key] for key in keys) for entry in entries)
     names = {entry.get("name") for entry in entries}
     for entry in now:
         identity = tuple(entry[key] for key in keys)
         if not known[identity]:
-            what = "has changed since" if entry["name"] in names else "was not in the corpus before"
-            return f"{entry['name']} {what}"
+            change = "has changed since" if entry["name"] in names else "was not in the corpus before"
+            return f"{entry['name']} {change}"
         known[identity] -= 1
     missing = [entry for entry in entries if known[tuple(entry[key] for key in keys)]]
     return f"{missing[0].get('name')} is no longer in the corpus" if missing else None
@@ -233,7 +233,7 @@ def _planned_file(fields: Fields) -> PlannedFile:
 
 
 def _replayed(folder: Path, plan: Plan, lines: list[Fields], *, progress: Progress) -> tuple[Finished, int]:
-    """How far the run was, and how many lines of shards tell so: up to the first whose files are not what they were."""
+    """Return the progress of the run, and the number of valid shard lines: those before the first changed shard."""
     finished = Finished()
     tokens = 0
     for number, line in enumerate(lines):
@@ -251,7 +251,7 @@ def _replayed(folder: Path, plan: Plan, lines: list[Fields], *, progress: Progre
 
 
 def _is_whole(folder: Path, plan: Plan, shard: ShardEntry) -> bool:
-    """Whether the files are there as they were written: after a power failure they may not be."""
+    """Whether a shard's files are as they were written: after a power failure they may not be."""
     index = ShardIndex(plan.format, plan.dtype, plan.tokenizer, plan.eos, plan.options, (), ())
     sizes, sums = index.sizes(shard), shard.sums
     with suppress(OSError, ModelFormatError):
@@ -273,14 +273,14 @@ def _fields_of(path: Path) -> Callable[[bytes], Fields]:
 
 
 def _checksum(document: Mapping[str, Any]) -> int:
-    """Of a line without it: nothing else says how many documents are in a shard."""
+    """Return the CRC-32 of a line without its checksum, which protects fields such as the number of documents."""
     import orjson
 
     return zlib.crc32(orjson.dumps({key: value for key, value in document.items() if key != _CHECKSUM}))
 
 
 def _locked(folder: Path) -> BinaryIO:
-    """The journal's file, held by this process alone. Raises `StoreError`, `ModelFormatError`, `OSError`."""
+    """Open the journal's file, locked by this process. Raises `StoreError`, `ModelFormatError`, `OSError`."""
     stream = _opened(folder / JOURNAL_NAME)
     try:
         import fcntl
@@ -297,7 +297,7 @@ def _locked(folder: Path) -> BinaryIO:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """A file of the folder, to be read and written: what a link leads to is somebody else's."""
+    """Open a file of the folder for reading and writing; links are rejected, as their targets are not ours."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise ModelFormatError(path, "a file of this folder", "a link, or no file", hint=_ANEW_ELSEWHERE)
     return path.open("a+b")

@@ -1,30 +1,30 @@
-r"""What a folder of shards looks like, and its index, written and read strictly.
+r"""The layout of a folder of shards, and its index, written and parsed strictly.
 
-    index.json                what is there; written last, so that a folder with it is whole
+    index.json                the index; written last, so that a folder with it is complete
     shard-00000.npy           ids, uint16 or uint32, little-endian, document after document
     shard-00000.offsets.npy   int64[documents + 1]: document i has ids[offsets[i]:offsets[i + 1]]
-    shard-00000.mask.npy      of conversations: uint8, 1 for each id that is learned
+    shard-00000.mask.npy      for conversations: uint8, 1 for each id that is trained on
     shard-00001.npy           …
 
-A `.npy` shard has a header of 128 bytes, a `.bin` shard has none. A document is never divided between
-shards. Nothing in the index is a time or a machine: the same corpus gives the same bytes.
+A `.npy` shard has a header of 128 bytes, a `.bin` shard has none. A document is never divided between shards. The index
+contains no time or machine: the same corpus gives the same bytes.
 
     schema      "tokbench.shards/1"
     format      "npy" or "bin"
     dtype       "uint16" or "uint32"
     tokenizer   name; vocab_size; vocabulary: sha256 of its entries and special tokens; behaviour: sha256
-                of its ids for fixed texts, which also tells how it splits and merges
-    eos         what ends each document: its text and id; null for nothing
-    options     how the corpus was read (documents, text_field, errors; max_document_bytes where longer ones
-                were left out, else null), special_policy, shard_tokens; of conversations also chat
+                of its ids for fixed texts, which also reflects how it splits and merges
+    eos         the token that ends each document: its text and id; null for none
+    options     how the corpus was read (documents, text_field, errors; max_document_bytes if longer documents
+                were left out, else null), special_policy, shard_tokens; for conversations also chat
     chat        template and source: its name, and sha256 of its text, null for a built-in one; train_on: the
-                roles that are learned; pack: ids in a row, and pad: the id that fills one, null without rows;
-                date: what the template took for today, null for none; variables and tools: what it was given
-    files       of the corpus, in the order in which they were read: name (the path below what was named),
-                bytes on disk, sample: sha256 of some blocks of it, null where tokbench did not write it yet;
-                and what they held: documents, replaced_bytes, skipped_documents
+                roles that are trained on; pack: ids per row, and pad: the id that pads rows, null without rows;
+                date: the current date for the template, null for none; variables and tools: its further input
+    files       the files of the corpus in the order of reading: name (the path below the named folder),
+                bytes on disk, sample: sha256 of some blocks, null in indexes of older versions;
+                and their contents: documents, replaced_bytes, skipped_documents
     shards      file; tokens; documents; text_bytes: UTF-8 bytes of its texts; sha256 of the file;
-                offsets: sha256 of the file of its offsets; mask: that of its mask, of conversations
+                offsets: sha256 of its offsets file; mask: sha256 of its mask file, for conversations
     total       shards, documents, tokens, text_bytes
 """
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 ShardFormat = Literal["npy", "bin"]
 TokenType = Literal["uint16", "uint32"]
 DtypeChoice = Literal["auto", TokenType]
-"""A type, or the smaller one that holds every id."""
+"""A type, or the smaller one that fits every id."""
 
 INDEX_NAME = "index.json"
 SCHEMA = "tokbench.shards/1"
@@ -60,7 +60,7 @@ NPY_HEADER_BYTES = 128
 OWN_FILE = re.compile(
     r"shard-[0-9]{5,9}(\.npy|\.bin|\.offsets\.npy|\.mask\.npy)(\.tmp)?|\.index\.json\.tmp-[0-9a-f]{12}"
 )
-"""What a folder of shards may hold besides its index and its journal; the last is an index that a kill cut off."""
+"""Files of a folder of shards besides index and journal; the last alternative is an index truncated by a kill."""
 
 _MAX_VOCAB_SIZE = 2**32
 _SHARD = re.compile(r"shard-[0-9]{5,9}\.(npy|bin)")
@@ -69,11 +69,11 @@ _RESTORE = "the file was edited or cut: restore it, or encode again"
 
 @dataclass(frozen=True, slots=True)
 class TokenizerIdentity:
-    """Which tokenizer made shards.
+    """The identity of the tokenizer of shards.
 
     Attributes:
-        name: how it was called.
-        vocab_size: entries; every id is below it.
+        name: the name of the tokenizer.
+        vocab_size: the vocabulary size; every id is below it.
         vocabulary: sha256 of its entries and special tokens.
         behaviour: sha256 of its ids for fixed texts.
     """
@@ -94,17 +94,17 @@ class EndOfDocument:
 
 @dataclass(frozen=True, slots=True)
 class ChatOptions:
-    """How conversations became ids.
+    """How conversations were encoded.
 
     Attributes:
-        template: what the template is called.
+        template: the name of the template.
         source: sha256 of its text; None for a built-in one.
-        train_on: the roles that are learned.
-        pack: ids in a row; None where documents stand one after another.
-        pad: the id that fills a row.
-        date: what the template took for today, as 2024-07-26; None for none.
-        variables: what the template was given by name.
-        tools: what conversations without tools were given.
+        train_on: the roles that are trained on.
+        pack: the number of ids per row; None if documents are not packed into rows.
+        pad: the id that pads rows.
+        date: the current date for the template, such as 2024-07-26; None for none.
+        variables: the template's variables by name.
+        tools: the tools of conversations that have none of their own.
     """
 
     template: str
@@ -117,14 +117,14 @@ class ChatOptions:
     tools: tuple[Mapping[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As the index and the journal hold it."""
+        """Return the value in the index and the journal."""
         fields = dataclasses.asdict(self)
         return {**fields, "train_on": list(self.train_on), "tools": list(fields["tools"])}
 
 
 @dataclass(frozen=True, slots=True)
 class ShardOptions:
-    """How the corpus was read and what was made of it; `chat` is None for texts."""
+    """How the corpus was read and encoded; `chat` is None for texts."""
 
     documents: str
     text_field: str | list[str]
@@ -137,7 +137,7 @@ class ShardOptions:
 
 @dataclass(frozen=True, slots=True)
 class CorpusEntry:
-    """A file of the corpus, and what it held."""
+    """A file of the corpus, and the numbers of its contents."""
 
     name: str
     bytes: int
@@ -149,7 +149,7 @@ class CorpusEntry:
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry:
-    """A shard: its files and what is in them."""
+    """A shard: its files and the numbers of its contents."""
 
     file: str
     tokens: int
@@ -161,24 +161,24 @@ class ShardEntry:
 
     @property
     def mask_file(self) -> str:
-        """The name of the file of its mask, if it has one."""
+        """The name of its mask file, if it has one."""
         return f"{self.file.partition('.')[0]}.mask.npy"
 
     @property
     def sums(self) -> dict[str, str]:
-        """Each of its files → its sha256."""
+        """The sha256 of each of its files, by name."""
         sums = {self.file: self.sha256, self.offsets_file: self.offsets}
         return sums if self.mask is None else {**sums, self.mask_file: self.mask}
 
     @property
     def offsets_file(self) -> str:
-        """The name of the file of its offsets."""
+        """The name of its offsets file."""
         return f"{self.file.partition('.')[0]}.offsets.npy"
 
 
 @dataclass(frozen=True, slots=True)
 class ShardIndex:
-    """What `index.json` says; its fields are those of the module's docstring."""
+    """The contents of `index.json`; the module's docstring describes the fields."""
 
     format: ShardFormat
     dtype: TokenType
@@ -190,21 +190,21 @@ class ShardIndex:
 
     @property
     def documents(self) -> int:
-        """Documents of all shards."""
+        """The number of documents of all shards."""
         return sum(shard.documents for shard in self.shards)
 
     @property
     def tokens(self) -> int:
-        """Tokens of all shards, those after documents included."""
+        """The number of tokens of all shards, including those after documents."""
         return sum(shard.tokens for shard in self.shards)
 
     @property
     def text_bytes(self) -> int:
-        """UTF-8 bytes of all texts."""
+        """The number of UTF-8 bytes of all texts."""
         return sum(shard.text_bytes for shard in self.shards)
 
     def to_json(self) -> dict[str, Any]:
-        """As `index.json` holds it."""
+        """Return the JSON of `index.json`."""
         fields = dataclasses.asdict(self)
         if self.options.chat is not None:
             fields["options"]["chat"] = self.options.chat.to_json()
@@ -224,12 +224,12 @@ class ShardIndex:
         }
 
     def file_size(self, shard: ShardEntry) -> int:
-        """The bytes that a shard's file must have."""
+        """Return the expected size of a shard's file."""
         header = NPY_HEADER_BYTES if self.format == "npy" else 0
         return header + shard.tokens * TOKEN_BYTES[self.dtype]
 
     def sizes(self, shard: ShardEntry) -> dict[str, int]:
-        """Each file of a shard → the bytes that it must have."""
+        """Return the expected sizes of a shard's files, by name."""
         sizes = {shard.file: self.file_size(shard), shard.offsets_file: offsets_size(shard)}
         if self.options.chat is not None:
             sizes[shard.mask_file] = NPY_HEADER_BYTES + shard.tokens
@@ -237,7 +237,7 @@ class ShardIndex:
 
 
 def shard_name(number: int, format: ShardFormat) -> str:
-    """The file name of a shard.
+    """Return the file name of a shard.
 
     >>> shard_name(7, "npy")
     'shard-00007.npy'
@@ -246,15 +246,14 @@ def shard_name(number: int, format: ShardFormat) -> str:
 
 
 def offsets_size(shard: ShardEntry) -> int:
-    """The bytes that the file of a shard's offsets must have."""
+    """Return the expected size of a shard's offsets file."""
     return NPY_HEADER_BYTES + (shard.documents + 1) * OFFSET_BYTES
 
 
 def npy_header(dtype: str, length: int) -> bytes:
-    """The header of a `.npy` file with one array of one dimension.
+    """Return the header of a `.npy` file with a one-dimensional array.
 
-    Always 128 bytes, so that it can be written when the length is known, and the same whatever the version
-    of numpy.
+    Always 128 bytes, so that it can be written once the length is known, and equal for all versions of NumPy.
 
     >>> len(npy_header("uint16", 2**40)), npy_header("int64", 3)[10:40]
     (128, b"{'descr': '<i8', 'fortran_orde")
@@ -266,17 +265,17 @@ def npy_header(dtype: str, length: int) -> bytes:
 
 
 def dump_index(index: ShardIndex) -> bytes:
-    """The bytes of `index.json`, the same for equal indexes."""
+    """Return the bytes of `index.json`, equal for equal indexes."""
     import orjson
 
     return orjson.dumps(index.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def parse_index(data: bytes, *, path: Path) -> ShardIndex:
-    """The index that bytes hold, every field checked; keys it does not know are left aside.
+    """Parse an index, checking every field; unknown keys are ignored.
 
     Raises:
-        ModelFormatError: not JSON, not an index, or a field of the wrong kind.
+        ModelFormatError: the data is not JSON, not an index, or has a field of the wrong type.
     """
     fields = Fields.of(load_json(data, path=path, hint=_RESTORE), path=path, hint=_RESTORE)
     if fields.values.get("schema") != SCHEMA:
@@ -309,7 +308,7 @@ def parse_index(data: bytes, *, path: Path) -> ShardIndex:
 
 
 def tokenizer_identity(fields: Fields) -> TokenizerIdentity:
-    """Read the part `tokenizer`. Raises `ModelFormatError`, as the others."""
+    """Parse the field `tokenizer`. Raises `ModelFormatError`, as the following functions."""
     return TokenizerIdentity(
         name=fields.text("name"),
         vocab_size=fields.count("vocab_size", low=1, high=_MAX_VOCAB_SIZE),
@@ -319,12 +318,12 @@ def tokenizer_identity(fields: Fields) -> TokenizerIdentity:
 
 
 def end_of_document(fields: Fields, tokenizer: TokenizerIdentity) -> EndOfDocument:
-    """Read the part `eos`."""
+    """Parse the field `eos`."""
     return EndOfDocument(fields.text("text"), fields.count("id", high=tokenizer.vocab_size - 1))
 
 
 def corpus_entry(fields: Fields) -> CorpusEntry:
-    """Read one of `files`."""
+    """Parse an entry of `files`."""
     return CorpusEntry(
         name=fields.text("name"),
         bytes=fields.count("bytes"),
@@ -336,7 +335,7 @@ def corpus_entry(fields: Fields) -> CorpusEntry:
 
 
 def shard_entry(fields: Fields, *, number: int, format: ShardFormat) -> ShardEntry:
-    """Read one of `shards`; its name can only be its own, so that no other file is ever opened."""
+    """Parse an entry of `shards`; only its own file name is accepted, so that no other file is ever opened."""
     name = fields.text("file")
     if not _SHARD.fullmatch(name) or name != shard_name(number, format):
         raise fields.wrong("file", repr(shard_name(number, format)), hint="do not use this folder")
@@ -381,7 +380,7 @@ def _chat(fields: Fields) -> ChatOptions:
 
 
 def _text_field(fields: Fields) -> str | list[str]:
-    """A field, or several in a list."""
+    """Parse a field name, or a list of several."""
     value = fields.values.get("text_field")
     if isinstance(value, str):
         return value

@@ -1,16 +1,16 @@
-r"""Shards that were written in parts, perhaps on several machines: folders of shards, and an index over them.
+r"""Shards that were written in parts, possibly on several machines: folders of shards, and an index over them.
 
-    index.json                 what is there; written last, so that a folder with it is whole
+    index.json                 the index; written last, so that a folder with it is complete
     part-00000/index.json      a folder of shards by itself, see `tokbench.shards.layout`
     part-00000/shard-00000.npy …
     part-00001/…
 
-The documents are those of the parts, one part after another: the order of the corpus. A part of the corpus without a
+The documents are those of the parts, in their order, which is that of the corpus. A part of the corpus without a
 document has no folder.
 
     schema      "tokbench.shards/2"
     format, dtype, tokenizer, eos, options
-                as in "tokbench.shards/1"; each part has the same
+                as in "tokbench.shards/1"; equal in all parts
     parts       folder; index: sha256 of its index.json; shards, documents, tokens, text_bytes: its totals
     total       parts, shards, documents, tokens, text_bytes
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "tokbench.shards/2"
 PLAN_NAME = "plan.json"
-"""Of a run that is not finished."""
+"""The plan of an unfinished run."""
 PART_FOLDER = re.compile(r"part-[0-9]{5,9}")
 
 _RESTORE = "the folder was edited or is not whole: restore it, or encode again"
@@ -43,12 +43,12 @@ _SUMS = ("shards", "documents", "tokens", "text_bytes")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part that is whole.
+    """A complete part.
 
     Attributes:
-        folder: its name.
-        index: what is in it.
-        sha256: of its index.json.
+        folder: the name of its folder.
+        index: its index.
+        sha256: the sha256 of its index.json.
     """
 
     folder: str
@@ -57,11 +57,11 @@ class Part:
 
     @classmethod
     def of(cls, folder: str, data: bytes, *, path: Path) -> Part:
-        """Read its index.json. Raises `ModelFormatError`."""
+        """Parse its index.json. Raises `ModelFormatError`."""
         return cls(folder, parse_index(data, path=path), hashlib.sha256(data).hexdigest())
 
     def to_json(self) -> dict[str, Any]:
-        """As the index over parts holds it."""
+        """Return its entry in the index over parts."""
         return {"folder": self.folder, "index": self.sha256, **self.sums}
 
     @property
@@ -72,7 +72,7 @@ class Part:
 
 
 def part_folder(number: int) -> str:
-    """The name of the folder of a part.
+    """Return the name of the folder of a part.
 
     >>> part_folder(7)
     'part-00007'
@@ -81,7 +81,7 @@ def part_folder(number: int) -> str:
 
 
 def dump_parts(parts: Sequence[Part]) -> bytes:
-    """The bytes of the index over some parts, at least one, of which each has the same settings."""
+    """Return the bytes of the index over parts; there must be at least one, and all must have the same settings."""
     import orjson
 
     common = parts[0].index.to_json()
@@ -100,16 +100,16 @@ def is_of_parts(data: bytes) -> bool:
 
 
 def joined_index(data: bytes, *, path: Path, read: Callable[[str], bytes]) -> ShardIndex:
-    """The shards of all parts as one index, in which each is named with its folder.
+    """Return the shards of all parts as one index, with the folder in each file name.
 
     Args:
-        data: of the index over parts.
-        path: of it.
-        read: gives the bytes of a file by its name below the folder, "part-00000/index.json".
+        data: the bytes of the index over parts.
+        path: the path of the index.
+        read: reads a file by its relative name, such as "part-00000/index.json".
 
     Raises:
-        ModelFormatError: an index is damaged, or they contradict each other.
-        OSError: one cannot be read.
+        ModelFormatError: an index is damaged, or indexes contradict each other.
+        OSError: an index cannot be read.
     """
     fields = Fields.of(load_json(data, path=path, hint=_RESTORE), path=path, hint=_RESTORE)
     fields.choice("schema", (SCHEMA,))
@@ -136,7 +136,7 @@ def joined_index(data: bytes, *, path: Path, read: Callable[[str], bytes]) -> Sh
 
 
 def joined(parts: Sequence[Part]) -> ShardIndex:
-    """The same of parts that are there."""
+    """Return the shards of the given parts as one index."""
     return replace(
         parts[0].index,
         files=tuple(file for part in parts for file in part.index.files),
@@ -167,4 +167,4 @@ def _number(folder: str) -> int:
 
 def _total(parts: Sequence[Part]) -> dict[str, int]:
     sums = [part.sums for part in parts]
-    return {"parts": len(parts), **{name: sum(one[name] for one in sums) for name in _SUMS}}
+    return {"parts": len(parts), **{name: sum(part_sums[name] for part_sums in sums) for name in _SUMS}}

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tokbench.files.storage.place import Place
 
 _EOS_NAMES = ("<|endoftext|>", "<|end_of_text|>", "<|eos|>", "<eos>", "</s>", "[EOS]", "[SEP]")
-"""What tokenizers call the special token that ends a document; the first that there is, is taken."""
+"""Common names of the special token that ends a document; the first one in the vocabulary is used."""
 _NAMED = 8
 _SAMPLES = 16
 _SAMPLE_BYTES = 4096
@@ -47,13 +47,13 @@ _SAMPLE_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """A file of the corpus, as it was before it was read.
+    """A file of the corpus in its state before it was read.
 
     Attributes:
-        name: its path below what was named, which does not tell where that was.
-        bytes: its size; 0 for what can be read only once.
+        name: its path below the named folder, without the location of that folder.
+        bytes: its size; 0 for a file that can be read only once.
         sample: sha256 of blocks of it; see `sample_of`.
-        modified: when it was last written to; elsewhere, a number that stands for its version.
+        modified: the time of its last modification; for a remote file, a number derived from its version.
     """
 
     name: str
@@ -63,17 +63,17 @@ class PlannedFile:
 
     @property
     def identity(self) -> tuple[int, str, int]:
-        """What it is known by, whatever its path."""
+        """The values that identify the file regardless of its path."""
         return self.bytes, self.sample, self.modified
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Inputs and options of a run. Two runs with equal plans write the same bytes.
+    """Inputs and options of a run. Runs with equal plans write the same bytes.
 
-    Files are known by size, sample and time, not by the path that they were named by. The times stand here,
-    and in the journal, but not in the index: they tell that a corpus changed under a run, and nothing of the
-    shards.
+    Files are identified by size, sample and time, not by the paths under which they were named. The times are in the
+    plan and in the journal, but not in the index: they show that the corpus changed during a run, and do not affect
+    the shards.
     """
 
     format: ShardFormat
@@ -84,7 +84,7 @@ class Plan:
     files: tuple[PlannedFile, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """This as plain data for JSON."""
+        """Return the plan as plain data for JSON."""
         document = dataclasses.asdict(self)
         document["files"] = [dataclasses.asdict(file) for file in self.files]
         if self.options.chat is not None:
@@ -103,7 +103,7 @@ def make_plan(
     special: SpecialPolicy,
     chat: ChatOptions | None = None,
 ) -> Plan:
-    """Check what is asked for. Raises `ConfigError`, `CorpusError`."""
+    """Check the options and make the plan. Raises `ConfigError`, `CorpusError`."""
     if format not in get_args(ShardFormat):
         raise ConfigError(f"unknown format {format!r}", hint="choose npy or bin (--format)")
     if not 1 <= shard_tokens <= MAX_COUNT:
@@ -130,7 +130,7 @@ def make_plan(
 
 
 def planned_files(files: Iterable[CorpusFile]) -> tuple[PlannedFile, ...]:
-    """Files of a corpus as they are now. Raises `CorpusError`."""
+    """Return the files of a corpus in their current state. Raises `CorpusError`."""
     return tuple(map(_planned, files))
 
 
@@ -161,10 +161,10 @@ def _planned_elsewhere(file: CorpusFile, name: str, place: Place) -> PlannedFile
 
 
 def sample_of(stream: BinaryIO, size: int) -> str:
-    """The sha256 of a file's size and of sixteen blocks of 4 KiB, evenly spread, the first and the last among them.
+    """Return the sha256 of a file's size and sixteen evenly spread blocks of 4 KiB, including the first and the last.
 
-    A smaller file is read whole. Tells different files of a size apart without reading them; that a
-    file was changed in between is recognized by the time of the change.
+    A smaller file is read whole. This distinguishes different files of equal size without reading them; a change
+    between the blocks is detected by the modification time.
 
     >>> sample_of(BytesIO(b"text"), 4) == sample_of(BytesIO(b"next"), 4)
     False
@@ -180,7 +180,7 @@ def sample_of(stream: BinaryIO, size: int) -> str:
 
 
 def in_order(files: Iterable[CorpusFile], now: Plan, before: Plan) -> tuple[CorpusFile, ...]:
-    """The files of a corpus, planned as `now`, in the order of a plan that has the same ones under other names."""
+    """Return files, planned as `now`, in the order of a plan with the same files under other names."""
     known: defaultdict[object, deque[CorpusFile]] = defaultdict(deque)
     for file, planned in zip(files, now.files, strict=True):
         known[planned.identity].append(file)
@@ -188,10 +188,10 @@ def in_order(files: Iterable[CorpusFile], now: Plan, before: Plan) -> tuple[Corp
 
 
 def chosen_dtype(dtype: str, vocab_size: int) -> TokenType:
-    """The type of ids: under "auto" the smallest that holds every id.
+    """Return the type of ids: under "auto" the smallest type that fits every id.
 
     Raises:
-        ConfigError: one that does not hold them, or that there is not.
+        ConfigError: the type is unknown, or does not fit every id.
 
     >>> chosen_dtype("auto", 65_536), chosen_dtype("auto", 65_537)
     ('uint16', 'uint32')
@@ -214,15 +214,15 @@ def chosen_dtype(dtype: str, vocab_size: int) -> TokenType:
 
 
 def chosen_eos(tokenizer: Tokenizer, eos: str | Literal[True]) -> EndOfDocument:
-    """The special token that ends each document: by its text, or True for the tokenizer's own.
+    """Return the special token that ends each document: by its text, or True for the tokenizer's own.
 
     Raises:
-        ConfigError: the tokenizer has no such special token, or none that is known to end documents.
+        ConfigError: the tokenizer has no such special token, or none with a usual name for it.
     """
     specials = tokenizer.info.special_tokens
-    found = next((name for name in _EOS_NAMES if name in specials), None) if eos is True else eos
-    if found is not None and found in specials:
-        return EndOfDocument(found, specials[found])
+    text = next((name for name in _EOS_NAMES if name in specials), None) if eos is True else eos
+    if text is not None and text in specials:
+        return EndOfDocument(text, specials[text])
     names = [*map(repr, list(specials)[:_NAMED]), *(["…"] if len(specials) > _NAMED else [])]
     hint = f"it has {', '.join(names)}: choose with --eos" if names else "it has none at all"
     what = "special token that is known to end documents" if eos is True else f"special token {eos!r}"
@@ -230,7 +230,7 @@ def chosen_eos(tokenizer: Tokenizer, eos: str | Literal[True]) -> EndOfDocument:
 
 
 def identity_of(tokenizer: Tokenizer) -> TokenizerIdentity:
-    """Tell which tokenizer it is. Takes O(V) calls of it."""
+    """Return the identity of a tokenizer. Calls the tokenizer O(V) times."""
     info = tokenizer.info
     behaviour = hashlib.sha256()
     for text in self_test_texts(seed=0):

@@ -1,4 +1,4 @@
-"""Read shards: their documents as views of the files."""
+"""Reading of shards: their documents as views of the files."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _INCOMPLETE = "the folder is incomplete: restore it, or encode again"
 
 
 def open_shards(folder: Path | str) -> Shards:
-    """The shards of a folder; nothing is read but the index, and every file has the size that it tells.
+    """Open the shards of a folder; reads only the index, and checks the size of every file.
 
     Args:
-        folder: a path; or a URL, from which each file is copied to this machine when it is asked for.
+        folder: a path; or a URL, from which files are copied to this machine on demand.
 
     Raises:
-        StoreError: there are none.
-        ModelFormatError: the index is damaged, or a file is missing or of another size.
+        StoreError: there are no shards.
+        ModelFormatError: the index is damaged, or a file is missing or has the wrong size.
 
     Usage:
 
@@ -62,7 +62,7 @@ def open_shards(folder: Path | str) -> Shards:
 
 
 def indexed_shards(folder: Path | str) -> Shards:
-    """The same without a look at the files. Raises `StoreError`, `ModelFormatError`."""
+    """Open the shards of a folder without checking the files. Raises `StoreError`, `ModelFormatError`."""
     if is_url(folder) and (place := place_of(folder)).local is None:
         copies = Copies(place)
         index = _read_index(
@@ -79,7 +79,7 @@ def indexed_shards(folder: Path | str) -> Shards:
 
 
 def folder_of(given: Path | str) -> Path:
-    """The folder of a path, or of a URL that leads to this machine. Raises `StoreError` for what is none."""
+    """Return the folder of a path, or of a URL of a local file. Raises `StoreError` for other arguments."""
     if is_url(given):
         if (local := place_of(given).local) is not None:
             return local
@@ -92,12 +92,12 @@ def folder_of(given: Path | str) -> Path:
 
 
 def _read_index(folder: str, read: Callable[[str], bytes], *, is_folder: Callable[[], bool]) -> ShardIndex:
-    """The index of a folder. Raises `StoreError` where there is none, `ModelFormatError`.
+    """Read the index of a folder. Raises `StoreError` if there is none, `ModelFormatError`.
 
     Args:
         folder: its name.
-        read: the bytes of a file in it.
-        is_folder: whether there is such a folder.
+        read: reads a file in it.
+        is_folder: whether the folder exists.
     """
     path = Path(folder) / INDEX_NAME
     try:
@@ -124,12 +124,12 @@ def _read_index(folder: str, read: Callable[[str], bytes], *, is_folder: Callabl
 
 
 class Shards:
-    """The documents of a folder of shards, by their number; iterating gives one after another.
+    """The documents of a folder of shards by index, or by iteration in order.
 
     Attributes:
-        folder: where they are; of a URL, where the latest files that were asked for are copied to.
-        name: what messages call it: the path, or the URL.
-        index: what is there.
+        folder: the folder; for a URL, the local folder with copies of the most recently used files.
+        name: its name in messages: the path, or the URL.
+        index: its index.
     """
 
     def __init__(self, folder: Path, index: ShardIndex, copies: Copies | None = None) -> None:
@@ -141,42 +141,42 @@ class Shards:
         self._masks: dict[int, NDArray[Any]] = {}
 
     def __repr__(self) -> str:
-        """Short: where they are, and how much."""
-        held = ", ".join(
+        """Return a short form: location and size."""
+        contents = ", ".join(
             (
                 counted(len(self), "document"),
                 counted(self.tokens, "token"),
                 counted(len(self.index.shards), "shard"),
             )
         )
-        return f"<shards in {self.name}: {held}>"
+        return f"<shards in {self.name}: {contents}>"
 
     def __len__(self) -> int:
-        """Documents."""
+        """Return the number of documents."""
         return self._ends[-1] if self._ends else 0
 
     @property
     def tokens(self) -> int:
-        """Tokens of all documents."""
+        """The number of tokens of all documents."""
         return self.index.tokens
 
     def __getitem__(self, document: int) -> NDArray[Any]:
-        """The ids of a document, with what ends it: a view of the file. Raises `ModelFormatError`."""
+        """Return the ids of a document with its end token, as a view of the file. Raises `ModelFormatError`."""
         shard, own = self._place_of(document)
         return self.ids(shard)[own]
 
     def mask_of(self, document: int) -> NDArray[Any]:
-        """uint8, 1 for each id of a conversation that is learned: a view of the file.
+        """Return uint8, 1 for each id of a conversation that is trained on, as a view of the file.
 
         Raises:
-            ConfigError: the shards are those of texts.
-            ModelFormatError: the files are not what the index says.
+            ConfigError: the shards contain texts.
+            ModelFormatError: the files do not match the index.
         """
         shard, own = self._place_of(document)
         return self.mask(shard)[own]
 
     def _place_of(self, document: int) -> tuple[int, slice]:
-        """The shard of a document, and where it is in it."""
+        """Return the shard of a document, and its slice in the shard."""
         if not -len(self) <= document < len(self):
             raise IndexError(f"document {document} of {len(self)}")
         document %= len(self)
@@ -193,24 +193,24 @@ class Shards:
         return (self[document] for document in range(len(self)))
 
     def arrays(self) -> Iterator[NDArray[Any]]:
-        """The ids of each shard, as numpy maps its file into memory."""
+        """Yield the ids of each shard, mapped from its file by NumPy."""
         return map(self.ids, range(len(self.index.shards)))
 
     def ids(self, shard: int) -> NDArray[Any]:
-        """The ids of a shard, document after document."""
+        """Return the ids of a shard, document after document."""
         return self._arrays_of(shard)[0]
 
     def offsets(self, shard: int) -> NDArray[np.int64]:
-        """Where the documents of a shard begin, and where the last ends."""
+        """Return the offsets of a shard's documents, and the end of the last."""
         return self._arrays_of(shard)[1]
 
     @property
     def has_masks(self) -> bool:
-        """Whether they hold conversations, with what of them is learned."""
+        """Whether the shards contain conversations, with loss masks."""
         return self.index.options.chat is not None
 
     def mask(self, shard: int) -> NDArray[Any]:
-        """uint8, 1 for each id of a shard that is learned. Raises `ConfigError` for shards of texts."""
+        """Return uint8, 1 for each id of a shard that is trained on. Raises `ConfigError` for shards of texts."""
         if not self.has_masks:
             raise ConfigError(
                 f"{self.name} holds texts, which have no loss mask",
@@ -224,7 +224,7 @@ class Shards:
         return self._masks[shard]
 
     def rows(self, shard: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The rows of packed conversations of a shard: ids and masks, each with as many columns as `--pack` says.
+        """Return the rows of packed conversations of a shard: ids and masks, each with `--pack` columns.
 
         Raises:
             ConfigError: the shards are not packed.
@@ -235,11 +235,11 @@ class Shards:
         return self.ids(shard).reshape(-1, chat.pack), self.mask(shard).reshape(-1, chat.pack)
 
     def text(self, document: int, tokenizer: Tokenizer, *, errors: str = "replace") -> str:
-        """The text of a document, without what ends it.
+        """Return the text of a document, without the token that ends it.
 
         Raises:
-            UnknownIdError: the tokenizer is another one; `check_tokenizer` tells beforehand.
-            DecodeError: it does not make whole characters, under errors="strict".
+            UnknownIdError: the tokenizer is a different one; `check_tokenizer` checks that beforehand.
+            DecodeError: the ids do not decode to whole characters, under errors="strict".
         """
         ids = self[document].tolist()
         if self.index.eos is not None and ids and ids[-1] == self.index.eos.id:
@@ -250,7 +250,7 @@ class Shards:
         return tokenizer.decode(ids, errors=errors)
 
     def check_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Refuse a tokenizer with other tokens than the one that made the shards. Raises `ConfigError`."""
+        """Reject a tokenizer whose vocabulary differs from that of the shards. Raises `ConfigError`."""
         made, given = self.index.tokenizer, identity_of(tokenizer)
         if given.vocabulary != made.vocabulary:
             raise ConfigError(
@@ -260,13 +260,13 @@ class Shards:
             )
 
     def check_sizes(self, shard: ShardEntry) -> None:
-        """Hold the files of a shard to the index. Raises `ModelFormatError`."""
+        """Check the sizes of a shard's files against the index. Raises `ModelFormatError`."""
         for name, wanted in self.index.sizes(shard).items():
-            found = self._size_here(name) if self._copies is None else self._copies.sizes.get(name)
-            if found is None:
+            size = self._size_here(name) if self._copies is None else self._copies.sizes.get(name)
+            if size is None:
                 raise ModelFormatError(f"{self.name}/{name}", "the file", "none", hint=_INCOMPLETE)
-            if found != wanted:
-                raise ModelFormatError(f"{self.name}/{name}", f"{wanted} bytes", f"{found}", hint=_INCOMPLETE)
+            if size != wanted:
+                raise ModelFormatError(f"{self.name}/{name}", f"{wanted} bytes", f"{size}", hint=_INCOMPLETE)
 
     def _size_here(self, name: str) -> int:
         path = self.folder / name
@@ -279,11 +279,11 @@ class Shards:
         return size
 
     def path(self, name: str) -> Path:
-        """A file on this machine by its name below the folder. Raises `StoreError` where it cannot be copied."""
+        """Return the local path of a file by its relative name. Raises `StoreError` if it cannot be copied."""
         return self.folder / name if self._copies is None else self._copies.path(name)
 
     def names(self, part: str = "") -> list[str]:
-        """What is in the folder, or in that of a part. Raises `StoreError`."""
+        """Return the names of the entries in the folder, or in that of a part. Raises `StoreError`."""
         if self._copies is not None:
             prefix = f"{part}/" if part else ""
             below = [name.removeprefix(prefix) for name in self._copies.sizes if name.startswith(prefix)]
@@ -296,7 +296,7 @@ class Shards:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Documents up to the end of each shard."""
+        """The number of documents up to the end of each shard."""
         return list(accumulate(shard.documents for shard in self.index.shards))
 
     def _arrays_of(self, number: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -311,7 +311,7 @@ class Shards:
         return self._mapped[number]
 
     def _forget_oldest(self, mapped: dict[int, Any]) -> None:
-        """Of copies, which take room as long as they are mapped, only those of one other shard are kept."""
+        """Keep the mappings of only one other shard for remote shards, whose copies take room while they are mapped."""
         if self._copies is not None and len(mapped) > 1:
             del mapped[next(iter(mapped))]
 
@@ -324,6 +324,6 @@ class Shards:
                     raise ModelFormatError(
                         f"{self.name}/{name}", f"{length} {dtype} in an .npy file", "another header"
                     )
-        if not length:  # nothing can be mapped
+        if not length:  # an empty array cannot be mapped
             return np.empty(0, kind)
         return np.memmap(path, dtype=kind, mode="r", offset=header, shape=(length,))

@@ -1,4 +1,4 @@
-"""What writing and verifying shards returns."""
+"""The results of writing and verifying shards."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShardsResult:
-    """A corpus that was written as shards.
+    """The result of writing a corpus as shards.
 
     Attributes:
         info: the tokenizer.
-        folder: where they are.
-        index: what its `index.json` holds.
-        seconds: that this run took; less than all where it resumed another.
+        folder: the folder of the shards.
+        index: the contents of its `index.json`.
+        seconds: the time of this run; less than the total if it resumed another run.
     """
 
     info: TokenizerInfo
@@ -31,7 +31,7 @@ class ShardsResult:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the output of `--json`."""
         index = self.index
         return {
             "schema": "tokbench.shards-write/1",
@@ -47,15 +47,15 @@ class ShardsResult:
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """What is wrong with a folder of shards.
+    """The result of verifying a folder of shards.
 
     Attributes:
         folder: the folder.
-        shards: how many there are.
-        documents: in all of them.
-        tokens: in all of them.
-        compared: documents that were encoded anew.
-        problems: a sentence each; none where all is well.
+        shards: the number of shards.
+        documents: the number of documents in all shards.
+        tokens: the number of tokens in all shards.
+        compared: the number of documents that were encoded again.
+        problems: one sentence each; empty if there are none.
     """
 
     folder: str
@@ -67,11 +67,11 @@ class VerifyResult:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the output of `--json`."""
         return {
             "schema": "tokbench.shards-verify/1",
             "folder": str(self.folder),

@@ -1,4 +1,4 @@
-"""One run of writing shards: one thread reads and unpacks, one encodes (on threads of its own) and writes."""
+"""A run that writes shards: one thread reads and decompresses, one encodes (with its own threads) and writes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tokbench.shards.journal import Journal
 
 _BATCH_CHARACTERS = 4 << 20
-"""Encoded at once: enough for threads to share; what is larger leaves the caches and is slower."""
+"""The characters to encode at once: enough for threads to share; larger batches exceed the caches and are slower."""
 
 _MOST_AHEAD = 2
 
@@ -41,34 +41,34 @@ class SizedConversation(Protocol):
 
     @property
     def num_bytes(self) -> int:
-        """Of it in its file."""
+        """Its size in its file."""
 
 
 class ConversationEncoder(Protocol):
-    """Reads conversations, makes ids of them, and tells which of these are learned."""
+    """Reads conversations, and encodes them to ids with a loss mask."""
 
     @property
     def options(self) -> ChatOptions:
-        """What the index tells of it."""
+        """The options that the index records."""
 
     def read(self, corpus: Corpus, file: CorpusFile, problems: Problems) -> Iterator[SizedConversation]:
-        """The conversations of a file of a corpus. Raises `CorpusError`."""
+        """Yield the conversations of a file of a corpus. Raises `CorpusError`."""
 
     def encode(
         self, conversations: Sequence[Any], *, threads: int | None
     ) -> tuple[Encoded, NDArray[np.uint8]]:
-        """The ids of conversations that were read, and 1 for each that is learned. Raises `CorpusError`."""
+        """Return the ids of conversations, and a mask with 1 for each id that is trained on. Raises `CorpusError`."""
 
 
 def batches_of(
     conversations: Iterable[SizedConversation], *, num_bytes: int
 ) -> Iterator[list[SizedConversation]]:
-    """Conversations in order, so many at a time that they have about so many bytes."""
+    """Yield conversations in order, in lists of about `num_bytes` bytes."""
     batch: list[SizedConversation] = []
     size = 0
-    for each in conversations:
-        batch.append(each)
-        size += each.num_bytes
+    for conversation in conversations:
+        batch.append(conversation)
+        size += conversation.num_bytes
         if size >= num_bytes:
             yield batch
             batch, size = [], 0
@@ -77,7 +77,7 @@ def batches_of(
 
 
 class Run:
-    """One run: reads in the thread that calls it, and encodes and writes in another one."""
+    """One run: reads in the calling thread, and encodes and writes in another one."""
 
     def __init__(
         self,
@@ -102,13 +102,13 @@ class Run:
         self._progress = progress
         self._special = SpecialPolicy(self._plan.options.special_policy)
         self._shard: ShardFile | None = None
-        self._ended: list[CorpusEntry] = []  # files since the last shard
+        self._ended: list[CorpusEntry] = []  # files that ended since the last shard
         self._documents = journal.finished.documents  # of the file that is being encoded
         self._long_documents = 0
         self._text_bytes = sum(shard.text_bytes for shard in journal.finished.shards)
 
     def write(self) -> ShardIndex:
-        """Everything that is not there yet. Raises as `write_shards`."""
+        """Write all shards that do not exist yet. Raises as `write_shards`."""
         try:
             with OrderedJobs() as jobs:
                 self._read(jobs)
@@ -169,7 +169,7 @@ class Run:
             passed = 0
 
     def _batches(self, file: CorpusFile, problems: Problems) -> Iterator[list[Any]]:
-        """The documents of a file: conversations, or texts."""
+        """Yield the documents of a file: conversations, or texts."""
         if self._chat is None:
             return self._corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS)
         return batches_of(self._chat.read(self._corpus, file, problems), num_bytes=_BATCH_CHARACTERS)
@@ -177,7 +177,7 @@ class Run:
     # --- in the thread that encodes -----------------------------------------------------------
 
     def _encode(self, documents: list[Any]) -> None:
-        """Some documents into this shard, and into further ones as each is full."""
+        """Encode documents into the current shard, and into new ones as each gets full."""
         if self._chat is None:
             self._encode_texts(documents)
         else:
@@ -207,7 +207,7 @@ class Run:
     def _encode_conversations(
         self, conversations: list[SizedConversation], chat: ConversationEncoder
     ) -> None:
-        """In rows, a conversation that does not fit into the rest of a row begins the next one."""
+        """Encode conversations; with rows, a conversation that does not fit into the rest of a row begins a new one."""
         encoded, mask = chat.encode(conversations, threads=self._threads)
         ids, length = encoded.ids.astype(self._plan.dtype), chat.options.pack
         most = self._plan.options.shard_tokens
@@ -231,7 +231,7 @@ class Run:
         return self._shard
 
     def _with_eos(self, encoded: Encoded) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The ids as they are written, and where each document ends."""
+        """Return the ids to write, and the end of each document."""
         ids, ends = encoded.ids.astype(self._plan.dtype), encoded.offsets[1:]
         if self._plan.eos is None:
             return ids, ends
@@ -254,15 +254,15 @@ class Run:
 
 
 def _utf8_bytes(texts: list[str]) -> int:
-    """The bytes of texts as UTF-8, without a step of Python for each."""
+    """Return the UTF-8 size of texts, without Python work per text."""
     wide = list(filterfalse(str.isascii, texts))
     return sum(map(len, texts)) - sum(map(len, wide)) + sum(map(len, map(str.encode, wide)))
 
 
 class OrderedJobs:
-    """Runs jobs in one other thread, one after another, and only a few ahead of the thread that gives them.
+    """Runs jobs in another thread, in order, and at most a few ahead of the thread that submits them.
 
-    Once one fails, none is run any more, and the next that is given raises its error.
+    After a job fails, no further job runs, and submitting the next one raises its error.
     """
 
     def __init__(self) -> None:
@@ -282,7 +282,7 @@ class OrderedJobs:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def do(self, job: Callable[..., None], *arguments: Any) -> None:
-        """Give a job; waits while too many are waiting."""
+        """Submit a job; blocks while too many are waiting."""
         while len(self._pending) > _MOST_AHEAD:
             self._pending.popleft().result()
         self._pending.append(self._pool.submit(self._run, job, *arguments))

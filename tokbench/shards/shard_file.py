@@ -1,4 +1,4 @@
-"""One shard on its way to the disk, with its offsets."""
+"""Writing of one shard with its offsets and mask."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ShardFile:
-    """A shard that is being written: under another name until it is whole and on the disk."""
+    """A shard that is being written: under a temporary name until it is complete and on disk."""
 
     def __init__(self, folder: Path, plan: Plan, number: int) -> None:
         self._folder = folder
@@ -45,7 +45,7 @@ class ShardFile:
         *,
         mask: NDArray[np.uint8] | None = None,
     ) -> None:
-        """Documents after those that are there; each ends at one of `ends`. `mask` tells what is learned of them."""
+        """Append documents; each ends at one of `ends`. `mask` is 1 for ids that are trained on."""
         if self._mask is not None and mask is not None:
             self._mask += mask.tobytes()
         self._stream.write(np.ascontiguousarray(ids, dtype=ids.dtype.newbyteorder("<")).data)
@@ -54,7 +54,7 @@ class ShardFile:
         self.tokens += len(ids)
 
     def fill_row(self, length: int, *, pad: int) -> None:
-        """Fill the last row of this many ids; what fills it belongs to the last document, and is not learned."""
+        """Pad the last row to `length` ids; the padding belongs to the last document, and is not trained on."""
         missing = -self.tokens % length
         if missing:
             ids = np.full(missing, pad, self._plan.dtype)
@@ -65,7 +65,7 @@ class ShardFile:
                 self._mask += bytes(missing)
 
     def finish(self) -> ShardEntry:
-        """Bring it to the disk, and its offsets."""
+        """Flush the shard and its offsets to disk, and rename them; return its entry."""
         offsets = np.concatenate([np.zeros(1, np.int64), *self._ends]).astype("<i8")
         if self._plan.format == "npy":
             self._stream.seek(0)
@@ -91,7 +91,7 @@ class ShardFile:
         return replace(entry, offsets=sha256, mask=mask)
 
     def _written_mask(self, entry: ShardEntry) -> str | None:
-        """The mask brought to the disk; its sha256."""
+        """Write the mask to disk; return its sha256."""
         if self._mask is None:
             return None
         staging = self._folder / f"{entry.mask_file}.tmp"
@@ -103,7 +103,7 @@ class ShardFile:
         return sha256
 
     def discard(self) -> None:
-        """Delete all that was written of it."""
+        """Delete all temporary files of the shard."""
         with suppress(OSError):
             self._stream.close()
         for path in self._folder.glob(f"{self._name.partition('.')[0]}.*.tmp"):
@@ -112,13 +112,13 @@ class ShardFile:
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file. Raises `ModelFormatError` for what is not a regular file, `OSError`."""
+    """Return the sha256 of a file. Raises `ModelFormatError` for a file that is not regular, `OSError`."""
     with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _synced(stream: BinaryIO) -> str:
-    """Bring a file to the disk; its sha256."""
+    """Flush a file to disk; return its sha256."""
     stream.flush()
     stream.seek(0)
     digest = hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Whether shards are what their index says, and, with the tokenizer and the corpus, what they should be."""
+"""Verification of shards against their index and, with the tokenizer and the corpus, against a new encoding."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
     from tokbench.shards.run import ConversationEncoder
 
 _CHUNK = 1 << 22
-"""Ids looked at together."""
+"""The number of ids to check at once."""
 _BATCH_CHARACTERS = 4 << 20
 _MOST_PROBLEMS = 20
-"""Of one kind of check: a wrong corpus differs in every document."""
+"""The most problems of one kind: a wrong corpus differs in every document."""
 
 
 def corpus_as_read(index: ShardIndex, *paths: str | Path, shards: str | Path) -> Corpus:
-    """The corpus of some paths, read as that of shards was, without their own folder. Raises `CorpusError`."""
+    """Open paths as a corpus that is read as that of the shards, without the shards' folder. Raises `CorpusError`."""
     options = index.options
     corpus = open_corpus(
         *paths,
         documents=cast("DocumentUnit", options.documents),
         text_field=options.text_field,
         errors=cast("ErrorPolicy", options.errors),
-        # What was written was not too long; under "skip" it depends on the bound what was written.
+        # Documents in the shards were not too long; under "skip" the limit decides which documents they contain.
         max_document_bytes=options.max_document_bytes or MOST_DOCUMENT_BYTES,
     )
     return without_folder(corpus, shards)
@@ -68,25 +68,25 @@ def verify_shards(
 ) -> VerifyResult:
     """Check a folder of shards.
 
-    That is: each file is there, with the size and sha256 of the index; offsets ascend and end where the
-    ids do; every id is in the vocabulary; what ends documents stands after each; no file is too many.
+    The checks: each file exists, with the size and sha256 in the index; offsets ascend and end where the ids do; every
+    id is in the vocabulary; the end token follows each document; there are no extra files.
 
     Args:
         folder: the folder, a path or a URL.
-        tokenizer: must be the one that made them.
-        corpus: is encoded anew and compared; or its path, which is read as the index says that it was.
-        chat: encodes the corpus where the shards hold conversations: `tokbench.chat.shards` makes it of the index.
-        sample: this many documents of the corpus, evenly spread, instead of all.
+        tokenizer: must be the tokenizer of the shards.
+        corpus: is encoded again and compared; or its path, which is read as the index says.
+        chat: encodes the corpus if the shards contain conversations: `tokbench.chat.shards` builds it from the index.
+        sample: the number of documents of the corpus to compare, evenly spread; None for all.
         threads: for encoding; None takes every processor.
-        progress: called with how much of the work is done.
+        progress: called with the share of the work that is done.
 
     Returns:
-        What is wrong, a sentence each.
+        The problems, one sentence each.
 
     Raises:
         StoreError: there are no finished shards.
         ModelFormatError: the index itself is damaged.
-        ConfigError: a corpus without a tokenizer, or a sample of nothing.
+        ConfigError: a corpus without a tokenizer, or a sample of no documents.
         CorpusError: a text of the corpus cannot be read.
     """
     if corpus is not None and tokenizer is None:
@@ -143,7 +143,7 @@ def _strangers(shards: Shards) -> Iterator[str]:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a file is one that writing shards makes, but for an index."""
+    """Whether a file is one that writing shards creates, except an index."""
     return OWN_FILE.fullmatch(name) is not None or name == JOURNAL_NAME
 
 
@@ -162,7 +162,7 @@ def _shard_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[
 
 
 def _content_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
-    # Offsets and their shard are read in pieces: a shard may be larger than the memory.
+    # Offsets and ids are read in chunks: a shard may be larger than the memory.
     offsets, ids = shards.offsets(number), shards.ids(number)
     if offsets[0] != 0 or offsets[-1] != shard.tokens:
         yield f"{shard.offsets_file} runs from {offsets[0]} to {offsets[-1]}, not from 0 to {shard.tokens}"
@@ -183,7 +183,7 @@ def _content_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterato
 
 
 def _chat_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
-    """Masks that are none, and rows that are cut."""
+    """Yield problems of masks with invalid values, and of incomplete rows."""
     chat = shards.index.options.chat
     if chat is None:
         return
@@ -197,7 +197,7 @@ def _chat_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[s
 
 
 def _eos_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
-    """Documents without what ends them. A text may hold it besides, under --special-policy encode."""
+    """Yield documents that lack the end token. Texts may contain it as well, under --special-policy encode."""
     eos = shards.index.eos
     if eos is None:
         return
@@ -227,7 +227,7 @@ def _tokenizer_problems(shards: Shards, tokenizer: Tokenizer) -> Iterator[str]:
 
 
 class _Comparison:
-    """The corpus encoded anew, document by document, beside the shards."""
+    """Compares the shards with a new encoding of the corpus, document by document."""
 
     def __init__(
         self,
@@ -244,25 +244,27 @@ class _Comparison:
         self._corpus = corpus
         self._chat = chat
         self._threads = threads
-        # Evenly spread, the first and the last among them.
+        # Evenly spread, including the first and the last document.
         wanted = len(shards) if sample is None else min(sample, len(shards))
         self._chosen = np.unique(np.linspace(0, len(shards) - 1, wanted).round().astype(np.int64))
         self.compared = 0
 
     def problems(self, progress: Progress) -> list[str]:
-        """What differs, the first few of many."""
-        found: list[str] = []
+        """Return the differences, at most the first few."""
+        differences: list[str] = []
         document = 0
         for file in self._corpus.files:
             for batch in self._batches(file):
-                found += self._differences(document, batch)
+                differences += self._differences(document, batch)
                 document += len(batch)
                 progress("comparing", min(document, len(self._shards)), len(self._shards), "documents")
-                if len(found) >= _MOST_PROBLEMS:
-                    return [*found[:_MOST_PROBLEMS], "and perhaps more: the comparison ended here"]
+                if len(differences) >= _MOST_PROBLEMS:
+                    return [*differences[:_MOST_PROBLEMS], "and perhaps more: the comparison ended here"]
         if document != len(self._shards):
-            found.append(f"the corpus has {document:,} documents, and the shards have {len(self._shards):,}")
-        return found
+            differences.append(
+                f"the corpus has {document:,} documents, and the shards have {len(self._shards):,}"
+            )
+        return differences
 
     def _batches(self, file: CorpusFile) -> Iterator[list[Any]]:
         if self._chat is None:
@@ -292,7 +294,7 @@ class _Comparison:
     def _chat_differences(
         self, chosen: list[int], encoded: Encoded, mask: NDArray[np.uint8], *, pad: int | None
     ) -> Iterator[str]:
-        """The same of conversations and their masks; what fills a row after one is not its own."""
+        """Yield differences of conversations and their masks; the padding after a conversation is not part of it."""
         for place, document in enumerate(chosen):
             self.compared += 1
             start, stop = encoded.offsets[place : place + 2].tolist()

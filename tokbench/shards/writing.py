@@ -1,7 +1,7 @@
-"""Write a corpus as shards.
+"""Writing of a corpus as shards.
 
-Where documents end in a shard, what is on the disk first, and what a run that was killed goes on with: the
-journal tells. The result is the same bytes whether or not a run was interrupted.
+The journal records where documents end in a shard, what is on disk, and where a killed run continues. The result has
+the same bytes whether or not a run was interrupted.
 """
 
 from __future__ import annotations
@@ -56,32 +56,32 @@ def write_shards(
     chat: ConversationEncoder | None = None,
     progress: Progress = no_progress,
 ) -> Shards:
-    """Encode a corpus into a folder of shards; see `tokbench.shards.layout` for what is in it.
+    """Encode a corpus into a folder of shards; `tokbench.shards.layout` describes its contents.
 
     Args:
-        tokenizer: encodes.
-        corpus: read once, as a stream, but for files in `folder`; a document is held whole. Or its path.
-        folder: made where it is missing.
-        format: "npy" for `numpy.load(mmap_mode="r")`, "bin" for the bare ids.
-        dtype: "uint16", "uint32", or "auto": the smaller one where it holds every id.
-        eos: the special token to write after each document, by its text; True takes the tokenizer's own.
-        shard_tokens: a shard has no more, unless one document has.
+        tokenizer: the tokenizer.
+        corpus: read once, as a stream, except for files in `folder`; each document is held in memory. Or its path.
+        folder: created if it is missing.
+        format: "npy" for `numpy.load(mmap_mode="r")`, "bin" for the ids alone.
+        dtype: "uint16", "uint32", or "auto" for the smaller one that fits every id.
+        eos: the text of the special token to write after each document; True takes the tokenizer's own.
+        shard_tokens: the most tokens of a shard, unless a single document has more.
         special: what the text of a special token becomes.
         threads: for encoding; None takes every processor.
-        resume: go on with the run that was interrupted there, if there is one: its shards are read and
-            checked, and the first that is not what was written is written again, with all after it.
-        overwrite: replace shards that are there.
-        chat: encodes documents that are conversations; `tokbench.chat.shards` makes it, and reads them.
-        progress: called with how much of the work is done.
+        resume: whether to continue an interrupted run in the folder, if there is one: its shards are read and
+            checked, and the first one that has changed is written again, with all after it.
+        overwrite: whether to replace existing shards.
+        chat: encodes documents that are conversations; `tokbench.chat.shards` builds it.
+        progress: called with the share of the work that is done.
 
     Returns:
-        The shards, open.
+        The opened shards.
 
     Raises:
-        ConfigError: an option that cannot be used, or no such special token.
-        CorpusError: a text that cannot be read, or a file that changed since the run began.
+        ConfigError: an option is invalid, or there is no such special token.
+        CorpusError: a text cannot be read, or a file changed since the run began.
         StoreError: the folder is in use, or cannot be written.
-        ModelFormatError: the journal, or shards of a run that came to its end, were changed.
+        ModelFormatError: the journal, or the shards of a finished run, were changed.
         SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
 
     Usage:
@@ -136,7 +136,7 @@ def write_shards(
             hint = "--force starts again" if is_stream else "--resume continues after the last finished shard"
             raise KeyboardInterrupt(hint) from None
         except Exception:
-            if not journal.finished.shards:  # nothing to go on with: the text may be another one next time
+            if not journal.finished.shards:  # nothing to resume: the corpus may be different next time
                 journal.close()
                 clear_folder(folder, keep=[])
                 (folder / JOURNAL_NAME).unlink(missing_ok=True)
@@ -148,7 +148,7 @@ def write_shards(
 
 
 def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse a place where something would be lost. Raises `StoreError`."""
+    """Raise `StoreError` for a folder in which something would be lost."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -176,7 +176,7 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
 
 
 def remove_parts(folder: Path) -> None:
-    """Delete what a run in parts left."""
+    """Delete the files of a run in parts."""
     (folder / PLAN_NAME).unlink(missing_ok=True)
     for path in list(folder.iterdir()):
         if PART_FOLDER.fullmatch(path.name):
@@ -184,7 +184,7 @@ def remove_parts(folder: Path) -> None:
 
 
 def clear_folder(folder: Path, *, keep: list[ShardEntry]) -> None:
-    """Delete what an earlier run left, but for shards that are whole."""
+    """Delete the files of an earlier run, except the complete shards."""
     kept = {name for shard in keep for name in shard.sums}
     for path in list(folder.iterdir()):
         if OWN_FILE.fullmatch(path.name) and path.name not in kept:
@@ -192,7 +192,7 @@ def clear_folder(folder: Path, *, keep: list[ShardEntry]) -> None:
 
 
 def finished_before(folder: Path, plan: Plan, *, progress: Progress) -> Shards:
-    """The shards of a run that came to its end, if it was this one and they are what it wrote."""
+    """Return the shards of a finished run, if it had the same plan and its shards are unchanged."""
     shards = open_shards(folder)
     refuse_other_plan(shards.index.to_json(), plan.to_json())
     done = 0
@@ -212,7 +212,7 @@ def finished_before(folder: Path, plan: Plan, *, progress: Progress) -> Shards:
 
 
 def refuse_streams(corpus: Corpus) -> None:
-    """Refuse to go on with what can be read only once. Raises `CorpusError`."""
+    """Refuse to resume with files that can be read only once. Raises `CorpusError`."""
     for file in corpus.files:
         if file.stream:
             raise CorpusError(
@@ -223,7 +223,7 @@ def refuse_streams(corpus: Corpus) -> None:
 
 @contextmanager
 def errors_named(folder: Path) -> Iterator[None]:
-    """What the system says while writing, as an error that tells how to go on. Raises `StoreError`."""
+    """Turn OSErrors into a `StoreError` that says how to continue."""
     try:
         yield
     except OSError as error:
