@@ -1,4 +1,4 @@
-"""Confidence intervals by the paired bootstrap over units that were sampled independently."""
+"""Confidence intervals by the paired bootstrap over independently sampled units."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 RESAMPLES = 1000
 TAILS = (0.025, 0.975)
-"""The quantiles that an interval of 95 % goes from and to."""
+"""The quantiles of a 95 % interval."""
 
 FEWEST_UNITS = 5
-"""Fewer units say nothing of how units differ."""
+"""The fewest units for an interval; fewer do not show how units differ."""
 
 _NORMAL = 1.959964
 """The 97.5 % quantile of the normal distribution."""
 _DRAWN = 1 << 13
-"""Numbers drawn at once: they stay in the cache of the processor."""
+"""The most random numbers to draw at once, so that they fit into the processor's cache."""
 
 
 class Interval(NamedTuple):
@@ -34,19 +34,19 @@ class Interval(NamedTuple):
 
     @property
     def spans_zero(self) -> bool:
-        """Whether it holds 0: a difference of such an interval distinguishes nothing."""
+        """Whether it contains 0; a difference with such an interval is not significant."""
         return self.low <= 0 <= self.high
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resamples:
-    """How often each unit is drawn in each resample; the same for every tokenizer, which pairs them.
+    """How often each unit is drawn in each resample; shared by all tokenizers, which pairs their resamples.
 
     Attributes:
-        keys: uint64[U], ascending, of the units. Up to 4,096 have a column of `weights` each; more are in lots by
-            their keys, which are drawn as wholes: the variance between these is that between units.
-        are_lots: whether these are the keys of lots.
-        weights: float64[R, U], how often each is drawn.
+        keys: uint64[U], ascending, the keys of the units. Up to 4,096 units have one column of `weights` each; more
+            are drawn in lots by their keys: the variance between lots is that between units.
+        are_lots: whether the keys are those of lots.
+        weights: float64[R, U], how often each unit is drawn.
     """
 
     keys: NDArray[np.uint64]
@@ -55,27 +55,27 @@ class Resamples:
 
     @property
     def num_units(self) -> int:
-        """The number of units that are drawn from."""
+        """The number of units, or lots, that are drawn from."""
         return len(self.keys)
 
     def sums(self, units: UnitCounts) -> NDArray[np.float64]:
-        """The sums of counts in every resample: float64[R, K].
+        """Return the sums of counts in every resample: float64[R, K].
 
         Args:
-            units: some of those that are drawn from; all others count nothing.
+            units: some of the units that are drawn from; all others count 0.
         """
-        found = units.as_lots() if self.are_lots else units
-        columns = np.searchsorted(self.keys, found.keys)
-        return np.asarray(self.weights[:, columns] @ found.counts, dtype=np.float64)
+        columns_units = units.as_lots() if self.are_lots else units
+        columns = np.searchsorted(self.keys, columns_units.keys)
+        return np.asarray(self.weights[:, columns] @ columns_units.counts, dtype=np.float64)
 
 
 def resamples(units: UnitCounts, *, seed: int, num_resamples: int = RESAMPLES) -> Resamples | None:
-    """Draw units with replacement, as many as there are, again and again.
+    """Draw units with replacement, as many as there are, many times.
 
     Args:
-        units: what is drawn from; what was counted in them is not looked at.
-        seed: draws.
-        num_resamples: R.
+        units: the units to draw from; their counts are not used.
+        seed: the random seed.
+        num_resamples: the number R of resamples.
 
     Returns:
         None for fewer than five units.
@@ -92,7 +92,7 @@ def resamples(units: UnitCounts, *, seed: int, num_resamples: int = RESAMPLES) -
     weights = np.empty((num_resamples, num_columns))
     at_once = max(_DRAWN // num_columns, 1)
     for first in range(0, num_resamples, at_once):
-        # What a multinomial distribution gives, in a twentieth of its time.
+        # The same distribution as a multinomial draw, in a twentieth of its time.
         rows = weights[first : first + at_once]
         drawn = generator.integers(num_columns, size=rows.shape)
         drawn += np.arange(len(rows))[:, np.newaxis] * num_columns
@@ -101,17 +101,17 @@ def resamples(units: UnitCounts, *, seed: int, num_resamples: int = RESAMPLES) -
 
 
 def interval_of(values: NDArray[np.float64], *, estimate: float, num_units: int) -> Interval:
-    """The percentile interval of what the resamples gave, expanded around the figure itself.
+    """Return the percentile interval of resamples, expanded around the estimate.
 
-    Percentiles of a bootstrap are too narrow for few units: by the factor sqrt((n - 1) / n), as it takes the
-    variance over n, and as they are those of a normal distribution where Student's is due. With both put
-    right, nominal 95 % covers 92 to 95 % from five units on (`tests/properties/test_coverage.py`), and as
-    much as before where there are many.
+    Percentiles of a bootstrap are too narrow for few units: by the factor sqrt((n - 1) / n), as the variance is taken
+    over n, and because they follow a normal distribution where Student's is appropriate. With both corrections,
+    nominal 95 % covers 92 to 95 % from five units on (`tests/properties/test_coverage.py`), and the interval is
+    unchanged for many units.
 
     Args:
-        values: float64[R], of the resamples.
+        values: float64[R], the figure in each resample.
         estimate: the figure on all units.
-        num_units: what was drawn from, at least two.
+        num_units: the number of units drawn from, at least two.
 
     Source: Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 4.5 (expanded percentiles).
 
@@ -120,7 +120,7 @@ def interval_of(values: NDArray[np.float64], *, estimate: float, num_units: int)
     >>> [round(end) for end in interval_of(np.arange(1001.0), estimate=500.0, num_units=5)]
     [-250, 1250]
     """
-    # What np.quantile gives, in a twentieth of its time.
+    # The same result as np.quantile, in a twentieth of its time.
     low, high = np.interp(np.multiply(TAILS, len(values) - 1), np.arange(len(values)), np.sort(values))
     factor = _expansion(num_units)
     return Interval(estimate + factor * (float(low) - estimate), estimate + factor * (float(high) - estimate))
@@ -128,12 +128,12 @@ def interval_of(values: NDArray[np.float64], *, estimate: float, num_units: int)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resampled:
-    """A figure, and what it is in every resample.
+    """A figure, with its value in every resample.
 
     Attributes:
-        estimate: on all units.
-        values: float64[R].
-        num_units: what was drawn from.
+        estimate: the figure on all units.
+        values: float64[R], the figure in each resample.
+        num_units: the number of units drawn from.
         is_jackknife: whether value i is the figure without the units of set i, instead of that of a resample.
     """
 
@@ -144,17 +144,17 @@ class Resampled:
 
     @property
     def interval(self) -> Interval:
-        """95 %; see `interval_of`, and `jackknife_interval`."""
+        """The 95 % interval; see `interval_of` and `jackknife_interval`."""
         if self.is_jackknife:
             return jackknife_interval(self.values, estimate=self.estimate)
         return interval_of(self.values, estimate=self.estimate, num_units=self.num_units)
 
     def minus(self, other: Resampled) -> Resampled:
-        """The difference to another figure, over the same resamples."""
+        """Return the difference to another figure, over the same resamples."""
         return replace(self, estimate=self.estimate - other.estimate, values=self.values - other.values)
 
     def relative_to(self, other: Resampled) -> Resampled | None:
-        """By what share it is more than another figure, over the same resamples; None where that is 0 in one."""
+        """Return the relative excess over another figure, over the same resamples; None where that figure is ever 0."""
         if not other.estimate or not other.values.all():
             return None
         return replace(
@@ -162,12 +162,12 @@ class Resampled:
         )
 
     def differs_from(self, other: Resampled) -> bool:
-        """Whether the interval of the difference leaves out 0."""
+        """Whether the interval of the difference excludes 0."""
         return not self.minus(other).interval.spans_zero
 
 
 def jackknife_interval(values: NDArray[np.float64], *, estimate: float) -> Interval:
-    """Student's interval from the delete-one jackknife: for figures that are not ratios of sums.
+    """Return Student's interval from the delete-one jackknife, for figures that are not ratios of sums.
 
     Args:
         values: float64[S], the figure without the units of each set.
@@ -186,7 +186,7 @@ def jackknife_interval(values: NDArray[np.float64], *, estimate: float) -> Inter
 
 
 def _expansion(num_units: int) -> float:
-    """How much wider the interval of so many units is than that of its percentiles; rounded, 1 for very many.
+    """Return the factor by which an interval is wider than that of the percentiles; rounded, 1 for very many units.
 
     >>> _expansion(5), _expansion(20), _expansion(4096)
     (1.58, 1.096, 1.0)
@@ -195,7 +195,7 @@ def _expansion(num_units: int) -> float:
 
 
 def _student(v: int) -> float:
-    """Student's 97.5 % quantile, by the expansion of Fisher and Cornish: to 0.3 % from 4 degrees of freedom on.
+    """Return Student's 97.5 % quantile by the Cornish-Fisher expansion, within 0.3 % from 4 degrees of freedom on.
 
     >>> round(_student(19), 2)
     2.09

@@ -1,6 +1,6 @@
-"""The catalogue of metrics: name, definition, direction, and the counts that each is computed from.
+"""The catalogue of metrics: name, definition, direction, and the counts from which each is computed.
 
-A figure is a ratio of sums, unless it says otherwise. One without a denominator is None.
+A figure is a ratio of sums, unless stated otherwise. A ratio without a denominator is None.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def metric_named(name: str, *, others: Iterable[str] = ()) -> Metric:
-    """Look up a metric by name. Raises `ConfigError` with the nearest names, those of `others` among them."""
+    """Look up a metric by name. Raises `ConfigError` with the most similar names, also from `others`."""
     if name in METRICS:
         return METRICS[name]
     names = [*METRICS, *others]
@@ -30,7 +30,7 @@ def metric_named(name: str, *, others: Iterable[str] = ()) -> Metric:
 
 
 def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
-    """Look up metrics by name, in their order, each once. Raises `ConfigError`."""
+    """Look up metrics by name, in order and without duplicates. Raises `ConfigError`."""
     return tuple(metric_named(name) for name in dict.fromkeys(names))
 
 

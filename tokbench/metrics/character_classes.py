@@ -15,17 +15,17 @@ NUM_CODE_POINTS = 0x110000
 
 
 class CharacterClass(IntEnum):
-    """What a character is to the metrics; its value stands in the table of `character_classes`."""
+    """The class of a character for the metrics; its value is in the table of `character_classes`."""
 
     OTHER = 0
-    """Punctuation, symbols, controls, what is unassigned; also a byte that belongs to no character."""
+    """Punctuation, symbols, controls and unassigned characters; also a byte that is not part of a character."""
     UPPER = 1
     """A capital or titlecase letter."""
     LOWER = 2
     LETTER = 3
-    """A letter without case, of a script that puts spaces between words."""
+    """A letter without case, of a script with spaces between words."""
     UNSPACED = 4
-    """A letter of a script that puts none: a word by itself."""
+    """A letter of a script without spaces between words: a word by itself."""
     MARK = 5
     """A combining mark, or a joiner between letters (U+200C, U+200D)."""
     DIGIT = 6
@@ -34,9 +34,9 @@ class CharacterClass(IntEnum):
     """A number that is not a decimal digit, as "Ⅷ" and "½"."""
     UNDERSCORE = 8
     SPACE = 9
-    """White space that ends no line."""
+    """White space that does not end a line."""
     NEWLINE = 10
-    """White space that does; carriage return too."""
+    """White space that ends a line, including carriage return."""
 
 
 UNSPACED_SCRIPTS = (
@@ -48,7 +48,7 @@ UNSPACED_SCRIPTS = (
 
 _UNSPACED = "".join(rf"\p{{scx={script}}}" for script in UNSPACED_SCRIPTS)
 
-_PATTERNS = {  # a later one wins where two meet
+_PATTERNS = {  # a later pattern wins where two match
     CharacterClass.UPPER: r"[\p{Lu}\p{Lt}]+",
     CharacterClass.LOWER: r"\p{Ll}+",
     CharacterClass.LETTER: r"[\p{Lm}\p{Lo}]+",
@@ -64,7 +64,7 @@ _PATTERNS = {  # a later one wins where two meet
 
 @cache
 def character_classes() -> NDArray[np.uint8]:
-    """The class of each code point, by the Unicode tables of the `regex` package.
+    """Return the class of each code point, by the Unicode tables of the `regex` package.
 
     Returns:
         uint8[0x110000], read-only: values of `CharacterClass`; surrogates are OTHER.
@@ -79,7 +79,7 @@ def character_classes() -> NDArray[np.uint8]:
     every_character = code_points.tobytes().decode("utf-32-le", "surrogatepass")
     classes = np.zeros(NUM_CODE_POINTS, dtype=np.uint8)
     for kind, pattern in _PATTERNS.items():
-        for found in regex.finditer(pattern, every_character, flags=regex.VERSION1):
-            classes[found.start() : found.end()] = kind
+        for match in regex.finditer(pattern, every_character, flags=regex.VERSION1):
+            classes[match.start() : match.end()] = kind
     classes.flags.writeable = False
     return classes

@@ -1,8 +1,7 @@
 """The counts of the counting kernel: their names, their order and their definitions.
 
-A *run* is a stretch of text that one of them looks at (a word, a number, an identifier, an
-operator, the indentation of a line). A token *touches* a run when the two share a byte. A
-*boundary* is a position where a token starts or stops.
+A *run* is a stretch of text that a count examines (a word, a number, an identifier, an operator, the indentation of a
+line). A token *touches* a run if they share a byte. A *boundary* is a position where a token starts or stops.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ MEANINGS = {
     "indentation_chars": "spaces and tabs that these lines begin with",
     "indentation_tokens": "tokens that touch them, over all lines",
 }
-"""Each count's name and what it counts."""
+"""The name of each count, with its definition."""
 
 COUNTS = tuple(MEANINGS)
-"""The names; a count's index is its column in `Measurer.totals`, and of each document in what `add` returns."""
+"""The names; the index of a count is its column in `Measurer.totals`, and in the result of `add` for each document."""
 
 LONGEST_NUMBER = 16
-"""Numbers of as many digits or more are counted together in `Measurer.numbers_by_length`."""
+"""Numbers of this many or more digits are counted together in `Measurer.numbers_by_length`."""
 
 OPERATORS = (
     "==", "!=", "<=", ">=", "===", "!==", "<=>", "=~", "!~", "~=", ":=", "::", "->", "=>", "<-", "|>", "<|",
     "&&", "||", "++", "--", "**", "//", "<<", ">>", ">>>", "??", "?.", "?:", "..", "...", "..=", "..<",
     "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "**=", "//=", "<<=", ">>=", ">>>=", "&&=", "||=", "??=",
 )  # fmt: skip
-"""What counts as an operator: of C and its heirs, Python, Rust, Go, JavaScript and their like."""
+"""The operators: those of C and its descendants, Python, Rust, Go, JavaScript and similar languages."""

@@ -15,11 +15,11 @@ RENYI_ALPHA = 2.5
 """The order at which Zouhar et al. 2023 found the best agreement with translation quality."""
 
 _NEARLY_ONE = 1e-8
-"""So near to order 1 the difference to Shannon's entropy is less than what rounding makes of the formula."""
+"""Within this distance of order 1, the difference to Shannon's entropy is below the formula's rounding error."""
 
 
 def shannon_efficiency(frequencies: NDArray[np.int64]) -> float | None:
-    """Shannon entropy of the token distribution over its maximum; `renyi_efficiency` of order 1.
+    """Return the Shannon entropy of the token distribution over its maximum; `renyi_efficiency` of order 1.
 
     >>> import numpy as np
     >>> shannon_efficiency(np.array([2, 1, 1, 0]))
@@ -29,14 +29,14 @@ def shannon_efficiency(frequencies: NDArray[np.int64]) -> float | None:
 
 
 def renyi_efficiency(frequencies: NDArray[np.int64], *, alpha: float = RENYI_ALPHA) -> float | None:
-    """Rényi entropy of the token distribution over its maximum, log2 of the vocabulary size.
+    """Return the Rényi entropy of the token distribution over its maximum, log2 of the vocabulary size.
 
     Args:
         frequencies: int64[vocab_size], occurrences of each id on the text; zeros count towards the size.
         alpha: the order, at least 0; 1 is Shannon's.
 
     Returns:
-        A share in [0, 1], higher is flatter; None where no token occurred or the vocabulary has one token.
+        A share in [0, 1], higher is flatter; None if no token occurred or the vocabulary has one token.
 
     Source: Zouhar et al. 2023, "Tokenization and the Noiseless Channel", section 3. It divides by the
         full vocabulary, not by the types seen: the two rank tokenizers differently.
@@ -56,7 +56,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], *, alpha: float = RENYI_ALP
     if abs(alpha - 1) < _NEARLY_ONE:
         entropy = -float(shares @ np.log2(shares))
     else:
-        # The largest share is taken out of the sum: its powers would vanish at high orders.
+        # The largest share is factored out of the sum, as powers of small shares would underflow at high orders.
         largest = float(shares.max())
         powers = float(((shares / largest) ** alpha).sum())
         entropy = (alpha * math.log2(largest) + math.log2(powers)) / (1 - alpha)
@@ -64,7 +64,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], *, alpha: float = RENYI_ALP
 
 
 def utilization(frequencies: NDArray[np.int64], *, among: NDArray[np.bool_] | None = None) -> float | None:
-    """The share of tokens that occurred, of all or of those chosen; None where there are none.
+    """Return the share of tokens that occurred, among all or the chosen ones; None if there are none.
 
     >>> import numpy as np
     >>> utilization(np.array([3, 0, 1, 0]))
@@ -79,7 +79,7 @@ def utilization(frequencies: NDArray[np.int64], *, among: NDArray[np.bool_] | No
 
 
 def average_rank(frequencies: NDArray[np.int64]) -> float | None:
-    """The mean, over token occurrences, of the position of their token when tokens are sorted by frequency, from 1.
+    """Return the mean frequency rank (from 1) over token occurrences.
 
     >>> import numpy as np
     >>> average_rank(np.array([1, 3]))
@@ -93,9 +93,9 @@ def average_rank(frequencies: NDArray[np.int64]) -> float | None:
 
 
 def frequency_deciles(frequencies: NDArray[np.int64]) -> tuple[int, ...] | None:
-    """The smallest, the nine deciles and the largest of the frequencies of tokens that occurred.
+    """Return the minimum, the nine deciles and the maximum of the frequencies of tokens that occurred.
 
-    Each is a frequency that was seen (the nearest rank below), so that none is invented between two.
+    Each is an observed frequency (the nearest rank below), without interpolation.
 
     >>> import numpy as np
     >>> frequency_deciles(np.arange(101))
@@ -113,7 +113,7 @@ def frequency_deciles(frequencies: NDArray[np.int64]) -> tuple[int, ...] | None:
 def length_histogram(
     frequencies: NDArray[np.int64], lengths: NDArray[np.int64], *, longest: int = 16
 ) -> tuple[int, ...]:
-    """Tokens by their length in bytes, from 0; the last position holds those of `longest` bytes and more.
+    """Return token occurrences by length in bytes, from 0; the last entry is for `longest` bytes and more.
 
     >>> import numpy as np
     >>> length_histogram(np.array([5, 2, 1]), np.array([1, 3, 99]), longest=4)

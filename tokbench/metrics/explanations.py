@@ -19,20 +19,20 @@ UNITS = {
     "tokens_per_number": "tokens/number",
     "indentation_tokens_per_line": "tokens/line",
 }
-"""Of the metrics that are not shares."""
+"""The units of the metrics that are not shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One figure.
+    """The explanation of a figure.
 
     Attributes:
-        name: as JSON, CSV and `--metrics` call it.
-        title: as the heads of tables call it.
-        unit: what it is counted in.
-        direction: which way is better.
-        meaning: its definition, in a line.
-        is_chosen: whether `--metrics` takes it; the others are shown where there is something to tell.
+        name: its name in JSON, CSV and `--metrics`.
+        title: its name in the heads of tables.
+        unit: its unit.
+        direction: which direction is better.
+        meaning: its definition, in one line.
+        is_chosen: whether `--metrics` can select it; other figures are shown where they apply.
     """
 
     name: str
@@ -162,11 +162,11 @@ BESIDE = (
         "text encoded on one thread, median of several runs",
     ),
 )
-"""What is shown beside the metrics."""
+"""The figures that are shown beside the metrics."""
 
 
 def explained() -> tuple[Explained, ...]:
-    """All figures: the metrics, and what is shown beside them.
+    """Return the explanations of all figures: the metrics, and the figures shown beside them.
 
     >>> [(one.name, one.unit, one.direction) for one in explained()][0]
     ('bytes_per_token', 'bytes/token', 'higher')

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def premiums(tokens: Mapping[str, int], *, reference: str) -> dict[str, float | None]:
-    """What each language costs over the reference language: its tokens over those of the same lines there.
+    """Return the token premium of each language: its tokens over those of the reference language on the same lines.
 
     Args:
         tokens: language → tokens of the lines that all of them share.
         reference: one of the languages.
 
     Returns:
-        language → ratio of sums, 1 for the reference; None where the reference has no token.
+        language → ratio of sums, 1 for the reference; None if the reference has no token.
 
     Source: Petrov et al. 2023, "Language Model Tokenizers Introduce Unfairness Between Languages".
 
@@ -29,12 +29,12 @@ def premiums(tokens: Mapping[str, int], *, reference: str) -> dict[str, float | 
 
 
 def gini(values: Sequence[float]) -> float | None:
-    """The Gini coefficient of tokens per aligned line over languages: 0 where all pay the same.
+    """Return the Gini coefficient of tokens per aligned line over languages: 0 if all languages have equally many.
 
     Σ_i Σ_j |c_i - c_j| / (2 n² mean), summed in sorted order.
 
     Returns:
-        A share in [0, 1); None for no value, or where all are 0.
+        A share in [0, 1); None for no value, or if all are 0.
 
     >>> gini([1, 1, 1]), gini([0, 0, 3])
     (0.0, 0.6666666666666666)

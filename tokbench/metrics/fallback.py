@@ -1,4 +1,4 @@
-"""The kernel in Python, for installs without a compiler: `reference.py`, added up by group."""
+"""The counting kernel in Python, for installations without the compiled one: `reference.py`, added up by group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Occurrences(NamedTuple):
-    """How often a word was seen, and in how many tokens."""
+    """The number of occurrences of a word, and the fewest and the most tokens of one."""
 
     occurrences: int
     fewest: int
@@ -34,13 +34,13 @@ class _Occurrences(NamedTuple):
 
 
 def count_ids(ids: NDArray[np.uint32], counts: NDArray[np.int64]) -> None:
-    """Add to `counts[id]` how often an id is among `ids`; see `tokbench.metrics.kernel.Kernel`."""
+    """Add to `counts[id]` the number of occurrences of each id; see `tokbench.metrics.kernel.Kernel`."""
     _check_array("ids", ids, np.uint32)
     _check_array("counts", counts, np.int64)
     if (ids >= len(counts)).any():
         raise ValueError("an id has no count")
-    distinct, found = np.unique(ids, return_counts=True)
-    counts[distinct] += found
+    distinct, occurrences = np.unique(ids, return_counts=True)
+    counts[distinct] += occurrences
 
 
 class Tables:
@@ -61,7 +61,7 @@ class Tables:
 
 
 class Measurer:
-    """Counts while documents arrive; see `tokbench.metrics.kernel.Measurer`."""
+    """Counts documents as they arrive; see `tokbench.metrics.kernel.Measurer`."""
 
     def __init__(self, tables: Tables, num_groups: int) -> None:
         if num_groups < 0:
@@ -187,11 +187,11 @@ class Measurer:
         NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]
     ]:
         self._check_group(group)
-        found = sorted(self._words[group].items())
-        seen = np.array([one for _, one in found], dtype=np.int64).reshape(-1, 3)
+        items = sorted(self._words[group].items())
+        seen = np.array([stats for _, stats in items], dtype=np.int64).reshape(-1, 3)
         return (
-            np.frombuffer(b"".join(word for word, _ in found), dtype=np.uint8),
-            np.cumsum([0, *(len(word) for word, _ in found)], dtype=np.int64),
+            np.frombuffer(b"".join(word for word, _ in items), dtype=np.uint8),
+            np.cumsum([0, *(len(word) for word, _ in items)], dtype=np.int64),
             seen[:, 0].copy(),
             seen[:, 1].astype(np.uint32),
             seen[:, 2].astype(np.uint32),
@@ -220,16 +220,16 @@ class Measurer:
             raise ValueError("what is known of a word cannot be")
         text, words = data.tobytes(), self._words[group]
         seen = map(_Occurrences, occurrences.tolist(), fewest.tolist(), most.tolist())
-        for (start, stop), one in zip(pairwise(offsets.tolist()), seen, strict=True):
+        for (start, stop), stats in zip(pairwise(offsets.tolist()), seen, strict=True):
             word = text[start:stop]
-            words[word] = words[word].and_also(one) if word in words else one
+            words[word] = words[word].and_also(stats) if word in words else stats
 
     def worst_words(self, group: int, n: int) -> list[tuple[bytes, int, int]]:
         self._check_group(group)
         if n < 0:
             raise ValueError("a number of words is negative")
         found = [(word, seen.most, seen.occurrences) for word, seen in self._words[group].items()]
-        return sorted(found, key=lambda each: (-each[1], -each[2], each[0]))[:n]
+        return sorted(found, key=lambda item: (-item[1], -item[2], item[0]))[:n]
 
     def _add_document(self, document: bytes, spans: list[Span], kinds: list[int], group: int) -> list[int]:
         measures = reference.measure(document, spans, kinds, self._tables.classes)

@@ -1,6 +1,6 @@
-"""Which counting kernel runs: the compiled one, or the Python fallback.
+"""The choice of the counting kernel: the compiled one, or the Python fallback.
 
-Both offer one class, `Measurer`; `tokbench.native.kernel_choice` chooses.
+Both provide the same classes; `tokbench.native.kernel_choice` chooses.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _COMPILED = "tokbench.native._metrics"
 
 
 class Measurer(Protocol):
-    """Counts while documents arrive, by group.
+    """Counts documents by group, as they arrive.
 
-    The counts do not depend on the order of the documents or on how they are batched. A batch that is
-    refused with an error has not been counted, not even in part.
+    The counts do not depend on the order of the documents or on the batches. A batch that is rejected with an error has
+    not been counted, not even in part.
 
     Usage:
 
@@ -45,23 +45,23 @@ class Measurer(Protocol):
         kinds: NDArray[np.uint8],
         groups: NDArray[np.int32],
     ) -> NDArray[np.int64]:
-        """Count a batch of D documents with N tokens that have positions.
+        """Count a batch of D documents with N tokens that have spans.
 
         Args:
-            text: the documents' bytes, one after another.
-            text_offsets: int64[D + 1], where each document starts in it; from 0 to its size.
-            token_offsets: int64[D + 1], where each document's tokens start among all; from 0 to N.
-            starts: int64[N], byte offsets into the token's document; they never decrease in it.
-            stops: int64[N], the same for the ends. Tokens may be empty, leave gaps and cut characters.
-            kinds: uint8[N], positions in `TokenKind`.
+            text: the documents' bytes, concatenated.
+            text_offsets: int64[D + 1], the start of each document in `text`; from 0 to its size.
+            token_offsets: int64[D + 1], the index of each document's first token; from 0 to N.
+            starts: int64[N], byte offsets into the token's document; within a document they never decrease.
+            stops: int64[N], likewise. Tokens may be empty, leave gaps and cut characters.
+            kinds: uint8[N], indices in `TokenKind`.
             groups: int32[D], the group of each document.
 
         Returns:
             int64[D, len(COUNTS)], the counts of each document.
 
         Raises:
-            ValueError: the arrays do not fit together, or a token lies outside its document.
-            TypeError: an argument of another type.
+            ValueError: the arrays do not fit together, or a token is outside its document.
+            TypeError: an argument has the wrong type.
         """
 
     def add_tiled(
@@ -73,13 +73,13 @@ class Measurer(Protocol):
         ids: NDArray[np.uint32],
         groups: NDArray[np.int32],
     ) -> NDArray[np.int64]:
-        """Count a batch of documents that are their tokens, byte for byte; all tokens are NORMAL.
+        """Count a batch of documents whose tokens' bytes join to the text; all tokens are NORMAL.
 
         Args:
             text: as for `add`, like the offsets and the groups.
             text_offsets: int64[D + 1].
             token_offsets: int64[D + 1].
-            ids: uint32[N], the tokens; the tables know their bytes.
+            ids: uint32[N], the tokens; the tables contain their bytes.
             groups: int32[D].
 
         Returns:
@@ -87,7 +87,7 @@ class Measurer(Protocol):
 
         Raises:
             ValueError: the bytes of a document's tokens are not its bytes, or the arrays do not fit together.
-            TypeError: an argument of another type.
+            TypeError: an argument has the wrong type.
         """
 
     def add_texts(
@@ -98,41 +98,41 @@ class Measurer(Protocol):
         ids: NDArray[np.uint32],
         groups: NDArray[np.int32],
     ) -> NDArray[np.int64]:
-        """The same for documents that are strings; the other arguments are as for `add_tiled`.
+        """Count documents that are strings; the other arguments are as for `add_tiled`.
 
         Raises:
             ValueError, TypeError: as `add_tiled`; ValueError too for a lone surrogate.
         """
 
     def join(self, other: Any) -> None:
-        """Count what another measurer of the same kernel has counted, which stays as it is.
+        """Add the counts of another measurer of the same kernel, which is not modified.
 
         Raises:
-            ValueError: it has another number of groups, or is this one.
+            ValueError: it has a different number of groups, or is this measurer.
         """
 
     def totals(self) -> NDArray[np.int64]:
-        """The counts of each group: int64[G, len(COUNTS)]."""
+        """Return the counts of each group: int64[G, len(COUNTS)]."""
 
     def numbers_by_length(self) -> NDArray[np.int64]:
-        """The numbers of each length, and the tokens that touch them: int64[G, 17, 2].
+        """Return the numbers of each length, and the tokens that touch them: int64[G, 17, 2].
 
-        `[group, d]` holds those of d digits; those of 16 and more are together in `[group, 16]`.
+        `[group, d]` is for numbers of d digits; `[group, 16]` is for 16 and more.
         """
 
     def word_types(self) -> NDArray[np.int64]:
-        """The distinct words of each group, and those among them that were always one token: int64[G, 2]."""
+        """Return the distinct words of each group, and how many of them were always one token: int64[G, 2]."""
 
     def words(
         self, group: int
     ) -> tuple[
         NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]
     ]:
-        """The distinct words of a group with W words, sorted by their bytes, in arrays.
+        """Return the W distinct words of a group, sorted by their bytes, in arrays.
 
         Returns:
-            Their bytes one after another; int64[W + 1], where each starts; int64[W] occurrences; uint32[W] twice,
-            the tokens of the occurrence with the fewest and of the one with the most.
+            Their concatenated bytes; int64[W + 1], the start of each; int64[W] occurrences; uint32[W] twice, the fewest
+            and the most tokens of an occurrence.
 
         Raises:
             ValueError: there is no such group.
@@ -148,17 +148,17 @@ class Measurer(Protocol):
         fewest: NDArray[np.uint32],
         most: NDArray[np.uint32],
     ) -> None:
-        """Take words to be a group's that `words` of another measurer gave; its counts stay as they are.
+        """Add words that `words` of another measurer returned to a group; its counts are not modified.
 
         Raises:
-            ValueError: there is no such group, or the arrays are not what `words` gives.
-            TypeError: an argument of another type.
+            ValueError: there is no such group, or the arrays are invalid.
+            TypeError: an argument has the wrong type.
         """
 
     def worst_words(self, group: int, n: int) -> list[tuple[bytes, int, int]]:
-        """The n words with the most tokens: (word, most tokens, occurrences).
+        """Return the n words with the most tokens: (word, most tokens, occurrences).
 
-        By most tokens, then by occurrences, both from the top, then by the bytes of the word.
+        They are sorted by most tokens and by occurrences, both descending, then by the bytes of the word.
 
         Raises:
             ValueError: there is no such group, or n is negative.
@@ -167,17 +167,16 @@ class Measurer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel.
+    """The functions of one kernel.
 
     Attributes:
         name: "native" or "python".
-        new_tables: uint8[0x110000] classes (as `character_classes` gives them), the bytes of all ids one after
-            another, and int64[V + 1], where those of each start → what measurers look things up in, for any
-            number of them. ValueError for classes or offsets out of range.
-        new_measurer: such tables and a number of groups → a measurer that has counted nothing. ValueError for
-            a negative number.
-        count_ids: uint32[N] ids and int64[V] counts, to which it adds how often each id is there. ValueError for
-            an id that has no count.
+        new_tables: uint8[0x110000] classes (from `character_classes`), the concatenated bytes of all ids, and
+            int64[V + 1], the start of each id → the lookup tables for any number of measurers. ValueError for
+            classes or offsets out of range.
+        new_measurer: such tables and a number of groups → an empty measurer. ValueError for a negative number.
+        count_ids: uint32[N] ids and int64[V] counts, to which it adds the occurrences of each id. ValueError for an
+            id without a count.
     """
 
     name: str
@@ -187,11 +186,11 @@ class Kernel:
 
 
 def current_kernel() -> Kernel:
-    """The kernel that TOKBENCH_KERNEL asks for.
+    """Return the kernel that TOKBENCH_KERNEL selects.
 
     Raises:
-        ConfigError: the variable holds another word.
-        BackendUnavailableError: the native kernel is demanded and not installed.
+        ConfigError: the variable has an unknown value.
+        BackendUnavailableError: the native kernel is required and not installed.
     """
     name, module = chosen_module(compiled=_COMPILED, fallback="tokbench.metrics.fallback")
     return Kernel(name, module.Tables, module.Measurer, module.count_ids)

@@ -1,7 +1,7 @@
-"""Counting by the textbook: the definition that the compiled kernel must equal.
+"""The reference of counting: the definition that the compiled kernel must match.
 
-Each run of a document (`text_runs.py`) is held against the tokens that touch it, and counted as
-`counts.py` defines. Nothing here is fast, and nothing is clever.
+Each run of a document (`text_runs.py`) is compared with the tokens that touch it, and counted as defined in
+`counts.py`. The code is meant to be simple, not fast.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     Counts = dict[str, int]
 
 BYTE, UNKNOWN = 1, 2
-"""Kinds of tokens: positions in `TokenKind`, NORMAL, BYTE, UNKNOWN, SPECIAL."""
+"""Kinds of tokens: indices in `TokenKind`, NORMAL, BYTE, UNKNOWN, SPECIAL."""
 
 # --- tokens -----------------------------------------------------------------------------------
 
 
 class Tokens:
-    """The token spans of a document, to be asked how they stand to a run.
+    """The token spans of a document, for queries about their relation to a run.
 
     >>> tokens = Tokens([Span(0, 3), Span(3, 3), Span(4, 8)])
     >>> len(tokens.touching(Span(2, 5))), tokens.boundaries_inside(Span(0, 8))
@@ -56,16 +56,16 @@ class Tokens:
         self._boundaries = sorted({position for span in spans for position in span})
 
     def touching(self, run: Span) -> range:
-        """The tokens that share a byte with a run, as numbers among those that are not empty."""
+        """Return the tokens that share a byte with a run, as indices among the tokens that are not empty."""
         return range(bisect_right(self._stops, run.start), bisect_left(self._starts, run.stop))
 
     def only(self, run: Span) -> Span | None:
-        """The token that touches the run, if it is one alone."""
+        """Return the only token that touches the run; None if there is none or several."""
         touching = self.touching(run)
         return self._filled[touching[0]] if len(touching) == 1 else None
 
     def boundaries_inside(self, run: Span) -> list[int]:
-        """The positions strictly inside a run where a token starts or stops, each once."""
+        """Return the positions strictly inside a run where a token starts or stops, without duplicates."""
         first = bisect_right(self._boundaries, run.start)
         return self._boundaries[first : bisect_left(self._boundaries, run.stop)]
 
@@ -74,12 +74,12 @@ class Tokens:
 
 
 class Measures(NamedTuple):
-    """What was counted in one document.
+    """The counts of one document.
 
     Attributes:
         counts: each of `COUNTS`.
-        words: each word's bytes, and how many tokens touch it.
-        numbers: how many digits each number has, and how many tokens touch it.
+        words: the bytes of each word, and the number of tokens that touch it.
+        numbers: the digits of each number, and the number of tokens that touch it.
     """
 
     counts: Counts
@@ -97,8 +97,8 @@ def measure(
 
     Args:
         document: its bytes.
-        spans: the positions of its tokens: starts and stops never decrease; they may be empty, leave gaps
-            and cut characters.
+        spans: the spans of its tokens: starts and stops never decrease; tokens may be empty, leave gaps and cut
+            characters.
         kinds: the kind of each token: 0 NORMAL, 1 BYTE, 2 UNKNOWN, 3 SPECIAL.
         classes: as for `characters`.
 
@@ -158,49 +158,49 @@ def _count_characters(document: bytes, text: Sequence[Character], tokens: Tokens
 
 
 def _count_language(text: Sequence[Character], spans: Sequence[Span], kinds: Sequence[int]) -> Counts:
-    """Characters of the language, and those that a token which is neither unknown nor a byte holds whole.
+    """Count the characters of the language, and those within a single token that is neither UNKNOWN nor BYTE.
 
-    White space, controls, punctuation and symbols are left out: they are not part of a language, and what becomes
-    of them says how a tokenizer treats layout. A character that is cut over tokens is not covered, whether
-    these are fallback bytes or tokens of a byte-level vocabulary.
+    White space, controls, punctuation and symbols are left out: they are not part of a language, and their tokens
+    show how a tokenizer treats layout. A character that is cut over tokens is not covered, whether these are fallback
+    bytes or tokens of a byte-level vocabulary.
     """
     whole = [span for span, kind in zip(spans, kinds, strict=True) if kind not in {BYTE, UNKNOWN}]
     of_language = [character for character in text if character.kind in LANGUAGE]
     covered = 0
     for character in of_language:
         last = bisect_right(whole, character.start, key=lambda span: span.start) - 1
-        # No token before the last one that begins here or earlier reaches farther.
+        # No token before the last one that begins here or earlier extends farther.
         covered += last >= 0 and whole[last].stop >= character.stop
     return {"language_chars": len(of_language), "covered_chars": covered}
 
 
 def _count_words(text: Sequence[Character], tokens: Tokens) -> Counts:
-    found = list(words(text))
+    word_runs = list(words(text))
     return {
-        "words": len(found),
-        "unspaced_words": sum(word[0].kind == CharacterClass.UNSPACED for word in found),
-        "split_words": sum(len(tokens.touching(_span(word))) > 1 for word in found),
+        "words": len(word_runs),
+        "unspaced_words": sum(word[0].kind == CharacterClass.UNSPACED for word in word_runs),
+        "split_words": sum(len(tokens.touching(_span(word))) > 1 for word in word_runs),
     }
 
 
 def _count_numbers(text: Sequence[Character], tokens: Tokens) -> Counts:
-    found = list(numbers(text))
-    short = [_span(number) for number in found if len(number) <= 3]
-    cuts = [{*tokens.boundaries_inside(_span(number))} for number in found]
-    wanted = [digit_boundaries(number) for number in found]
+    number_runs = list(numbers(text))
+    short = [_span(number) for number in number_runs if len(number) <= 3]
+    cuts = [{*tokens.boundaries_inside(_span(number))} for number in number_runs]
+    boundaries = [digit_boundaries(number) for number in number_runs]
     return {
-        "numbers": len(found),
+        "numbers": len(number_runs),
         "short_numbers": len(short),
         "whole_short_numbers": sum(_is_alone(text, run, tokens, may_go_on=False) for run in short),
-        "number_tokens": sum(len(tokens.touching(_span(number))) for number in found),
-        "digit_boundaries": sum(map(len, wanted)),
+        "number_tokens": sum(len(tokens.touching(_span(number))) for number in number_runs),
+        "digit_boundaries": sum(map(len, boundaries)),
         "digit_cuts": sum(map(len, cuts)),
-        "digit_hits": sum(len(each & cut) for each, cut in zip(wanted, cuts, strict=True)),
+        "digit_hits": sum(len(expected & cut) for expected, cut in zip(boundaries, cuts, strict=True)),
     }
 
 
 def _is_alone(text: Sequence[Character], run: Span, tokens: Tokens, *, may_go_on: bool) -> bool:
-    """Whether one token holds the run, and else only white space before it (and after it, where it may go on)."""
+    """Whether one token contains the run, and otherwise only white space before it (and after it, if `may_go_on`)."""
     token = tokens.only(run)
     if token is None or token.start > run.start or token.stop < run.stop:
         return False
@@ -209,32 +209,32 @@ def _is_alone(text: Sequence[Character], run: Span, tokens: Tokens, *, may_go_on
 
 
 def _count_identifiers(document: bytes, word_spans: Sequence[Span], tokens: Tokens) -> Counts:
-    found = [span for span in word_spans if IDENTIFIER.fullmatch(document[slice(*span)])]
+    identifiers = [span for span in word_spans if IDENTIFIER.fullmatch(document[slice(*span)])]
     counts = {
-        "identifiers": len(found),
+        "identifiers": len(identifiers),
         "identifier_boundaries": 0,
         "identifier_cuts": 0,
         "identifier_hits": 0,
     }
-    for span in found:
+    for span in identifiers:
         cuts = {position - span.start for position in tokens.boundaries_inside(span)}
-        wanted = identifier_boundaries(document[slice(*span)])
-        counts["identifier_boundaries"] += len(wanted)
+        boundaries = identifier_boundaries(document[slice(*span)])
+        counts["identifier_boundaries"] += len(boundaries)
         counts["identifier_cuts"] += len(cuts)
-        counts["identifier_hits"] += sum(not position.isdisjoint(cuts) for position in wanted)
+        counts["identifier_hits"] += sum(not position.isdisjoint(cuts) for position in boundaries)
     return counts
 
 
 def _count_operators(document: bytes, text: Sequence[Character], tokens: Tokens) -> Counts:
-    found = list(operators(document))
-    isolated = [span for span in found if _is_alone(text, span, tokens, may_go_on=True)]
-    return {"operators": len(found), "isolated_operators": len(isolated)}
+    operator_spans = list(operators(document))
+    isolated = [span for span in operator_spans if _is_alone(text, span, tokens, may_go_on=True)]
+    return {"operators": len(operator_spans), "isolated_operators": len(isolated)}
 
 
 def _count_indentation(document: bytes, tokens: Tokens) -> Counts:
-    found = list(indentations(document))
+    indented = list(indentations(document))
     return {
-        "indented_lines": len(found),
-        "indentation_chars": sum(span.length for span in found),
-        "indentation_tokens": sum(len(tokens.touching(span)) for span in found),
+        "indented_lines": len(indented),
+        "indentation_chars": sum(span.length for span in indented),
+        "indentation_tokens": sum(len(tokens.touching(span)) for span in indented),
     }

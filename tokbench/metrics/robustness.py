@@ -1,4 +1,4 @@
-"""Robustness to rewritings of a text (case, typos, white space): the rewritings, and the edit distance of ids."""
+"""Robustness to variations of a text (case, typos, white space): the variations, and the edit distance of ids."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 _FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)} | {0x20: 0x3000}
 _HOMOGLYPHS = str.maketrans("aceopxyABCEHKMOPTX", "асеорхуАВСЕНКМОРТХ")
-"""Latin letters and the Cyrillic ones that look the same."""
+"""Latin letters, with the Cyrillic letters that look the same."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _TYPO_IN = 10
 
 
 def rewritings(*, seed: int = 0) -> Mapping[str, Callable[[str], str]]:
-    """Ways to write a text otherwise, by name.
+    """Return functions that write a text in other ways, by name.
 
     Args:
-        seed: chooses the words that get a typo.
+        seed: selects the words that get a typo.
     """
     return {
         "upper case": str.upper,
@@ -35,7 +35,7 @@ def rewritings(*, seed: int = 0) -> Mapping[str, Callable[[str], str]]:
 
 
 def with_typos(text: str, *, seed: int) -> str:
-    """A text in which two neighbouring letters of about every tenth longer word are swapped.
+    """Return a text in which two neighbouring letters of about every tenth longer word are swapped.
 
     >>> with_typos("nothing", seed=3) in {"nothing", "onthing", "ntohing", "nohting", "nothnig", "notihng", "nothign"}
     True
@@ -53,10 +53,10 @@ def with_typos(text: str, *, seed: int) -> str:
 
 
 def edit_distance(one: Sequence[int], other: Sequence[int]) -> int:
-    """The fewest insertions, deletions and replacements that make one sequence of ids the other.
+    """Return the fewest insertions, deletions and replacements that turn one sequence of ids into the other.
 
-    A column of the table of distances is two numbers, whose bits say where it rises by one and where it falls by one
-    from row to row; the next column takes a few operations on them.
+    A column of the distance table is represented by two integers, whose bits say where it rises by one and where it
+    falls by one from row to row; the next column takes a few operations on them.
 
     Source: Hyyrö 2003, "A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances", after Myers 1999.
 
@@ -66,15 +66,13 @@ def edit_distance(one: Sequence[int], other: Sequence[int]) -> int:
     if not one:
         return len(other)
     places: dict[int, int] = {}
-    for place, id in enumerate(one):
-        places[id] = places.get(id, 0) | 1 << place
+    for index, id in enumerate(one):
+        places[id] = places.get(id, 0) | 1 << index
     every, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
     rises, falls, distance = every, 0, len(one)
     for id in other:
         equal = places.get(id, 0)
-        level = (
-            (((equal & rises) + rises) ^ rises) | equal | falls
-        )  # where nothing is added along the diagonal
+        level = (((equal & rises) + rises) ^ rises) | equal | falls  # where the diagonal adds nothing
         rises_across, falls_across = falls | ~(level | rises), rises & level
         distance += bool(rises_across & last) - bool(falls_across & last)
         rises_across = rises_across << 1 | 1  # the first row rises by one from column to column

@@ -1,7 +1,7 @@
-"""What a text is made of, by definition: characters, and runs of them that tokens are held against.
+"""The definitions of characters, and of the runs of a text that are compared with tokens.
 
-Runs are words, numbers, operators and indentations; numbers and identifiers have boundaries that a tokenizer
-could be expected to have.
+Runs are words, numbers, operators and indentations; numbers and identifiers have boundaries that a tokenizer could be
+expected to respect.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OPERATOR = re.compile(b"|".join(map(re.escape, sorted(map(str.encode, OPERATORS
 
 
 class Character(NamedTuple):
-    """One character of a document: its position in bytes, its text and its class."""
+    """A character of a document: its byte offsets, its text and its class."""
 
     start: int
     stop: int
@@ -51,7 +51,7 @@ class Character(NamedTuple):
 
 
 def characters(document: bytes, classes: bytes | NDArray[np.uint8] | None = None) -> list[Character]:
-    """The characters of a document; a byte that belongs to none is one of class OTHER.
+    """Return the characters of a document; a byte that belongs to none is a character of class OTHER.
 
     Args:
         document: bytes, UTF-8 or not.
@@ -61,19 +61,19 @@ def characters(document: bytes, classes: bytes | NDArray[np.uint8] | None = None
     [(0, 1, 'DIGIT'), (1, 3, 'LOWER'), (3, 4, 'OTHER')]
     """
     classes = character_classes() if classes is None else classes
-    found = []
+    result = []
     start = 0
     for text in document.decode("utf-8", "surrogateescape"):
         is_stray = "\udc80" <= text <= "\udcff"
         stop = start + (1 if is_stray else len(text.encode()))
         kind = CharacterClass.OTHER if is_stray else _CLASSES[classes[ord(text)]]
-        found.append(Character(start, stop, text, kind))
+        result.append(Character(start, stop, text, kind))
         start = stop
-    return found
+    return result
 
 
 def is_white_space(document: bytes) -> bool:
-    r"""Whether there is nothing else; so for no bytes at all.
+    r"""Whether a document is only white space; True for an empty one.
 
     >>> is_white_space(b" \r\n"), is_white_space(b" .")
     (True, False)
@@ -85,7 +85,7 @@ def is_white_space(document: bytes) -> bool:
 
 
 def joins(before: CharacterClass, joiner: str, after: CharacterClass) -> bool:
-    """Whether a character holds a word together: an apostrophe between letters, a point between digits.
+    """Whether a character joins the parts of a word: an apostrophe between letters, a point between digits.
 
     >>> joins(CharacterClass.LOWER, "'", CharacterClass.LOWER), joins(CharacterClass.LOWER, ".", CharacterClass.LOWER)
     (True, False)
@@ -96,7 +96,7 @@ def joins(before: CharacterClass, joiner: str, after: CharacterClass) -> bool:
 
 
 def word_stop(text: Sequence[Character], first: int) -> int:
-    """The index after the last character of the word that begins with one.
+    """Return the index after the last character of the word that begins at index `first`.
 
     >>> word_stop(characters(b"don't!"), 0), word_stop(characters(b"dogs' tails"), 0)
     (5, 4)
@@ -116,10 +116,10 @@ def word_stop(text: Sequence[Character], first: int) -> int:
 
 
 def words(text: Sequence[Character]) -> Iterator[Sequence[Character]]:
-    """The words of a text, as UAX 29 finds them, without its dictionaries.
+    """Yield the words of a text, as defined by UAX 29, but without dictionaries.
 
-    A run of letters, marks, digits, numbers and underscores that begins with no mark; a letter of an
-    unspaced script is one by itself, with the marks after it.
+    A word is a run of letters, marks, digits, numbers and underscores that does not begin with a mark; a letter of an
+    unspaced script, with the marks after it, is a word by itself.
 
     >>> ["".join(each.text for each in word) for word in words(characters("L'été: 1,000 m², 東京.".encode()))]
     ["L'été", '1,000', 'm²', '東', '京']
@@ -135,7 +135,7 @@ def words(text: Sequence[Character]) -> Iterator[Sequence[Character]]:
 
 
 def numbers(text: Sequence[Character]) -> Iterator[Sequence[Character]]:
-    """The maximal runs of decimal digits, also those inside words.
+    """Yield the maximal runs of decimal digits, also inside words.
 
     >>> ["".join(each.text for each in number) for number in numbers(characters("v2: 1,234 ७".encode()))]
     ['2', '1', '234', '७']
@@ -146,17 +146,17 @@ def numbers(text: Sequence[Character]) -> Iterator[Sequence[Character]]:
 
 
 def operators(document: bytes) -> Iterator[Span]:
-    """The operators of two characters or more, the longest first.
+    """Yield the operators of two characters or more; the longest operator matches first.
 
     >>> [document[slice(*span)] for document in [b"a===b<-c=d"] for span in operators(document)]
     [b'===', b'<-']
     """
-    for found in _OPERATOR.finditer(document):
-        yield Span(*found.span())
+    for match in _OPERATOR.finditer(document):
+        yield Span(*match.span())
 
 
 def indentations(document: bytes) -> Iterator[Span]:
-    r"""The spaces and tabs at the beginning of lines that hold more than white space.
+    r"""Yield the spans of leading spaces and tabs of lines that contain more than white space.
 
     >>> list(indentations(b"if x:\n\ty\n  \r\n"))
     [Span(start=6, stop=7)]
@@ -173,7 +173,7 @@ def indentations(document: bytes) -> Iterator[Span]:
 
 
 def digit_boundaries(number: Sequence[Character]) -> set[int]:
-    """Where groups of three digits, counted from the right, would be cut.
+    """Return the positions where groups of three digits, counted from the right, would be cut.
 
     >>> digit_boundaries(characters(b"1234567"))
     {1, 4}
@@ -182,9 +182,9 @@ def digit_boundaries(number: Sequence[Character]) -> set[int]:
 
 
 def identifier_boundaries(identifier: bytes) -> list[set[int]]:
-    """Where the parts of an identifier meet: for each such boundary, the positions that hit it.
+    """Return the boundaries between the parts of an identifier: for each one, the positions that hit it.
 
-    A run of underscores is one, hit at either side of it that lies strictly inside the identifier.
+    A run of underscores is one boundary, hit at either side that is strictly inside the identifier.
 
     >>> identifier_boundaries(b"getUserName"), identifier_boundaries(b"HTTPServer")
     ([{3}, {7}], [{4}])
@@ -192,13 +192,13 @@ def identifier_boundaries(identifier: bytes) -> list[set[int]]:
     ([{5, 6}, {10}], [{2}, {6}])
     """
     positions = [
-        {*found.span()} - {0, len(identifier)} for found in _IDENTIFIER_BOUNDARY.finditer(identifier)
+        {*match.span()} - {0, len(identifier)} for match in _IDENTIFIER_BOUNDARY.finditer(identifier)
     ]
     return [position for position in positions if position]
 
 
 def white_space_around(text: Sequence[Character], run: Span) -> Span:
-    """A run made longer by the white space at both sides of it.
+    """Return a run extended by the white space on both sides.
 
     >>> white_space_around(characters(b"a ==  b"), Span(2, 4))
     Span(start=1, stop=6)

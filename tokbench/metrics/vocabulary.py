@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """What the tokens are, by id.
+    """The tokens of a vocabulary, by id.
 
     Attributes:
-        pieces: V tokens; None where an id has none.
-        lengths: int64[V], their bytes.
-        special: bool[V], special tokens and ids without a token: no text reaches them.
-        incomplete: bool[V], those whose bytes are not whole characters.
-        lone_bytes: bool[V], those that are one byte of a character of several.
+        pieces: the V tokens; None for an id without a token.
+        lengths: int64[V], the number of bytes of each token.
+        special: bool[V], whether an id is a special token or has no token: no text becomes it.
+        incomplete: bool[V], whether a token's bytes are not whole characters.
+        lone_bytes: bool[V], whether a token is one byte of a character of several.
     """
 
     pieces: tuple[bytes | None, ...]
@@ -40,7 +40,7 @@ class Vocabulary:
 
 
 def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
-    """The tokens of a tokenizer. Takes O(V) calls of it."""
+    """Return the tokens of a tokenizer. Calls the tokenizer O(V) times."""
     return vocabulary_from(
         [_piece(tokenizer, id) for id in range(tokenizer.info.vocab_size)],
         special_ids=tuple(tokenizer.info.special_tokens.values()),
@@ -48,7 +48,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
 
 
 def vocabulary_from(pieces: Sequence[bytes | None], *, special_ids: Sequence[int] = ()) -> Vocabulary:
-    r"""The arrays of some tokens.
+    r"""Build the arrays of tokens.
 
     >>> vocabulary_from([b"a", b"\xc3", None]).lone_bytes.tolist()
     [False, True, False]
@@ -89,14 +89,14 @@ def _piece(tokenizer: Tokenizer, id: int) -> bytes | None:
 def intermediate_tokens(
     frequencies: NDArray[np.int64], merges: Sequence[tuple[int, int]]
 ) -> NDArray[np.bool_]:
-    """Which learned tokens only feed other merges: they never occur, but a token made of them does.
+    """Return which learned tokens only feed other merges: they never occur, but a token that contains them does.
 
     Args:
-        frequencies: int64[B + M], how often each token occurs; the B base tokens come first.
+        frequencies: int64[B + M], the occurrences of each token; the B base tokens come first.
         merges: (left id, right id) of token B + rank, each below it.
 
     Returns:
-        bool[B + M].
+        bool[B + M], whether each token is such a token.
 
     >>> intermediate_tokens(np.array([1, 0, 0, 2]), [(0, 1), (2, 0)]).tolist()
     [False, False, True, False]
