@@ -199,7 +199,7 @@ def self_test(tokenizer: Tokenizer, manifest: Manifest, *, path: Path) -> None:
         if ids != expected:
             start = _first_difference(expected, ids)
             raise _self_test_error(
-                manifest, path, sample.text, expected, ids=_shown(ids, start=start), start=start
+                manifest, path, sample.text, expected, found=_shown(ids, start=start), start=start
             )
 
 
