@@ -124,7 +124,7 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
 def _flat(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with those in `options` moved to the top level; those that only `others` has are None."""
     names = {*settings, *others} - {"options"}
-    inner, other_inner = (dict(each_settings.get("options", {})) for each_settings in (settings, others))
+    inner, other_inner = (dict(mapping.get("options", {})) for mapping in (settings, others))
     return {name: settings.get(name) for name in sorted(names)} | {
         name: inner.get(name) for name in sorted({*inner, *other_inner})
     }

@@ -64,9 +64,9 @@ class Resamples:
         Args:
             units: some of the units that are drawn from; all others count 0.
         """
-        columns_units = units.as_lots() if self.are_lots else units
-        columns = np.searchsorted(self.keys, columns_units.keys)
-        return np.asarray(self.weights[:, columns] @ columns_units.counts, dtype=np.float64)
+        drawn_units = units.as_lots() if self.are_lots else units
+        columns = np.searchsorted(self.keys, drawn_units.keys)
+        return np.asarray(self.weights[:, columns] @ drawn_units.counts, dtype=np.float64)
 
 
 def resamples(units: UnitCounts, *, seed: int, num_resamples: int = RESAMPLES) -> Resamples | None:
