@@ -35,7 +35,7 @@ class ChecksArguments:
 def not_a_text(given: object) -> TextError:
     """Return the error for an argument that is not a text."""
     hint = "give decoded text" if isinstance(given, bytes | bytearray) else None
-    return TextError(f"a text must be a str, not {_called(given)}", hint=hint)
+    return TextError(f"a text must be a str, not {_type_name(given)}", hint=hint)
 
 
 def texts_of(given: Iterable[str]) -> Sequence[str]:
@@ -52,7 +52,7 @@ def texts_of(given: Iterable[str]) -> Sequence[str]:
             hint="put it into a list: [text]; `encode` takes one text",
         )
     if not isinstance(given, Iterable):
-        raise TextError(f"a list of texts is needed, not {_called(given)}")
+        raise TextError(f"a list of texts is needed, not {_type_name(given)}")
     return list(given)
 
 
@@ -69,7 +69,7 @@ def ids_of(given: Iterable[int]) -> Sequence[int]:
         return given  # type: ignore[return-value]
     if isinstance(given, str | bytes | bytearray | Mapping) or not isinstance(given, Iterable):
         hint = "`token_bytes` takes one id" if isinstance(given, int) else None
-        raise DecodeError(f"a list of ids is needed, not {_called(given)}", hint=hint)
+        raise DecodeError(f"a list of ids is needed, not {_type_name(given)}", hint=hint)
     if kind and len(given):  # type: ignore[arg-type]
         raise DecodeError(f"ids must be whole numbers, not an array of {given.dtype}")  # type: ignore[attr-defined]
     return list(given) if not hasattr(given, "__len__") else given  # type: ignore[return-value]
@@ -85,18 +85,18 @@ def whole_ids(given: Iterable[int]) -> list[int]:
     try:
         return list(map(index, ids))
     except TypeError:
-        raise _not_whole(ids) from None
+        raise _not_integers(ids) from None
 
 
-def _not_whole(ids: Iterable[object]) -> DecodeError:
+def _not_integers(ids: Iterable[object]) -> DecodeError:
     """Return the error for a list in which an id is not an integer."""
-    position, id = next((position, id) for position, id in enumerate(ids) if not _is_whole(id))
-    return DecodeError(f"ids must be whole numbers, but the id at position {position} is {_called(id)}")
+    position, id = next((position, id) for position, id in enumerate(ids) if not _is_integer(id))
+    return DecodeError(f"ids must be whole numbers, but the id at position {position} is {_type_name(id)}")
 
 
-def _taking_texts(method: Callable[..., Any]) -> Callable[..., Any]:
+def _checking_texts(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def taking_texts(self: Any, texts: Iterable[str], **options: Any) -> Any:
+    def checking_texts(self: Any, texts: Iterable[str], **options: Any) -> Any:
         if "threads" in options:
             _check_threads(options["threads"])
         given = texts if type(texts) is list else texts_of(texts)
@@ -108,54 +108,54 @@ def _taking_texts(method: Callable[..., Any]) -> Callable[..., Any]:
                     raise not_a_text(text) from None
             raise
 
-    return taking_texts
+    return checking_texts
 
 
-def _taking_ids(method: Callable[..., Any]) -> Callable[..., Any]:
+def _checking_ids(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def taking_ids(self: Any, ids: Iterable[int]) -> Any:
+    def checking_ids(self: Any, ids: Iterable[int]) -> Any:
         given = ids if type(ids) is list else ids_of(ids)
         try:
             return method(self, given)
         except TokbenchError:
             raise
         except (TypeError, AttributeError, ValueError, LookupError):
-            if all(map(_is_whole, given)):
+            if all(map(_is_integer, given)):
                 raise
-            raise _not_whole(given) from None
+            raise _not_integers(given) from None
 
-    return taking_ids
+    return checking_ids
 
 
-def _taking_an_id(method: Callable[..., Any]) -> Callable[..., Any]:
+def _checking_id(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def taking_an_id(self: Any, id: int) -> Any:
-        if type(id) is not int and not _is_whole(id):
-            raise DecodeError(f"an id must be a whole number, not {_called(id)}")
+    def checking_id(self: Any, id: int) -> Any:
+        if type(id) is not int and not _is_integer(id):
+            raise DecodeError(f"an id must be a whole number, not {_type_name(id)}")
         return method(self, id)
 
-    return taking_an_id
+    return checking_id
 
 
-def _taking_a_piece(method: Callable[..., Any]) -> Callable[..., Any]:
+def _checking_piece(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def taking_a_piece(self: Any, piece: object) -> Any:
+    def checking_piece(self: Any, piece: object) -> Any:
         if not isinstance(piece, bytes):
             hint = "give its UTF-8: piece.encode()" if isinstance(piece, str) else None
-            raise TextError(f"a piece must be bytes, not {_called(piece)}", hint=hint)
+            raise TextError(f"a piece must be bytes, not {_type_name(piece)}", hint=hint)
         return method(self, piece)
 
-    return taking_a_piece
+    return checking_piece
 
 
-def _taking_a_folder(method: Callable[..., Any]) -> Callable[..., Any]:
+def _checking_folder(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def taking_a_folder(self: Any, directory: object, **options: Any) -> Any:
+    def checking_folder(self: Any, directory: object, **options: Any) -> Any:
         if not isinstance(directory, str | os.PathLike):
-            raise StoreError(f"a folder must be given as a path, not {_called(directory)}")
+            raise StoreError(f"a folder must be given as a path, not {_type_name(directory)}")
         return method(self, directory, **options)
 
-    return taking_a_folder
+    return checking_folder
 
 
 def _check_threads(threads: object) -> None:
@@ -163,7 +163,7 @@ def _check_threads(threads: object) -> None:
         raise ConfigError(f"threads is {threads!r:.40}, where a number from 1 on is needed, or None for all")
 
 
-def _is_whole(id: object) -> bool:
+def _is_integer(id: object) -> bool:
     try:
         index(id)  # type: ignore[arg-type]
     except TypeError:
@@ -171,15 +171,15 @@ def _is_whole(id: object) -> bool:
     return True
 
 
-def _called(given: object) -> str:
+def _type_name(given: object) -> str:
     """Return the name of a value's type for an error message, or "None"."""
     return "None" if given is None else type(given).__name__
 
 
 _GUARDS: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
-    **dict.fromkeys(("encode_batch", "count_batch", "encode_spans"), _taking_texts),
-    "decode_bytes": _taking_ids,
-    **dict.fromkeys(("token_bytes", "score"), _taking_an_id),
-    "token_id": _taking_a_piece,
-    "save": _taking_a_folder,
+    **dict.fromkeys(("encode_batch", "count_batch", "encode_spans"), _checking_texts),
+    "decode_bytes": _checking_ids,
+    **dict.fromkeys(("token_bytes", "score"), _checking_id),
+    "token_id": _checking_piece,
+    "save": _checking_folder,
 }

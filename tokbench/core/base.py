@@ -111,7 +111,7 @@ class BaseTokenizer(PlainUse, ABC):
                 id, span = self._special_ids[piece.token], Span(offset, offset + size)
                 tokens.append(Token(id, self._special_bytes[id], span, TokenKind.SPECIAL))
             else:
-                tokens.extend(_moved(token, offset) for token in self.segment_ordinary(piece.text))
+                tokens.extend(_shifted(token, offset) for token in self.segment_ordinary(piece.text))
             offset += size
         return Segmentation(text=text, tokens=tuple(tokens))
 
@@ -266,7 +266,7 @@ def surrogate_error(error: UnicodeEncodeError) -> TextError:
     )
 
 
-def _moved(token: Token, offset: int) -> Token:
+def _shifted(token: Token, offset: int) -> Token:
     if offset == 0:
         return token
     return Token(token.id, token.piece, Span(token.span.start + offset, token.span.stop + offset), token.kind)

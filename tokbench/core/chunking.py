@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 RESPECTED = ("paragraphs", "lines", "sentences")
-_AFTER = 256
+_LOOKAHEAD_BYTES = 256
 """Bytes after a position that are searched for the end of its grapheme cluster, which may have any length."""
 
 UNITS = ("paragraphs", "lines", "sentences", "words")
@@ -164,7 +164,7 @@ class _Cutter:
         first = bisect_left(self._starts, start)
         room = self._plan.max_tokens
         while room > 0:
-            stop = self._stop(position, self._limit(first + room))
+            stop = self._best_end(position, self._limit(first + room))
             if stop is None:
                 return None
             text = self._data[start:stop].decode()
@@ -176,7 +176,7 @@ class _Cutter:
             room = min(
                 room - (num_tokens - self._plan.max_tokens), bisect_left(self._starts, stop) - first - 1
             )
-        stop = self._first_character(position)
+        stop = self._character_end(position)
         text = self._data[start:stop].decode()
         num_tokens = len(self._tokenizer.encode(text, special=self._plan.special))
         return (
@@ -189,20 +189,20 @@ class _Cutter:
         """Return the latest end of a chunk: the start of a token."""
         return int(self._starts[token]) if token < len(self._starts) else len(self._data)
 
-    def _stop(self, position: int, limit: int) -> int | None:
+    def _best_end(self, position: int, limit: int) -> int | None:
         """Return the best end of a chunk after `position`, up to `limit`; None where there is none."""
         if limit >= len(self._data):
             return len(self._data)
         if limit <= position:
             return None
         for unit in self._plan.units:
-            ends = self._ends_of(unit)
+            ends = self._unit_ends(unit)
             found = bisect_right(ends, limit) - 1
             if found >= 0 and ends[found] > position:
                 return ends[found]
         return self._last_cluster(position, limit)
 
-    def _ends_of(self, unit: str) -> list[int]:
+    def _unit_ends(self, unit: str) -> list[int]:
         if unit not in self._ends:
             self._ends[unit] = unit_ends(self._data, unit)
         return self._ends[unit]
@@ -210,24 +210,24 @@ class _Cutter:
     def _last_cluster(self, position: int, limit: int) -> int | None:
         """Return the last end of a grapheme cluster, or else of a code point, up to `limit`; None if there is none."""
         end, best = position, None
-        for cluster in clusters(self._data[position : limit + _AFTER].decode(errors="ignore")):
+        for cluster in clusters(self._data[position : limit + _LOOKAHEAD_BYTES].decode(errors="ignore")):
             end += len(cluster.encode())
             if end > limit:
                 break
             best = end
         if best is None:
             best = limit
-            while best > position and self._is_inside(best):
+            while best > position and self._is_inside_character(best):
                 best -= 1
         return best if best > position else None
 
-    def _first_character(self, position: int) -> int:
+    def _character_end(self, position: int) -> int:
         stop = position + 1
-        while self._is_inside(stop):
+        while self._is_inside_character(stop):
             stop += 1
         return stop
 
-    def _is_inside(self, place: int) -> bool:
+    def _is_inside_character(self, place: int) -> bool:
         return place < len(self._data) and self._data[place] & 0xC0 == 0x80
 
     def _overlap_start(self, position: int, overlap: int, *, begun: int) -> int:
@@ -236,7 +236,7 @@ class _Cutter:
             return position
         token = bisect_left(self._starts, position)
         wanted = max(int(self._starts[max(token - overlap, 0)]), begun)
-        ends = self._ends_of("words")
+        ends = self._unit_ends("words")
         found = bisect_left(ends, wanted)
         if found < len(ends) and ends[found] < position:
             return ends[found]
@@ -248,7 +248,7 @@ class _Cutter:
         return place
 
     def _too_long(self, position: int) -> TextError:
-        character = self._data[position : self._first_character(position)].decode()
+        character = self._data[position : self._character_end(position)].decode()
         num_tokens = len(self._tokenizer.encode(character, special=self._plan.special))
         return TextError(
             f"the character {character!r} at byte {position:,} has {counted(num_tokens, 'token')}, and a chunk at most "

@@ -129,8 +129,8 @@ class ControlTokenGuard:
         self.tokens = tuple(sorted(tokens, key=len, reverse=True))
         self._pattern = re.compile("|".join(map(re.escape, self.tokens))) if self.tokens else None
         self._recognize = recognize or self._matches
-        self._takes_before = {text for text, token_flags in (flags or {}).items() if token_flags.lstrip}
-        self._takes_after = {text for text, token_flags in (flags or {}).items() if token_flags.rstrip}
+        self._lstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.lstrip}
+        self._rstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.rstrip}
         self._needles = tuple({_needle(token) for token in self.tokens})
         self._beginnings = tuple({token[:size] for token in self.tokens for size in range(1, len(token))})
         self._stretches: dict[str, _Stretch] = {}
@@ -158,8 +158,8 @@ class ControlTokenGuard:
                 found.append((first + start, last + start, token))
         # No token begins outside, and no token that begins inside can extend outside: there is nothing to refuse.
         is_clean = is_closed and sum(map(text.count, self._needles)) == needles
-        refused = [] if is_clean else self._outside(text, trusted)
-        if self._takes_before or self._takes_after:
+        refused = [] if is_clean else self._untrusted_matches(text, trusted)
+        if self._lstrip_tokens or self._rstrip_tokens:
             found = self._with_white_space(found, text)
         return found, refused
 
@@ -180,7 +180,7 @@ class ControlTokenGuard:
             return ()
         return (ControlToken(*match.span(), match.group()) for match in self._pattern.finditer(text))
 
-    def _outside(self, text: str, trusted: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
+    def _untrusted_matches(self, text: str, trusted: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
         """Return the token texts that are not within one trusted range; texts inside a longer one are left out."""
         places: list[tuple[int, int, str]] = []
         for token in self.tokens:
@@ -205,10 +205,10 @@ class ControlTokenGuard:
         end = 0
         for number, (start, stop, token) in enumerate(found):
             following = found[number + 1][0] if number + 1 < len(found) else len(text)
-            if token in self._takes_before:
+            if token in self._lstrip_tokens:
                 while start > end and text[start - 1] in WHITE_SPACE:
                     start -= 1  # noqa: PLW2901 -- the token grows
-            if token in self._takes_after:
+            if token in self._rstrip_tokens:
                 while stop < following and text[stop] in WHITE_SPACE:
                     stop += 1  # noqa: PLW2901
             extended.append((start, stop, token))

@@ -134,17 +134,19 @@ class DisguisedTexts:
         starts, stops = spans.starts.copy(), spans.stops.copy()
         for number, (edges, originals) in enumerate(zip(self._edges, self._original_edges, strict=True)):
             own = slice(offsets[number], offsets[number + 1])
-            starts[own] = _moved(spans.starts[own], edges, originals, side="right")
-            stops[own] = np.maximum(starts[own], _moved(spans.stops[own], edges, originals, side="left"))
+            starts[own] = _originals_of(spans.starts[own], edges, originals, side="right")
+            stops[own] = np.maximum(
+                starts[own], _originals_of(spans.stops[own], edges, originals, side="left")
+            )
         return EncodedSpans(spans.encoded, starts, stops, spans.kinds)
 
 
-def _moved(
+def _originals_of(
     places: NDArray[np.int64], edges: NDArray[np.int64], originals: NDArray[np.int64], *, side: str
 ) -> NDArray[np.int64]:
-    """Map offsets in a disguised text to the original text; one between two parts belongs to the part on its `side`.
+    """Map offsets in a disguised text to the original text; `side` picks the part of an offset between two parts.
 
-    >>> _moved(np.array([0, 3, 9, 10]), np.array([0, 3, 9, 11]), np.array([0, 3, 5, 7]), side="right").tolist()
+    >>> _originals_of(np.array([0, 3, 9, 10]), np.array([0, 3, 9, 11]), np.array([0, 3, 5, 7]), side="right").tolist()
     [0, 3, 5, 6]
     """
     if side == "right":

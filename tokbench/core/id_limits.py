@@ -9,9 +9,9 @@ from tokbench.errors import ModelFormatError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_ALWAYS_HELD = 1 << 18
+_ALWAYS_ALLOWED = 1 << 18
 """Ids that are always accepted: as many as the largest vocabularies in use have, some tens of megabytes of tables."""
-_IDS_AN_ENTRY = 16
+_IDS_PER_ENTRY = 16
 
 
 def ids_held(num_entries: int) -> int:
@@ -22,7 +22,7 @@ def ids_held(num_entries: int) -> int:
     >>> ids_held(300), ids_held(200_000)
     (262144, 3200000)
     """
-    return max(_ALWAYS_HELD, _IDS_AN_ENTRY * num_entries)
+    return max(_ALWAYS_ALLOWED, _IDS_PER_ENTRY * num_entries)
 
 
 def check_largest_id(largest: int, *, num_entries: int, path: Path | str) -> None:

@@ -207,7 +207,7 @@ class KernelOrLibrary(BaseTokenizer):
     def _ordinary_use(self) -> KernelUse | None:
         return self._kernel_use(SpecialPolicy.TEXT)
 
-    def _use_under(self, special: SpecialPolicy) -> KernelUse | None:
+    def _use_for(self, special: SpecialPolicy) -> KernelUse | None:
         if special is SpecialPolicy.TEXT:
             return self._ordinary_use
         check_policy(special)
@@ -215,7 +215,7 @@ class KernelOrLibrary(BaseTokenizer):
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
         """Encode a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
-        use = self._use_under(special)
+        use = self._use_for(special)
         if use is None:
             return super().encode(text, special=special)
         if _is_covered(text, use.covers):
@@ -242,17 +242,17 @@ class KernelOrLibrary(BaseTokenizer):
         """
         from tokbench.core.token_arrays import divided_ids
 
-        use = self._use_under(special)
+        use = self._use_for(special)
         if use is None:
             return super().encode_batch(texts, special=special, threads=threads)
         with surrogates_named(texts):
-            encoded = use.encoded_at_once(texts, _number(threads))
+            encoded = use.encoded_at_once(texts, _num_threads(threads))
             if encoded is not None:
                 return Encoded(*encoded)
             return divided_ids(
                 texts,
                 where=use.covers,
-                then=lambda texts: Encoded(*use.encoder.encode_batch(list(texts), _number(threads))),
+                then=lambda texts: Encoded(*use.encoder.encode_batch(list(texts), _num_threads(threads))),
                 otherwise=lambda texts: self._library.encode_batch(texts, special=special, threads=threads),
             )
 
@@ -265,13 +265,13 @@ class KernelOrLibrary(BaseTokenizer):
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
             TextError: a text holds a lone surrogate.
         """
-        use = self._use_under(special)
+        use = self._use_for(special)
         with surrogates_named(texts):
             is_ours = use is not None and (
-                use.runs_all(texts, _number(threads)) or all(map(use.covers, texts))
+                use.runs_all(texts, _num_threads(threads)) or all(map(use.covers, texts))
             )
             if use is not None and is_ours and len(texts):
-                return use.encoder.count_batch(list(texts), _number(threads))
+                return use.encoder.count_batch(list(texts), _num_threads(threads))
         return self.encode_batch(texts, special=special, threads=threads).counts
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
@@ -339,5 +339,5 @@ def _is_covered(text: str, covers: Callable[[str], bool]) -> bool:
         raise surrogate_error(error) from None
 
 
-def _number(threads: int | None) -> int:
+def _num_threads(threads: int | None) -> int:
     return threads or os.cpu_count() or 1

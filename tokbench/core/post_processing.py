@@ -73,10 +73,10 @@ def model_input(
     if limits and post_processing.truncation is not None:
         room = sum(len(part.ids) for part in parts) if template else 0
         allowed = replace(post_processing.truncation, max_length=post_processing.truncation.max_length - room)
-        texts = _truncated(texts, allowed)
-    written = _written(parts, texts, template=template)
+        texts = _truncate(texts, allowed)
+    written = _apply_template(parts, texts, template=template)
     if limits and post_processing.padding is not None:
-        return _padded(written, post_processing.padding)
+        return _pad(written, post_processing.padding)
     return written
 
 
@@ -92,7 +92,9 @@ def parts_of(template: Template | None, *, pair: bool) -> tuple[TemplatePart, ..
     return tuple(TemplatePart(text, type_id=text) for text in range(2 if pair else 1))
 
 
-def _written(parts: Sequence[TemplatePart], texts: Sequence[list[int]], *, template: bool) -> ModelInput:
+def _apply_template(
+    parts: Sequence[TemplatePart], texts: Sequence[list[int]], *, template: bool
+) -> ModelInput:
     ids: list[int] = []
     type_ids: list[int] = []
     for part in parts:
@@ -103,7 +105,7 @@ def _written(parts: Sequence[TemplatePart], texts: Sequence[list[int]], *, templ
     return ModelInput(tuple(ids), tuple(type_ids), (1,) * len(ids))
 
 
-def _truncated(texts: list[list[int]], truncation: Truncation) -> list[list[int]]:
+def _truncate(texts: list[list[int]], truncation: Truncation) -> list[list[int]]:
     """Truncate the texts to `max_length` tokens in total."""
     sizes = [len(text) for text in texts]
     surplus = sum(sizes) - truncation.max_length
@@ -123,7 +125,7 @@ def _truncated(texts: list[list[int]], truncation: Truncation) -> list[list[int]
                 hint="the tokenizer's file truncates this text only",
             )
         kept[place] -= surplus
-    return [_cut(text, size, truncation.direction) for text, size in zip(texts, kept, strict=True)]
+    return [_truncate_ids(text, size, truncation.direction) for text, size in zip(texts, kept, strict=True)]
 
 
 def longest_first(sizes: Sequence[int], most: int) -> list[int]:
@@ -138,11 +140,11 @@ def longest_first(sizes: Sequence[int], most: int) -> list[int]:
     return [longer, shorter] if sizes[0] > sizes[1] else [shorter, longer]
 
 
-def _cut(ids: list[int], size: int, direction: str) -> list[int]:
+def _truncate_ids(ids: list[int], size: int, direction: str) -> list[int]:
     return ids[len(ids) - size :] if direction == "Left" else ids[:size]
 
 
-def _padded(written: ModelInput, padding: Padding) -> ModelInput:
+def _pad(written: ModelInput, padding: Padding) -> ModelInput:
     length = len(written.ids) if padding.length is None else padding.length
     if padding.multiple:
         length = -(-length // padding.multiple) * padding.multiple

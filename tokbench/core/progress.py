@@ -87,14 +87,14 @@ def watched(documents: Iterable[_T], source: object, *, phase: str, progress: Pr
             reported = now
             progress(phase, *position, "bytes")
 
-    with _calling(report, source):
+    with _block_callback(report, source):
         for document in documents:
             report()
             yield document
 
 
 @contextmanager
-def _calling(report: Callable[[], None], source: object) -> Iterator[None]:
+def _block_callback(report: Callable[[], None], source: object) -> Iterator[None]:
     """Make a corpus call `report` for each block, if it supports that."""
     if not isinstance(source, TellsBlocks):
         yield

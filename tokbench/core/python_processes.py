@@ -24,8 +24,8 @@ def limit_memory(num_bytes: int) -> None:
         import resource
     except ImportError:
         return
-    _lower(resource.RLIMIT_DATA, num_bytes)
-    _lower(resource.RLIMIT_CORE, 0)
+    _lower_limit(resource.RLIMIT_DATA, num_bytes)
+    _lower_limit(resource.RLIMIT_CORE, 0)
 
 
 def limit_time(seconds: float) -> None:
@@ -38,10 +38,10 @@ def limit_time(seconds: float) -> None:
     except ImportError:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds))
+    _lower_limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds))
 
 
-def _lower(what: int, most: int) -> None:
+def _lower_limit(what: int, most: int) -> None:
     """Set a limit of this process, at most its hard limit, which stays unchanged."""
     import resource
 

@@ -126,8 +126,8 @@ class SpecialTokenFinder:
         alternatives = sorted(special_tokens, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, alternatives))) if alternatives else None
         self.flags = dict(flags or {})
-        self._takes_before = {text for text, token_flags in (flags or {}).items() if token_flags.lstrip}
-        self._takes_after = {text for text, token_flags in (flags or {}).items() if token_flags.rstrip}
+        self._lstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.lstrip}
+        self._rstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.rstrip}
 
     def cut(self, text: str, *, special: SpecialPolicy) -> Iterator[TextPart]:
         """Yield the parts of a text; under `SpecialPolicy.TEXT` one ordinary part.
@@ -142,7 +142,7 @@ class SpecialTokenFinder:
                 if special is SpecialPolicy.RAISE:
                     start = len(text[: match.start()].encode(errors="surrogatepass"))
                     raise SpecialTokenError(match.group(), Span(start, start + len(match.group().encode())))
-                start, stop = self._taken(match, text, position)
+                start, stop = self._span_with_white_space(match, text, position)
                 if position < start:
                     yield TextPart(text[position:start])
                 yield TextPart(text[start:stop], match.group())
@@ -150,13 +150,13 @@ class SpecialTokenFinder:
         if position < len(text):
             yield TextPart(text[position:])
 
-    def _taken(self, match: re.Match[str], text: str, position: int) -> tuple[int, int]:
+    def _span_with_white_space(self, match: re.Match[str], text: str, position: int) -> tuple[int, int]:
         """Return start and stop of a special token with the white space that it absorbs, not before `position`."""
         start, stop = match.span()
-        if match.group() in self._takes_before:
+        if match.group() in self._lstrip_tokens:
             while start > position and text[start - 1] in WHITE_SPACE:
                 start -= 1
-        if match.group() in self._takes_after:
+        if match.group() in self._rstrip_tokens:
             while stop < len(text) and text[stop] in WHITE_SPACE:
                 stop += 1
         return start, stop

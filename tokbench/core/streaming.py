@@ -164,16 +164,16 @@ class StreamingDecoder:
         """Update the ids after which the next ones are decoded: the ids that begin the text, and the last id."""
         latest = max((place for place, id in enumerate(ids) if id in self._specials), default=None)
         if latest is not None:  # after it the text may begin anew, or just continue
-            self._lengthen_anchor(ids[:latest])
+            self._extend_anchor(ids[:latest])
             self._anchor, self._is_anchored = [*(self._beginning or self._anchor), ids[latest]], False
             if not self._beginning and self._tokenizer.decode_bytes(self._anchor):
                 self._beginning = self._anchor
             ids = ids[latest + 1 :]
         last = ids[-1] if ids else None
-        self._lengthen_anchor(ids)
+        self._extend_anchor(ids)
         self._context = [*self._anchor, last] if self._is_anchored and last is not None else self._anchor
 
-    def _lengthen_anchor(self, ids: list[int]) -> None:
+    def _extend_anchor(self, ids: list[int]) -> None:
         """Append ids to the anchor until one of them adds to the text."""
         for id in ids:
             if self._is_anchored:

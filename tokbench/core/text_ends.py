@@ -64,7 +64,7 @@ def truncated_text(
 def ending_of(
     tokenizer: Tokenizer, text: str, tokens: int, *, special: SpecialPolicy = SpecialPolicy.TEXT
 ) -> str:
-    """Return the suffix of a text that its last `tokens` tokens begin; extended to a whole character.
+    """Return the suffix of a text that its last `tokens` tokens cover; a character that it cuts is included whole.
 
     >>> from tokbench.backends.baseline import ByteBackend
     >>> ending_of(ByteBackend().train([], ByteBackend.config_type()), "naïve", 3)

@@ -109,7 +109,7 @@ def in_turns(
 
 def seconds_of(work: Callable[[], Any], *, clock: Callable[[], float] = time.perf_counter) -> float:
     """Return the wall seconds of one call without garbage collection; its result is freed after the clock is read."""
-    with _without_collector():
+    with _without_garbage_collection():
         started = clock()
         result = work()
         taken = clock() - started
@@ -125,7 +125,7 @@ def microseconds_of_each(
 ) -> list[float]:
     """Return the wall microseconds of the call for each text."""
     durations = []
-    with _without_collector():
+    with _without_garbage_collection():
         for text in texts:
             started = clock()
             result = work(text)
@@ -135,7 +135,7 @@ def microseconds_of_each(
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def _without_garbage_collection() -> Iterator[None]:
     was_enabled = gc.isenabled()
     gc.disable()
     try:

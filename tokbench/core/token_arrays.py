@@ -87,7 +87,7 @@ def divided(
         then: encodes the texts for which `where` is true; not called if there are none.
         otherwise: encodes the other texts; if there are none, it is called only for an empty list of texts.
     """
-    chosen, ours, theirs = _parted(texts, where)
+    chosen, ours, theirs = _partition(texts, where)
     if not ours:
         return otherwise(texts)
     if not theirs:
@@ -103,7 +103,7 @@ def combined(one: EncodedSpans, other: EncodedSpans, *, chosen: NDArray[np.bool_
         other: the tokens of the other texts, in order.
         chosen: bool[texts], whether each text of the result is the next one of the first set.
     """
-    encoded, runs = _merged(one.encoded, other.encoded, chosen=chosen)
+    encoded, runs = _merge(one.encoded, other.encoded, chosen=chosen)
     return EncodedSpans(
         encoded=encoded,
         starts=_interleaved(one.starts, other.starts, runs=runs),
@@ -120,15 +120,15 @@ def divided_ids(
     otherwise: Callable[[Sequence[str]], Encoded],
 ) -> Encoded:
     """Encode texts in two ways, as `divided` does; return only the ids."""
-    chosen, ours, theirs = _parted(texts, where)
+    chosen, ours, theirs = _partition(texts, where)
     if not ours:
         return otherwise(texts)
     if not theirs:
         return then(texts)
-    return _merged(then(ours), otherwise(theirs), chosen=chosen)[0]
+    return _merge(then(ours), otherwise(theirs), chosen=chosen)[0]
 
 
-def _parted(
+def _partition(
     texts: Sequence[str], where: Callable[[str], bool]
 ) -> tuple[NDArray[np.bool_], list[str], list[str]]:
     """Return for each text whether `where` holds, then the texts where it does and those where it does not."""
@@ -138,7 +138,7 @@ def _parted(
     return chosen, ours, theirs
 
 
-def _merged(
+def _merge(
     one: Encoded, other: Encoded, *, chosen: NDArray[np.bool_]
 ) -> tuple[Encoded, list[tuple[bool, int]]]:
     """Join the ids of two sets of texts; `chosen` is as for `combined`.

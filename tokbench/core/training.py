@@ -27,7 +27,7 @@ DEFAULT_WORDS = 32_768
 """The vocabulary size for whole-word vocabularies, which any text could fill."""
 
 _SMALLEST = 512
-_WORDS_FOR_AN_ENTRY = 8
+_WORDS_PER_TOKEN = 8
 
 
 def refuse_one_text(documents: object) -> None:
@@ -225,6 +225,6 @@ def fitted_size(distinct_words: int, *, reserved: int = 0, largest: int = 65_536
     (32768, 8192)
     """
     sizes = [1 << power for power in range(_SMALLEST.bit_length() - 1, largest.bit_length())]
-    wanted = reserved + distinct_words / _WORDS_FOR_AN_ENTRY
+    wanted = reserved + distinct_words / _WORDS_PER_TOKEN
     nearest = min(sizes, key=lambda size: abs(size - wanted))
     return nearest if nearest >= reserved * 1.1 else nearest * 2

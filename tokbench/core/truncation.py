@@ -150,9 +150,9 @@ def input_windows(
     if plan.max_length is None or sum(sizes) + added <= plan.max_length:
         yield whole
         return
-    kept = _kept(sizes, plan, room=plan.max_length - added)
+    kept = _kept_sizes(sizes, plan, room=plan.max_length - added)
     if not plan.overflow:
-        yield tuple(_end(size, length, plan.side) for size, length in zip(sizes, kept, strict=True))
+        yield tuple(_kept_range(size, length, plan.side) for size, length in zip(sizes, kept, strict=True))
         return
     lists = [
         text_windows(size, length=length, stride=plan.stride if length < size else 0, side=plan.side)
@@ -168,7 +168,7 @@ def input_windows(
     yield from paired if written_first == 0 else ((later, earlier) for earlier, later in paired)
 
 
-def _kept(sizes: Sequence[int], plan: TruncationPlan, *, room: int) -> list[int]:
+def _kept_sizes(sizes: Sequence[int], plan: TruncationPlan, *, room: int) -> list[int]:
     """Return the number of tokens that a window has of each text."""
     if plan.strategy == "longest_first":
         kept = longest_first(sizes, room)
@@ -193,5 +193,5 @@ def _kept(sizes: Sequence[int], plan: TruncationPlan, *, room: int) -> list[int]
     return kept
 
 
-def _end(size: int, length: int, side: str) -> range:
+def _kept_range(size: int, length: int, side: str) -> range:
     return range(size - length, size) if side == "left" else range(length)

@@ -80,11 +80,11 @@ def is_short(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     return short
 
 
-class _Trained(Protocol):
+class _HasTraining(Protocol):
     training: TrainingRecord | None
 
 
-class _TakesWords(Protocol):
+class _WordReceiver(Protocol):
     """A counter, or another receiver of words."""
 
     def add_arrays(
@@ -95,7 +95,7 @@ class _TakesWords(Protocol):
 
 
 def add_words(
-    counter: _TakesWords, words: CountedWords, *, progress: Progress, rooms: Sequence[Room] = ()
+    counter: _WordReceiver, words: CountedWords, *, progress: Progress, rooms: Sequence[Room] = ()
 ) -> None:
     """Feed counted words to the counter that a backend trains from.
 
@@ -109,7 +109,7 @@ def add_words(
         TrainingError: the words exceed a limit; raised before training begins.
         ModelFormatError: their files are damaged.
     """
-    usages = [_Taken(room) for room in rooms]
+    usages = [_Usage(room) for room in rooms]
     done = 0
     for arrays in words.arrays():
         for usage in usages:
@@ -147,13 +147,13 @@ def check_counted(*counters: WordCounter, room: Room | None = None, hint: str | 
 
 def check_room(words: Iterable[WordArrays], *, room: Room, hint: str | None) -> None:
     """Check words in arrays as `check_counted` does; only their sizes and counts are used."""
-    usage = _Taken(room)
+    usage = _Usage(room)
     for arrays in words:
         usage.add(arrays)
     usage.check(hint)
 
 
-def with_words(tokenizer: _Trained, words: CountedWords) -> None:
+def with_words(tokenizer: _HasTraining, words: CountedWords) -> None:
     """Record in a tokenizer's training record, if it has one, which counted words it learned from."""
     if tokenizer.training is not None and words.record is not None:
         whole = words.record.get("dropped") is None and words.record.get("min_count", 1) == 1
@@ -165,7 +165,7 @@ def with_words(tokenizer: _Trained, words: CountedWords) -> None:
         )
 
 
-class _Taken:
+class _Usage:
     """The amount of a resource that words take."""
 
     def __init__(self, room: Room) -> None:

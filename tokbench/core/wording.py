@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _SHOWN = 40
 """The most characters that are shown in full; of longer text the beginning and the length are shown."""
 _KEPT = 32
-_UNSEEN = frozenset(
+_INVISIBLE = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
@@ -134,21 +134,21 @@ def quoted(data: bytes | str, *, most: int = _SHOWN) -> str:
     """
     text = data if isinstance(data, str) else data.decode(errors="surrogateescape")
     if len(text) <= most:
-        return f'"{_seen(text)}"'
+        return f'"{_escaped(text)}"'
     length = f"{len(data):,} bytes" if any(map(_is_byte, text)) else f"{len(text):,} characters"
-    return f'"{_seen(text[: min(most, _KEPT)])}…" ({length})'
+    return f'"{_escaped(text[: min(most, _KEPT)])}…" ({length})'
 
 
-def _seen(text: str) -> str:
-    return "".join(map(_shown, text))
+def _escaped(text: str) -> str:
+    return "".join(map(_escaped_character, text))
 
 
-def _shown(character: str) -> str:
+def _escaped_character(character: str) -> str:
     if _is_byte(character):
         return f"⟨{ord(character) - 0xDC00:02X}⟩"
     if character in '"\\':
         return f"\\{character}"
-    if character.isprintable() and character not in _UNSEEN and character != "⟨":
+    if character.isprintable() and character not in _INVISIBLE and character != "⟨":
         return character
     return ascii(character)[1:-1]
 

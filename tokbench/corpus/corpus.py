@@ -111,7 +111,7 @@ class Corpus:
     def __iter__(self) -> Iterator[str]:
         """Yield the texts. Raises `CorpusError` for a text that cannot be read."""
         problems = self._begin()
-        texts = (some for file in self._in_turn() for some in self._some_texts(file, problems))
+        texts = (some for file in self._files_in_order() for some in self._text_batches(file, problems))
         return self._at_least_one(chain.from_iterable(texts))
 
     def documents(self) -> Iterator[Document]:
@@ -141,7 +141,7 @@ class Corpus:
         problems = self._begin()
         return self._at_least_one(
             document
-            for position, file in enumerate(self._in_turn())
+            for position, file in enumerate(self._files_in_order())
             for document in self._documents_of(
                 file, position if file.number is None else file.number, problems
             )
@@ -155,7 +155,7 @@ class Corpus:
         """
         texts: list[str] = []
         characters = 0
-        for some in self._some_texts(file, problems):
+        for some in self._text_batches(file, problems):
             texts += some
             characters += sum(map(len, some))
             if characters >= batch:
@@ -177,7 +177,7 @@ class Corpus:
         """
         problems = self._begin()
         return self._at_least_one(
-            source for file in self._in_turn() for source in self._byte_sources_of(file, problems)
+            source for file in self._files_in_order() for source in self._byte_sources_of(file, problems)
         )
 
     def text_blocks(self) -> Iterator[tuple[str, Iterator[str], bool]]:
@@ -188,7 +188,7 @@ class Corpus:
             one text. Bytes that are not UTF-8 are treated as the options say.
         """
         problems = self._begin()
-        for file in self._in_turn():
+        for file in self._files_in_order():
             if self._reads_as_blocks(file):
                 with self._opened(file) as stream:
                     yield file.name, decoded(stream, errors=self.options.errors, problems=problems), True
@@ -252,7 +252,7 @@ class Corpus:
         self.problems = Problems()
         return self.problems
 
-    def _in_turn(self) -> Iterator[CorpusFile]:
+    def _files_in_order(self) -> Iterator[CorpusFile]:
         """Yield its files; each is read before the next is requested."""
         self._bytes_before = 0
         for file in self.files:
@@ -272,7 +272,7 @@ class Corpus:
         """Return the error for a corpus without a document, which ends every way of reading."""
         return no_document(self.files, self.problems, self._sides[-1] if self._sides else None)
 
-    def _some_texts(self, file: CorpusFile, problems: Problems) -> Iterator[Sequence[str]]:
+    def _text_batches(self, file: CorpusFile, problems: Problems) -> Iterator[Sequence[str]]:
         errors = self.options.errors
         if file.kind == "text" and self.options.documents == "lines" and errors != "skip" and not self._sides:
             with self._opened(file) as stream:
@@ -312,7 +312,7 @@ class Corpus:
         match file.kind:
             case "parquet":
                 yield from parquet_records(
-                    file, fields, errors=errors, problems=problems, max_bytes=most, tell=self._tell
+                    file, fields, errors=errors, problems=problems, max_bytes=most, tell=self._report_position
                 )
             case "jsonl":
                 with self._opened(file) as stream:
@@ -333,7 +333,7 @@ class Corpus:
                     f"{file.name} can be read only once", hint="save it to a file and name that"
                 )
             self._streams_read.add(file.name)
-        with closing(read_blocks(file, tell=self._tell)) as blocks:
+        with closing(read_blocks(file, tell=self._report_position)) as blocks:
             if file.span is None:
                 yield utf8_stream(file.name, blocks)
                 return
@@ -343,7 +343,7 @@ class Corpus:
             else:
                 yield utf8_stream(file.name, part)
 
-    def _tell(self, position: int) -> None:
+    def _report_position(self, position: int) -> None:
         self.position = position
         if self.on_block is not None:
             self.on_block()

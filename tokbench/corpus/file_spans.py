@@ -45,14 +45,14 @@ def bounds_of(stream: BinaryIO, span: FileSpan) -> tuple[int, int]:
     >>> bounds_of(BytesIO(b"one\ntwo\nthree"), FileSpan(2, 7, 13, "lines"))
     (4, 8)
     """
-    return _place_from(stream, span.start, span), _place_from(stream, span.stop, span)
+    return _next_allowed(stream, span.start, span), _next_allowed(stream, span.stop, span)
 
 
-def _place_from(stream: BinaryIO, offset: int, span: FileSpan) -> int:
+def _next_allowed(stream: BinaryIO, offset: int, span: FileSpan) -> int:
     """Return the first allowed position at an offset or after it."""
     if offset <= 0:
         return 0
-    is_good = _IS_GOOD[span.cut]
+    is_allowed = _IS_ALLOWED[span.cut]
     position = offset - 1  # where a line end may be
     while position < span.size:
         base = max(position - _BEFORE, 0)
@@ -64,7 +64,7 @@ def _place_from(stream: BinaryIO, offset: int, span: FileSpan) -> int:
         limit = len(window) if is_last else len(window) - _AFTER
         line_end = window.find(b"\n", position - base, limit)
         while line_end >= 0:
-            if is_good(window, line_end + 1):
+            if is_allowed(window, line_end + 1):
                 return min(base + line_end + 1, span.size)
             line_end = window.find(b"\n", line_end + 1, limit)
         position = base + limit
@@ -90,7 +90,7 @@ def _is_between_words(window: bytes, place: int) -> bool:
     )
 
 
-_IS_GOOD: dict[Cut, Callable[[bytes, int], bool]] = {
+_IS_ALLOWED: dict[Cut, Callable[[bytes, int], bool]] = {
     "lines": lambda _window, _place: True,
     "paragraphs": _is_after_blank_line,
     "words": _is_between_words,

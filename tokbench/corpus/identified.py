@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.documents import ByteDocuments, ByteSource, GroupedText, TextIdentity
 
-_BETWEEN_LOOKS = 0.0005  # seconds
+_POLL_SECONDS = 0.0005  # seconds
 _MOST_BLOCKS = 16
 """The most blocks that wait to be hashed; then reading waits, so that memory does not grow with the text."""
 
@@ -65,7 +65,7 @@ class IdentifiedDocuments:
 
     def __iter__(self) -> Iterator[str]:
         """Yield the documents as strings. Raises `CorpusError`."""
-        notes = _Notes()
+        notes = _IdentityBuilder()
         for text in self._documents:
             notes.add_document(text)
             yield text
@@ -75,7 +75,7 @@ class IdentifiedDocuments:
         """Yield the documents with their groups. Raises `CorpusError`, and `ConfigError` where they have none."""
         if not isinstance(self._documents, GroupedDocuments):
             raise ConfigError("the text has no groups", hint="train on files, as open_corpus opens them")
-        notes = _Notes()
+        notes = _IdentityBuilder()
         for document in self._documents.documents():
             notes.add_document(document.text)
             yield document
@@ -83,16 +83,16 @@ class IdentifiedDocuments:
 
     def byte_sources(self) -> Iterator[ByteSource]:
         """Yield the same documents as blocks of bytes. Raises `CorpusError`."""
-        notes = _Notes()
+        notes = _IdentityBuilder()
         with _hashing(notes) as blocks_to_hash:
             for source in self._documents.byte_sources():
                 blocks_to_hash.put(source.documents)
-                yield replace(source, path=None, blocks=self._handed_on(source, blocks_to_hash))
+                yield replace(source, path=None, blocks=self._forwarded(source, blocks_to_hash))
                 blocks_to_hash.put(None)
                 self._read_here = 0
         self._identity = notes.identity()
 
-    def _handed_on(self, source: ByteSource, blocks_to_hash: Queue[bytes | str | None]) -> Iterator[bytes]:
+    def _forwarded(self, source: ByteSource, blocks_to_hash: Queue[bytes | str | None]) -> Iterator[bytes]:
         for block in self._blocks_of(source):
             blocks_to_hash.put(block)
             yield block
@@ -110,7 +110,7 @@ class IdentifiedDocuments:
             raise unreadable(source.name, error) from None
 
 
-class _Notes:
+class _IdentityBuilder:
     """The fingerprint and lines of the documents that were read."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class _Notes:
 
 
 @contextmanager
-def _hashing(notes: _Notes) -> Iterator[Queue[bytes | str | None]]:
+def _hashing(notes: _IdentityBuilder) -> Iterator[Queue[bytes | str | None]]:
     """Start a thread that hashes sources from a queue: the kind of documents, the blocks, and None for the end."""
     queue: Queue[bytes | str | None] = Queue(_MOST_BLOCKS)
     ended = Event()
@@ -160,13 +160,13 @@ def _hashing(notes: _Notes) -> Iterator[Queue[bytes | str | None]]:
     try:
         yield queue
     except BaseException:
-        _let_end(queue, ended)
+        _finish(queue, ended)
         raise
-    if (interrupt := _let_end(queue, ended)) is not None:
+    if (interrupt := _finish(queue, ended)) is not None:
         raise interrupt
 
 
-def _let_end(queue: Queue[bytes | str | None], ended: Event) -> KeyboardInterrupt | None:
+def _finish(queue: Queue[bytes | str | None], ended: Event) -> KeyboardInterrupt | None:
     """End the work on a queue despite interrupts; return the last interrupt.
 
     A thread that runs native code when the interpreter exits would abort the process. It is not joined, since after an
@@ -180,7 +180,7 @@ def _let_end(queue: Queue[bytes | str | None], ended: Event) -> KeyboardInterrup
                 queue.put(None)
                 ends -= 1
             while not ended.is_set():
-                sleep(_BETWEEN_LOOKS)
+                sleep(_POLL_SECONDS)
             return interrupt
         except KeyboardInterrupt as error:
             interrupt = error

@@ -68,7 +68,7 @@ def parquet_records(
         with opened_parquet(
             _source(file), metadata=metadata, read_dictionary=dictionaries or None
         ) as parquet:
-            groups = _groups_of(file, metadata)
+            groups = _row_groups(file, metadata)
             first = sum(metadata.row_group(number).num_rows for number in range(groups.start)) + 1
             rows = _parquet_rows(parquet, fields, bound, groups=groups, first=first, tell=report)
             for number, (data, value) in enumerate(rows, first):
@@ -162,17 +162,17 @@ def _parquet_rows(
         first += group.num_rows
 
 
-def _groups_of(file: CorpusFile, metadata: pyarrow.parquet.FileMetaData) -> range:
+def _row_groups(file: CorpusFile, metadata: pyarrow.parquet.FileMetaData) -> range:
     """Return the row groups of a file that begin in its span."""
     if file.span is None:
         return range(metadata.num_row_groups)
-    begins = [_begin_of(metadata.row_group(number)) for number in range(metadata.num_row_groups)]
+    begins = [_row_group_offset(metadata.row_group(number)) for number in range(metadata.num_row_groups)]
     return range(
         sum(begin < file.span.start for begin in begins), sum(begin < file.span.stop for begin in begins)
     )
 
 
-def _begin_of(group: pyarrow.parquet.RowGroupMetaData) -> int:
+def _row_group_offset(group: pyarrow.parquet.RowGroupMetaData) -> int:
     """Return the offset of a row group in its file, by its first column."""
     if not group.num_columns:
         return 0

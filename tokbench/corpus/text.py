@@ -178,11 +178,11 @@ def text_documents(
     bound = Bound(max_bytes, stream.name, errors)
     documents = documents_of(decoded(stream, errors=errors, problems=problems), unit, bound=bound)
     if errors == "skip":
-        return _without_bad_ones(documents, problems)
+        return _without_skipped(documents, problems)
     return documents
 
 
-def _without_bad_ones(documents: Iterable[tuple[int, str]], problems: Problems) -> Iterator[tuple[int, str]]:
+def _without_skipped(documents: Iterable[tuple[int, str]], problems: Problems) -> Iterator[tuple[int, str]]:
     for number, text in documents:
         if whole(text):
             yield number, text

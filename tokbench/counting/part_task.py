@@ -74,7 +74,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
             spill.write()
             plan.check_unchanged(part)
             totals = WordTotals(
-                documents=counter.documents - _continued(corpus),
+                documents=counter.documents - _num_continued(corpus),
                 num_bytes=counter.num_bytes,
                 words=spill.words,
                 too_long=getattr(counter, "too_long", 0),
@@ -107,7 +107,7 @@ def _is_without_text(corpus: Corpus) -> bool:
         return error.message == corpus.no_document().message
 
 
-def _continued(corpus: Corpus) -> int:
+def _num_continued(corpus: Corpus) -> int:
     """Return the number of documents of a part that began in the previous part, and are counted there."""
     if corpus.options.documents != "file":
         return 0

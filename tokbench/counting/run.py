@@ -87,7 +87,7 @@ def count_share(
     """
     with locked(folder, is_shared=True), resume_reported():
         if (folder / INDEX_NAME).exists():
-            raise _exists(folder)
+            raise _exists_error(folder)
         begin(plan, folder, option="--out", resume=True)
         parts = [part for part in range(len(plan.parts)) if share.has(part)]
         total, done, results = sum(map(plan.size_of, parts)), 0, []
@@ -143,7 +143,7 @@ def count_all(
             remove_counting(folder)
         if (folder / INDEX_NAME).exists():
             if not resume:
-                raise _exists(folder)
+                raise _exists_error(folder)
             return _finished(folder, plan, min_count=min_count), None
         begin(plan, folder, option="--out", resume=resume)
         known = (
@@ -227,10 +227,10 @@ def _joined(
         for number in range(files)
     ]
     facts = results_in_order(engine, JOIN_TASK, slices, phase="adding up", progress=progress)
-    return index_of(facts, counting=counting_of(plan).settings, text=_reading(plan), totals=totals)
+    return index_of(facts, counting=counting_of(plan).settings, text=_reading_options(plan), totals=totals)
 
 
-def _reading(plan: CorpusPlan) -> dict[str, Any]:
+def _reading_options(plan: CorpusPlan) -> dict[str, Any]:
     """Return how documents are read, as recorded in the index."""
     return {name: plan.reading[name] for name in ("documents", "text_field", "errors")}
 
@@ -286,7 +286,7 @@ def _finished(folder: Place, plan: CorpusPlan, *, min_count: int) -> WordsFolder
     before = {**(index.counting or {}), **(index.text or {}), "min_count": 1}
     if index.dropped is not None:
         before["min_count"] = index.dropped.min_count
-    now = {**counting_of(plan).settings, **_reading(plan), "min_count": min_count}
+    now = {**counting_of(plan).settings, **_reading_options(plan), "min_count": min_count}
     if changed := difference(before, now):
         raise StoreError(
             f"{folder} holds words that were counted differently: {changed}",
@@ -295,7 +295,7 @@ def _finished(folder: Place, plan: CorpusPlan, *, min_count: int) -> WordsFolder
     return words
 
 
-def _exists(folder: Place) -> StoreError:
+def _exists_error(folder: Place) -> StoreError:
     return StoreError(
         f"{folder} holds counted words already", hint="--force replaces them; --out names another folder"
     )

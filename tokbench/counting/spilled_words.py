@@ -34,7 +34,7 @@ PROCESS_BYTES = 270_000_000
 LEAST_MEMORY = 400_000_000
 """The least memory limit: below it, the table would be written out too often."""
 
-_OF_TABLES = 2
+_TABLE_GROWTH = 2
 """A growing table temporarily takes twice its size."""
 
 
@@ -118,7 +118,7 @@ def count_within(
     with tempfile.TemporaryDirectory(prefix="tokbench-words-") as temporary:
         path = Path(temporary) / "words.parquet"
         with open_writer(path) as writer:
-            spill = Spill(counting, counter, writer, memory=left // _OF_TABLES, progress=progress)
+            spill = Spill(counting, counter, writer, memory=left // _TABLE_GROWTH, progress=progress)
             counting.count(counter, documents, progress=spill)
             spill.write()
         totals = WordTotals(

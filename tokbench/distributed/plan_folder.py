@@ -94,7 +94,9 @@ def resume_reported() -> Iterator[None]:
 
 def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
     """Describe the difference of two plans."""
-    settings = difference(_flat(before.settings, now.settings), _flat(now.settings, before.settings))
+    settings = difference(
+        _flattened(before.settings, now.settings), _flattened(now.settings, before.settings)
+    )
     if changed := settings or difference(before.reading, now.reading):
         return changed
     old, new = ({file.name: file for file in plan.files} for plan in (before, now))
@@ -117,11 +119,15 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     for name, value in now.items():
         if (old := before.get(name)) != value:
             has_parts = isinstance(value, list) and any(isinstance(item, dict) for item in value)
-            return f"{name} changed" if has_parts else f"{name} was {_spelled(old)}, and is {_spelled(value)}"
+            return (
+                f"{name} changed"
+                if has_parts
+                else f"{name} was {_value_text(old)}, and is {_value_text(value)}"
+            )
     return None
 
 
-def _flat(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+def _flattened(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with those in `options` moved to the top level; those that only `others` has are None."""
     names = {*settings, *others} - {"options"}
     inner, other_inner = (dict(mapping.get("options", {})) for mapping in (settings, others))
@@ -130,5 +136,5 @@ def _flat(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _spelled(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "left out" if value is None else f"{value}"

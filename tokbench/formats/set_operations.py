@@ -78,12 +78,12 @@ class _Reader:
             if self._pattern[self._position] == "[":
                 parts.append(self._class().text)
             else:
-                parts.append(self._one())
+                parts.append(self._next_character())
         return parts
 
-    def _one(self) -> str:
+    def _next_character(self) -> str:
         """Read the next character or escape sequence."""
-        match = _ONE.match(self._pattern, self._position)
+        match = _CHARACTER.match(self._pattern, self._position)
         if match is None:  # a backslash at the end
             raise _NotAClassError
         self._position = match.end()
@@ -105,7 +105,7 @@ class _Reader:
             if not rest:
                 raise _NotAClassError
             if rest in _OPERATIONS:
-                left = _joined(left, operation, operand.whole())
+                left = _combine(left, operation, operand.whole())
                 operation, operand = rest, _Operand("")
                 self.seen.add(rest)
                 self._position += 2
@@ -119,7 +119,7 @@ class _Reader:
                 operand.items += self._item()
         if left is None and not operand.nested and not hyphens:
             return _Set(self._pattern[start : self._position], None if negated else operand.items)
-        result = _joined(left, operation, operand.whole())
+        result = _combine(left, operation, operand.whole())
         return _Set(f"(?:(?!{result.text}){_ANY})") if negated else result
 
     def _item(self) -> str:
@@ -128,17 +128,17 @@ class _Reader:
         if posix is not None:
             self._position = posix.end()
             return posix.group()
-        item = self._as_itself()
+        item = self._literal()
         following = self._pattern[self._position : self._position + 2]
         if following[:1] == "-" and following[1:] not in ("", "-", "]"):
             self._position += 1
-            item += "-" + self._as_itself()
+            item += "-" + self._literal()
         return item
 
-    def _as_itself(self) -> str:
+    def _literal(self) -> str:
         """Read the next character, escaped if it could be special: an operand like `^-a` may come first in a class."""
-        character = self._one()
-        return f"\\{character}" if character in _MEANS_MORE else character
+        character = self._next_character()
+        return f"\\{character}" if character in _SPECIAL_IN_CLASS else character
 
 
 @dataclass(slots=True)
@@ -162,7 +162,7 @@ class _Operand:
         return _Set(f"(?:{'|'.join(nested.text for nested in sets)})")
 
 
-def _joined(left: _Set | None, operation: str, right: _Set) -> _Set:
+def _combine(left: _Set | None, operation: str, right: _Set) -> _Set:
     """Return the result of an operation on two sets."""
     if left is None:
         return right
@@ -175,9 +175,9 @@ def _joined(left: _Set | None, operation: str, right: _Set) -> _Set:
             return _Set(f"(?:(?!{right.text}){left.text}|(?!{left.text}){right.text})")
 
 
-_ONE = re.compile(r"(?s)\\(?:[pP]\{[^}]*\}|[xuU]\{[^}]*\}|.)|[^\\]")
+_CHARACTER = re.compile(r"(?s)\\(?:[pP]\{[^}]*\}|[xuU]\{[^}]*\}|.)|[^\\]")
 _OPENING = re.compile(r"\[(?P<negation>\^?)(?P<hyphens>-*)(?P<bracket>\]?)")
 """Leading hyphens and a leading bracket are literals; other dialects read `[--a]` as a range."""
-_MEANS_MORE = {"^", "-", "&", "~"}
+_SPECIAL_IN_CLASS = {"^", "-", "&", "~"}
 """Characters that could be special at another position in a class."""
 _POSIX = re.compile(r"\[:\^?[a-z]+:\]")

@@ -22,7 +22,7 @@ FEWEST_UNITS = 5
 
 _NORMAL = 1.959964
 """The 97.5 % quantile of the normal distribution."""
-_DRAWN = 1 << 13
+_DRAWN_AT_ONCE = 1 << 13
 """The most random numbers to draw at once, so that they fit into the processor's cache."""
 
 
@@ -90,7 +90,7 @@ def resamples(units: UnitCounts, *, seed: int, num_resamples: int = RESAMPLES) -
         return None
     generator = np.random.default_rng(seed)
     weights = np.empty((num_resamples, num_columns))
-    at_once = max(_DRAWN // num_columns, 1)
+    at_once = max(_DRAWN_AT_ONCE // num_columns, 1)
     for first in range(0, num_resamples, at_once):
         # The same distribution as a multinomial draw, in a twentieth of its time.
         rows = weights[first : first + at_once]

@@ -43,61 +43,61 @@ class Explained:
     is_chosen: bool = True
 
 
-def _beside(name: str, title: str, unit: str, direction: Direction, meaning: str) -> Explained:
+def _extra_figure(name: str, title: str, unit: str, direction: Direction, meaning: str) -> Explained:
     return Explained(name, title, unit, direction, meaning, is_chosen=False)
 
 
 BESIDE = (
-    _beside(
+    _extra_figure(
         "relative_tokens",
         "tokens",
         "ratio",
         "lower",
         "tokens of all text over those of the baseline: cost is proportional to it",
     ),
-    _beside(
+    _extra_figure(
         "premium",
         "over …",
         "ratio",
         "lower",
         "tokens of a language over those of the reference on the same aligned lines",
     ),
-    _beside(
+    _extra_figure(
         "max_premium",
         "max premium",
         "ratio",
         "lower",
         "the largest premium, with its language",
     ),
-    _beside(
+    _extra_figure(
         "gini",
         "Gini",
         "0 to 1",
         "lower",
         "how unequal the tokens per aligned line are over the languages; 0 is equal",
     ),
-    _beside(
+    _extra_figure(
         "tokens_per_byte",
         "tokens/byte",
         "tokens/byte",
         "lower",
         "of the mix: tokens over bytes of each group, weighted by its share (--mix)",
     ),
-    _beside(
+    _extra_figure(
         "price_per_million_bytes",
         "price/MB",
         "your currency",
         "lower",
         "what a million bytes of the mix cost (--mix, --price)",
     ),
-    _beside(
+    _extra_figure(
         "embedding_bytes",
         "embedding",
         "bytes",
         "lower",
         "vocabulary size × width × bytes of a parameter (--model-dim)",
     ),
-    _beside(
+    _extra_figure(
         "flops_per_byte",
         "MFLOP/byte",
         "FLOP/byte",
@@ -105,56 +105,56 @@ BESIDE = (
         "forward computation of a byte: 2 × (12 × layers × width² + vocabulary size × width) and attending "
         "over a full context, over bytes per token (--model-dim, --layers, --context)",
     ),
-    _beside(
+    _extra_figure(
         "context_chars",
         "chars/context",
         "characters",
         "higher",
         "characters of such text that fit into the context (--context)",
     ),
-    _beside(
+    _extra_figure(
         "price_per_million_chars",
         "price/M chars",
         "your currency",
         "lower",
         "what a million characters of such text cost (--price)",
     ),
-    _beside(
+    _extra_figure(
         "attention_flops_per_thousand_chars",
         "GFLOP/1k chars",
         "FLOP",
         "lower",
         "attending over a thousand characters (--model-dim, --layers)",
     ),
-    _beside(
+    _extra_figure(
         "kv_cache_bytes_per_thousand_chars",
         "KV/1k chars",
         "bytes",
         "lower",
         "keys and values of a thousand characters (--layers, --kv-heads, --head-dim)",
     ),
-    _beside(
+    _extra_figure(
         "loading_seconds",
         "loading",
         "seconds",
         "lower",
         "opening the tokenizer",
     ),
-    _beside(
+    _extra_figure(
         "training_seconds",
         "training",
         "seconds",
         "lower",
         "training the tokenizer",
     ),
-    _beside(
+    _extra_figure(
         "peak_bytes",
         "peak",
         "bytes",
         "lower",
         "memory that its training took at most",
     ),
-    _beside(
+    _extra_figure(
         "throughput",
         "MB/s",
         "MB/s",

@@ -25,7 +25,7 @@ class _Occurrences(NamedTuple):
     fewest: int
     most: int
 
-    def and_also(self, other: _Occurrences) -> _Occurrences:
+    def merged_with(self, other: _Occurrences) -> _Occurrences:
         return _Occurrences(
             self.occurrences + other.occurrences,
             min(self.fewest, other.fewest),
@@ -169,7 +169,7 @@ class Measurer:
         self._numbers += other._numbers
         for words, others in zip(self._words, other._words, strict=True):
             for word, seen in others.items():
-                words[word] = words[word].and_also(seen) if word in words else seen
+                words[word] = words[word].merged_with(seen) if word in words else seen
 
     def totals(self) -> NDArray[np.int64]:
         return self._totals.copy()
@@ -222,7 +222,7 @@ class Measurer:
         seen = map(_Occurrences, occurrences.tolist(), fewest.tolist(), most.tolist())
         for (start, stop), stats in zip(pairwise(offsets.tolist()), seen, strict=True):
             word = text[start:stop]
-            words[word] = words[word].and_also(stats) if word in words else stats
+            words[word] = words[word].merged_with(stats) if word in words else stats
 
     def worst_words(self, group: int, n: int) -> list[tuple[bytes, int, int]]:
         self._check_group(group)
@@ -239,7 +239,7 @@ class Measurer:
         words = self._words[group]
         for word, tokens in measures.words:
             seen = _Occurrences(1, fewest=tokens, most=tokens)
-            words[word] = words[word].and_also(seen) if word in words else seen
+            words[word] = words[word].merged_with(seen) if word in words else seen
         return [measures.counts[name] for name in COUNTS]
 
     def _check_group(self, group: int) -> None:

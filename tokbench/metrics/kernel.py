@@ -1,6 +1,6 @@
 """The choice of the counting kernel: the compiled one, or the Python fallback.
 
-Both provide the same classes; `tokbench.native.kernel_choice` chooses.
+Both have the same interface; `tokbench.native.kernel_choice` chooses.
 """
 
 from __future__ import annotations

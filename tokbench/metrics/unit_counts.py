@@ -45,7 +45,7 @@ class UnitCounts:
 
     def as_lots(self) -> UnitCounts:
         """Return the counts added up in lots."""
-        return self if self.are_lots else _added(_lots(self.keys), self.counts, are_lots=True)
+        return self if self.are_lots else _add_up(_lot_keys(self.keys), self.counts, are_lots=True)
 
     def only(self, keys: NDArray[np.uint64]) -> UnitCounts:
         """Return the counts of some units."""
@@ -109,7 +109,7 @@ def joined(several: Iterable[UnitCounts], *, most_units: int | None = MOST_UNITS
     parts = list(several)
     if any(part.are_lots for part in parts):
         parts = [part.as_lots() for part in parts]
-    sums = _added(
+    sums = _add_up(
         np.concatenate([part.keys for part in parts]),
         np.concatenate([part.counts for part in parts]),
         are_lots=parts[0].are_lots,
@@ -117,11 +117,11 @@ def joined(several: Iterable[UnitCounts], *, most_units: int | None = MOST_UNITS
     return sums if most_units is None or len(sums.keys) <= most_units else sums.as_lots()
 
 
-def _lots(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _lot_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return keys % np.uint64(MOST_UNITS)
 
 
-def _added(keys: NDArray[np.uint64], counts: NDArray[np.int64], *, are_lots: bool) -> UnitCounts:
+def _add_up(keys: NDArray[np.uint64], counts: NDArray[np.int64], *, are_lots: bool) -> UnitCounts:
     if not len(keys):
         return UnitCounts(keys, counts, are_lots)
     order = np.argsort(keys, kind="stable")

@@ -58,11 +58,11 @@ class Copies:
         if name not in self._kept:
             while len(self._kept) >= MOST_COPIES:
                 self._drop(next(iter(self._kept)))
-            self._kept[name] = self._copied(name)
+            self._kept[name] = self._copy(name)
         self._kept[name] = self._kept.pop(name)  # now the most recently used
         return self._kept[name]
 
-    def _copied(self, name: str) -> Path:
+    def _copy(self, name: str) -> Path:
         path = self.folder / name
         try:
             path.parent.mkdir(exist_ok=True)

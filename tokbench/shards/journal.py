@@ -41,8 +41,8 @@ _SCHEMA = "tokbench.shards.journal/2"
 _CHECKSUM = "crc32"
 _CHAT_OPTIONS = {"template": "--chat", "variables": "--var"}
 _IDENTITY = ("bytes", "sample", "modified")
-_ANEW = "--force starts again; --out names another folder"
-_ANEW_ELSEWHERE = "name another folder with --out"
+_START_AGAIN = "--force starts again; --out names another folder"
+_NAME_ANOTHER_FOLDER = "name another folder with --out"
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class Journal:
         data = stream.read(MAX_INDEX_BYTES + 1)
         if len(data) > MAX_INDEX_BYTES:
             stream.close()
-            raise ModelFormatError(path, f"at most {MAX_INDEX_BYTES} bytes", "more", hint=_ANEW)
+            raise ModelFormatError(path, f"at most {MAX_INDEX_BYTES} bytes", "more", hint=_START_AGAIN)
         *lines, _ = data.split(b"\n")
         if not lines:
             stream.close()
@@ -102,7 +102,7 @@ class Journal:
         try:
             recorded, *rest = map(_fields_of(path), lines)
             if recorded.values.get("schema") != _SCHEMA:
-                raise recorded.wrong("schema", repr(_SCHEMA), hint=_ANEW)
+                raise recorded.wrong("schema", repr(_SCHEMA), hint=_START_AGAIN)
             before = recorded.inner("plan")
             refuse_other_plan(before.values, plan.to_json())
             # Keep the names of the first run: the index must not depend on where a run was interrupted.
@@ -152,10 +152,10 @@ def refuse_other_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> None
         more = f", and {len(changes) - 3} more" if len(changes) > 3 else ""
         raise StoreError(
             f"this run cannot be resumed: {', '.join(changes[:3])}{more}",
-            hint=f"use the same arguments as the first run; {_ANEW}",
+            hint=f"use the same arguments as the first run; {_START_AGAIN}",
         )
     if change := _corpus_change(before.get("files"), now["files"]):
-        raise CorpusError(f"this run cannot be resumed: {change}", hint=_ANEW)
+        raise CorpusError(f"this run cannot be resumed: {change}", hint=_START_AGAIN)
 
 
 def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
@@ -185,12 +185,12 @@ def _chat_changes(before: Any, now: Any) -> Iterator[str]:
     for name in ("template", "train_on", "pack", "date", "variables", "tools"):
         if before.get(name, now[name]) != now[name]:
             option = _CHAT_OPTIONS.get(name, f"--{name.replace('_', '-')}")
-            yield f"{option} was {_in_few(before[name])}, and is {_in_few(now[name])}"
+            yield f"{option} was {_short_value(before[name])}, and is {_short_value(now[name])}"
     if before.get("template") == now["template"] and before.get("source") != now["source"]:
         yield "the text of the chat template was another one"
 
 
-def _in_few(value: Any) -> str:
+def _short_value(value: Any) -> str:
     """Return the value of an option, shortened."""
     if isinstance(value, list | dict):
         import orjson
@@ -246,7 +246,7 @@ def _replayed(folder: Path, plan: Plan, lines: list[Fields], *, progress: Progre
         finished.files.extend(map(corpus_entry, line.items("files")))
         finished.documents = line.count("documents")
         if len(finished.files) > len(plan.files):
-            raise line.wrong("files", "files of the corpus", hint=_ANEW)
+            raise line.wrong("files", "files of the corpus", hint=_START_AGAIN)
     return finished, len(lines)
 
 
@@ -264,9 +264,11 @@ def _is_whole(folder: Path, plan: Plan, shard: ShardEntry) -> bool:
 
 def _fields_of(path: Path) -> Callable[[bytes], Fields]:
     def parse(line: bytes) -> Fields:
-        fields = Fields.of(load_json(line, path=path, hint=_ANEW), path=path, hint=_ANEW)
+        fields = Fields.of(load_json(line, path=path, hint=_START_AGAIN), path=path, hint=_START_AGAIN)
         if fields.values.get(_CHECKSUM) != _checksum(fields.values):
-            raise ModelFormatError(path, "lines with their checksum", "a line that was changed", hint=_ANEW)
+            raise ModelFormatError(
+                path, "lines with their checksum", "a line that was changed", hint=_START_AGAIN
+            )
         return fields
 
     return parse
@@ -299,5 +301,5 @@ def _locked(folder: Path) -> BinaryIO:
 def _opened(path: Path) -> BinaryIO:
     """Open a file of the folder for reading and writing; links are rejected, as their targets are not ours."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise ModelFormatError(path, "a file of this folder", "a link, or no file", hint=_ANEW_ELSEWHERE)
+        raise ModelFormatError(path, "a file of this folder", "a link, or no file", hint=_NAME_ANOTHER_FOLDER)
     return path.open("a+b")

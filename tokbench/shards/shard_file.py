@@ -70,7 +70,7 @@ class ShardFile:
         if self._plan.format == "npy":
             self._stream.seek(0)
             self._stream.write(npy_header(self._plan.dtype, self.tokens))
-        sha256 = _synced(self._stream)
+        sha256 = _sync(self._stream)
         entry = ShardEntry(
             file=self._name,
             tokens=self.tokens,
@@ -83,7 +83,7 @@ class ShardFile:
         with staging.open("w+b") as stream:
             stream.write(npy_header("int64", len(offsets)))
             stream.write(offsets.data)
-            sha256 = _synced(stream)
+            sha256 = _sync(stream)
         mask = self._written_mask(entry)
         staging.replace(self._folder / entry.offsets_file)
         self._stream.close()
@@ -98,7 +98,7 @@ class ShardFile:
         with staging.open("w+b") as stream:
             stream.write(npy_header("uint8", len(self._mask)))
             stream.write(self._mask)
-            sha256 = _synced(stream)
+            sha256 = _sync(stream)
         staging.replace(self._folder / entry.mask_file)
         return sha256
 
@@ -117,7 +117,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _synced(stream: BinaryIO) -> str:
+def _sync(stream: BinaryIO) -> str:
     """Flush a file to disk; return its sha256."""
     stream.flush()
     stream.seek(0)

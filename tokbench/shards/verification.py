@@ -104,7 +104,7 @@ def verify_shards(
         )
     if isinstance(corpus, str | Path):
         corpus = corpus_as_read(shards.index, corpus, shards=folder)
-    problems = list(_strangers(shards))
+    problems = list(_extra_files(shards))
     done = 0
     for number, shard in enumerate(shards.index.shards):
         progress("checking", done, shards.tokens, "tokens")
@@ -129,7 +129,7 @@ def verify_shards(
     )
 
 
-def _strangers(shards: Shards) -> Iterator[str]:
+def _extra_files(shards: Shards) -> Iterator[str]:
     known = {name for shard in shards.index.shards for name in shard.sums}
     parts = {part for name in known if (part := name.rpartition("/")[0])}
     for name in shards.names():

@@ -118,7 +118,7 @@ def check_place(directory: Path, *, overwrite: bool = False) -> None:
         if not overwrite:
             raise StoreError(f"{directory} exists", hint="--force replaces it; --out names another folder")
         entries = list(directory.iterdir())
-        strangers = _strangers(directory, entries) if entries else []
+        strangers = _foreign_entries(directory, entries) if entries else []
     except OSError as error:
         raise StoreError(
             f"{directory} cannot be opened: {error.strerror}", hint="--out names another folder"
@@ -214,7 +214,7 @@ def _size(directory: Path) -> int:
     return sum(status.st_size for status in statuses if stat.S_ISREG(status.st_mode))
 
 
-def _strangers(directory: Path, entries: Iterable[Path]) -> list[str]:
+def _foreign_entries(directory: Path, entries: Iterable[Path]) -> list[str]:
     """Return the entries of a folder that do not belong to a saved tokenizer."""
     try:
         own = {MANIFEST_NAME, *read_manifest(directory).files} if is_saved_tokenizer(directory) else set()

@@ -61,11 +61,11 @@ def dump_manifest(manifest: Manifest) -> bytes:
             "kernel": manifest.kernel,
             "vocab_size": manifest.vocab_size,
             "special_tokens": dict(sorted(manifest.special_tokens.items(), key=_by_id)),
-            "roles": _plain(manifest.roles, where="roles"),
-            "config": _plain(manifest.config, where="config"),
-            "training": _plain(manifest.training, where="training"),
-            "versions": _plain(manifest.versions, where="versions"),
-            "files": _plain(manifest.files, where="files"),
+            "roles": _plain_json(manifest.roles, where="roles"),
+            "config": _plain_json(manifest.config, where="config"),
+            "training": _plain_json(manifest.training, where="training"),
+            "versions": _plain_json(manifest.versions, where="versions"),
+            "files": _plain_json(manifest.files, where="files"),
             "self_test": [
                 # A fragment keeps the ids on one line; indented, they would be most of the file.
                 {"text": sample.text, "ids": orjson.Fragment(orjson.dumps(sample.ids))}
@@ -155,7 +155,7 @@ def _by_id(special_token: tuple[str, int]) -> tuple[int, str]:
     return special_token[1], special_token[0]
 
 
-def _plain(value: object, *, where: str, depth: int = 0) -> Any:
+def _plain_json(value: object, *, where: str, depth: int = 0) -> Any:
     """Return a copy in plain JSON types with sorted keys; values that JSON would alter are rejected."""
     if depth > _MAX_DEPTH:
         raise StoreError(f"{where} is nested more than {_MAX_DEPTH} levels deep")
@@ -165,8 +165,10 @@ def _plain(value: object, *, where: str, depth: int = 0) -> Any:
         case float() if math.isfinite(value):
             return value
         case Mapping() if all(isinstance(key, str) for key in value):
-            return {key: _plain(value[key], where=f"{where}.{key}", depth=depth + 1) for key in sorted(value)}
+            return {
+                key: _plain_json(value[key], where=f"{where}.{key}", depth=depth + 1) for key in sorted(value)
+            }
         case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
-            return [_plain(item, where=f"{where}[]", depth=depth + 1) for item in value]
+            return [_plain_json(item, where=f"{where}[]", depth=depth + 1) for item in value]
         case _:
             raise StoreError(f"{where} has no JSON form: {shortened(repr(value))} is {type(value).__name__}")

@@ -17,7 +17,7 @@ from tokbench.backends.bpe.counting import PretokenCounting
 from tokbench.core.counted_words import WordArrays
 from tokbench.core.progress import no_progress
 from tokbench.corpus import open_corpus
-from tokbench.counting.part_task import _continued
+from tokbench.counting.part_task import _num_continued
 from tokbench.counting.plan import make_plan
 from tokbench.errors import CorpusError
 
@@ -47,7 +47,7 @@ def counted(corpus: Corpus, counting: PretokenCounting) -> tuple[Counter[bytes],
         assert "no text" in error.message
         counter.finish()
     words = Counter(dict(WordArrays(*counter.arrays()).items()))
-    return words, counter.documents - _continued(corpus), counter.num_bytes
+    return words, counter.documents - _num_continued(corpus), counter.num_bytes
 
 
 def check_parts(

@@ -43,7 +43,7 @@ def spills(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     written: list[int] = []
     write = spill.Spill.write
     monkeypatch.setattr(spill.Spill, "write", lambda self: (written.append(1), write(self)))
-    monkeypatch.setattr(spilled_words, "_OF_TABLES", MEMORY)
+    monkeypatch.setattr(spilled_words, "_TABLE_GROWTH", MEMORY)
     return written
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import Finished, Slice
 
 _SECONDS_TO_CONNECT = 15
-_BETWEEN_LOOKS = 0.1
+_POLL_SECONDS = 0.1
 _BETWEEN_REPORTS = 1.0
 _BETWEEN_COUNTS = 5.0
 
@@ -114,13 +114,13 @@ class DaskEngine(ClosedOnExit):
                     del futures[future.key]
                     if finished is not None:
                         yield finished
-                while (event := _next(messages)) is not None:
+                while (event := _next_event(messages)) is not None:
                     ledger.tell(event["number"], event["done"])
                 if time.monotonic() - counted > _BETWEEN_COUNTS:
                     counted = time.monotonic()
                     ledger.count_workers(self.workers)
                 if futures:
-                    time.sleep(_BETWEEN_LOOKS)
+                    time.sleep(_POLL_SECONDS)
         except BaseException:
             if self._client.status == "running":
                 self._client.cancel(list(futures.values()), force=True)
@@ -177,7 +177,7 @@ def run_slice(task: str, arguments: dict[str, Any], run: str, number: int, versi
     return run_task(task, arguments, version=version, context=TaskContext(tell=tell))
 
 
-def _next(messages: SimpleQueue[tuple[Any, Mapping[str, int]]]) -> Mapping[str, int] | None:
+def _next_event(messages: SimpleQueue[tuple[Any, Mapping[str, int]]]) -> Mapping[str, int] | None:
     try:
         return messages.get_nowait()[1]
     except Empty:

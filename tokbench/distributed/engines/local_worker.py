@@ -29,12 +29,12 @@ def main() -> None:
     from tokbench.distributed.tasks import TaskContext
 
     signal.signal(signal.SIGTERM, _end)
-    tell = _teller()
+    tell = _stdout_writer()
     asked: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=(asked,), daemon=True).start()
     while True:
         message = json.loads(asked.get())
-        context = TaskContext(threads=message["threads"], tell=_Reports(tell))
+        context = TaskContext(threads=message["threads"], tell=_ProgressReporter(tell))
         tell(run_task(message["task"], message["arguments"], context=context))
 
 
@@ -55,14 +55,14 @@ def _listen(asked: SimpleQueue[bytes]) -> None:
     os._exit(1)
 
 
-def _teller() -> Callable[[dict[str, Any]], None]:
+def _stdout_writer() -> Callable[[dict[str, Any]], None]:
     """Return a writer of lines to the original stdout, and redirect stdout to stderr, as libraries may print."""
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    return partial(_tell, lines)
+    return partial(_write_line, lines)
 
 
-def _tell(lines: Any, message: dict[str, Any]) -> None:
+def _write_line(lines: Any, message: dict[str, Any]) -> None:
     try:
         lines.write(json.dumps(message) + "\n")
         lines.flush()
@@ -70,18 +70,18 @@ def _tell(lines: Any, message: dict[str, Any]) -> None:
         os._exit(1)
 
 
-class _Reports:
+class _ProgressReporter:
     """Reports the progress of a task, a few times a second."""
 
     def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
-        self._tell = tell
+        self._write_line = tell
         self._reported_at = time.monotonic()
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()
         if now - self._reported_at >= _BETWEEN_REPORTS:
             self._reported_at = now
-            self._tell({"done": done})
+            self._write_line({"done": done})
 
 
 if __name__ == "__main__":

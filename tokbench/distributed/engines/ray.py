@@ -103,7 +103,7 @@ class RayEngine(ClosedOnExit):
                     self._check_head()
                     ledger.count_workers(self.workers)
                 if ray.wait([reply], timeout=0)[0]:
-                    for number, done in _taken(reply).items():
+                    for number, done in _board_reply(reply).items():
                         ledger.tell(number, done)
                     reply = board.take.remote()
         except DistributedError:  # the head is lost, and all running work with it
@@ -162,7 +162,7 @@ def run_slice(task: str, arguments: dict[str, Any], board: Any, number: int, ver
     return run_task(task, arguments, version=version, context=TaskContext(tell=tell))
 
 
-def _taken(reply: Any) -> dict[int, int]:
+def _board_reply(reply: Any) -> dict[int, int]:
     """Return the board's reply; empty if the board was lost."""
     import ray
 

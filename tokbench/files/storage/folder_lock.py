@@ -37,7 +37,7 @@ def locked(folder: Place, *, is_shared: bool) -> Iterator[None]:
     """
     path = folder.local
     is_new = path is not None and not path.exists()
-    file = None if path is None else _held(path, is_shared=is_shared)
+    file = None if path is None else _lock_file(path, is_shared=is_shared)
     if path is None or file is None:
         yield
         return
@@ -52,7 +52,7 @@ def locked(folder: Place, *, is_shared: bool) -> Iterator[None]:
                         path.rmdir()  # fails unless it is empty
 
 
-def _held(folder: Path, *, is_shared: bool) -> BinaryIO | None:
+def _lock_file(folder: Path, *, is_shared: bool) -> BinaryIO | None:
     """Return the locked file; None where the system has no locks. Raises `StoreError`."""
     try:
         import fcntl
@@ -70,7 +70,7 @@ def _held(folder: Path, *, is_shared: bool) -> BinaryIO | None:
         except OSError:
             file.close()
             return None
-        if _is_in(folder, file):
+        if _is_current(folder, file):
             return file
         file.close()  # the previous holder has deleted it, and another process may have created a new one
 
@@ -87,7 +87,7 @@ def _opened(folder: Path) -> BinaryIO:
         ) from error
 
 
-def _is_in(folder: Path, file: BinaryIO) -> bool:
+def _is_current(folder: Path, file: BinaryIO) -> bool:
     try:
         return os.path.samestat(os.fstat(file.fileno()), (folder / LOCK_NAME).stat())
     except OSError:

@@ -25,7 +25,7 @@ BLOCK_BYTES = 8 << 20
 
 _TAGS = ("ETag", "etag", "generation")
 _VERSIONS = (*_TAGS, "mtime", "LastModified", "last_modified", "updated", "created")
-_SHOW_HALF_FILES = {"hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "arrow_hdfs", "nfs"}
+_SHOW_PARTIAL_FILES = {"hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "arrow_hdfs", "nfs"}
 """Protocols under which readers can see a file while it is written, and which can rename files."""
 
 ATTEMPTS = 4
@@ -76,7 +76,7 @@ class RemotePlace:
     def open(self) -> BufferedReader:
         """See `Place`."""
         opened = partial(self.store.open, self.path, "rb", block_size=BLOCK_BYTES)
-        return io.BufferedReader(_Reading(self._retried(opened), str(self)), 1 << 20)
+        return io.BufferedReader(_RetryingFile(self._retried(opened), str(self)), 1 << 20)
 
     def stat(self) -> Stored:
         """See `Place`."""
@@ -99,11 +99,11 @@ class RemotePlace:
             found = self._retried(partial(self.store.find, self.path, detail=True))
         except FileNotFoundError:
             return []
-        return self._all_of(found)
+        return self._visible_files(found)
 
     def matches(self) -> list[Stored]:
         """Return the files whose path matches this place's path as a pattern, sorted by path."""
-        return self._all_of(self._retried(partial(self.store.glob, self.path, detail=True)))
+        return self._visible_files(self._retried(partial(self.store.glob, self.path, detail=True)))
 
     def put(self, path: Path) -> None:
         """See `Place`."""
@@ -135,7 +135,7 @@ class RemotePlace:
     def _write_whole(self, write: Callable[[str], None], size: int) -> None:
         """Write a file so that readers never see a part of it: outside object stores by renaming a temporary file."""
         protocols = {self.store.protocol} if isinstance(self.store.protocol, str) else {*self.store.protocol}
-        if _SHOW_HALF_FILES.isdisjoint(protocols):
+        if _SHOW_PARTIAL_FILES.isdisjoint(protocols):
             write(self.path)
             self._check_size(self.path, size)
             return
@@ -158,7 +158,7 @@ class RemotePlace:
         if found != size:
             raise OSError(f"{found} bytes arrived of {size}")
 
-    def _all_of(self, listing: dict[str, dict[str, Any]]) -> list[Stored]:
+    def _visible_files(self, listing: dict[str, dict[str, Any]]) -> list[Stored]:
         prefix = self.url.removesuffix(self.path)
         stored = [
             type(self)(f"{prefix}{path}", self.store, path)._stored(info)
@@ -176,7 +176,7 @@ class RemotePlace:
         return retried(what, place=str(self))
 
 
-class _Reading(io.RawIOBase):
+class _RetryingFile(io.RawIOBase):
     """A file of a store; a failed read is retried from the same position."""
 
     def __init__(self, file: Any, place: str) -> None:
@@ -245,20 +245,20 @@ def retried(what: Callable[[], _T], *, place: str) -> _T:
                 time.sleep(_FIRST_WAIT * 2 ** (attempt - 1) * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
             return what()
         except Exception as raised:
-            error = _unreached(raised) or raised
+            error = _connection_error(raised) or raised
             if isinstance(error, _PERMANENT) or type(error).__name__ in _PERMANENT_NAMES:
-                raise _explained(error, place) from raised
+                raise _as_os_error(error, place) from raised
             last = error
-    raise _explained(last, place, more=f", tried {ATTEMPTS} times") from last
+    raise _as_os_error(last, place, more=f", tried {ATTEMPTS} times") from last
 
 
-def _unreached(error: Exception) -> OSError | None:
+def _connection_error(error: Exception) -> OSError | None:
     """Return the connection error behind a FileNotFoundError, which fsspec raises for unreachable web servers."""
     cause = error.__cause__ if isinstance(error, FileNotFoundError) else None
     return cause if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError) else None
 
 
-def _explained(error: Exception, place: str, *, more: str = "") -> OSError:
+def _as_os_error(error: Exception, place: str, *, more: str = "") -> OSError:
     for kind, code, reason in (
         (FileNotFoundError, errno.ENOENT, "there is no such file"),
         (PermissionError, errno.EACCES, "access is denied"),

@@ -22,7 +22,7 @@ _HEAD = struct.Struct("<ifi")
 _CONTROLS = {1: "bos", 2: "eos"}
 _FIRST_BYTE, _NUM_BYTES = 3, 256
 _LONGEST = 1 << 16
-_AGAIN = "the file was edited or cut: export it again"
+_EXPORT_AGAIN = "the file was edited or cut: export it again"
 
 
 def looks_like_llama2c(data: bytes) -> bool:
@@ -76,7 +76,7 @@ def _entries(data: bytes, *, path: Path | str) -> tuple[list[bytes], list[float]
     read = Llama2cTokenizer(data, path=path)
     if len(read.entries) <= _FIRST_BYTE + _NUM_BYTES:
         raise ModelFormatError(
-            path, "three pieces, those of the 256 bytes, and more", f"{len(read.entries)}", hint=_AGAIN
+            path, "three pieces, those of the 256 bytes, and more", f"{len(read.entries)}", hint=_EXPORT_AGAIN
         )
     return read.entries, read.scores
 
@@ -85,7 +85,7 @@ def _piece(entry: bytes, id: int, *, path: Path | str) -> tuple[str, PieceType]:
     try:
         text = entry.decode()
     except UnicodeDecodeError:
-        raise ModelFormatError(f"{path}, token {id}", "UTF-8", f"{entry!r:.60}", hint=_AGAIN) from None
+        raise ModelFormatError(f"{path}, token {id}", "UTF-8", f"{entry!r:.60}", hint=_EXPORT_AGAIN) from None
     if id in _CONTROLS:
         return text.strip("\n"), PieceType.CONTROL
     if id == 0:
@@ -101,6 +101,6 @@ def _check_same(data: bytes, proto: bytes, *, path: Path | str) -> None:
     try:
         written = dump_llama2c(parse_model(proto, path=path))
     except ConversionError as error:
-        raise ModelFormatError(path, expected, error.reason, hint=_AGAIN) from None
+        raise ModelFormatError(path, expected, error.reason, hint=_EXPORT_AGAIN) from None
     if written[4:] != data[4:]:
-        raise ModelFormatError(path, expected, "different ones", hint=_AGAIN)
+        raise ModelFormatError(path, expected, "different ones", hint=_EXPORT_AGAIN)

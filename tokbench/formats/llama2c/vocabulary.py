@@ -49,7 +49,7 @@ def dump_llama2c(model: SentencePieceFile) -> bytes:
         ConversionError: llama2.c would tokenize differently.
     """
     _check(model)
-    entries = [_spelled(piece.text, id) for id, piece in enumerate(model.pieces)]
+    entries = [_encoded_piece(piece.text, id) for id, piece in enumerate(model.pieces)]
     _check_entries(entries, model)
     parts = [_LONGEST.pack(max(map(len, entries)))]
     for piece, entry in zip(model.pieces, entries, strict=True):
@@ -126,7 +126,7 @@ def _byte_of(entry: bytes) -> bytes | None:
     return None if match is None else bytes([int(match[1], 16) % 256])
 
 
-def _spelled(text: str, id: int) -> bytes:
+def _encoded_piece(text: str, id: int) -> bytes:
     if id in (_BOS, _EOS):
         return f"\n{text}\n".encode()
     return text.replace(SPACE, " ").encode()

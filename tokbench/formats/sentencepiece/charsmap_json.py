@@ -34,7 +34,7 @@ _CONTROLS = [chr(code) for code in (*range(1, 9), 11, *range(14, 32), 127)]
 _MOST_STEPS = 200
 _MOST_EXCLUDED = 3
 _AT_ONCE = 500
-_OTHERWISE = "its normalization table joins characters as tokenizers cannot"
+_UNSUPPORTED = "its normalization table joins characters as tokenizers cannot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ def normalization_of(charsmap: bytes) -> Normalization:
             key for key in failing if touched.isdisjoint(key)
         ]
     excluded = "" if plan.drops else plan.separator
-    excluded += "".join(_in_all(failing))
+    excluded += "".join(_common_characters(failing))
     if len(steps) > _MOST_STEPS:
-        raise ConversionError(_OTHERWISE)
+        raise ConversionError(_UNSUPPORTED)
     return Normalization(tuple(steps), excluded=excluded)
 
 
@@ -118,7 +118,7 @@ class _Plan:
                 _replace({"String": key}, (patched or {})[key])
                 for key in sorted(patched or {}, key=lambda key: (-len(key), key))
             ),
-            *_mapped(later),
+            *_replacements(later),
             *([{"type": "NFKC"}] if self.joined else []),
             *(_replace({"String": stand_in}, character) for character, stand_in in stand_ins),
             {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()},
@@ -138,17 +138,17 @@ def _plan(rules: Mapping[str, str]) -> _Plan:
     composed = _composed() if joined else {}
     kept = [character for character in composed if character not in rules]
     if len(kept) > len(dropped) or in_keys.intersection([*kept, separator]) or rules.get(separator):
-        raise ConversionError(_OTHERWISE)
+        raise ConversionError(_UNSUPPORTED)
     stand_ins = dict(zip(kept, dropped, strict=False))
     return _Plan(rules, joined, separator, composed, stand_ins, units=_units(joined))
 
 
-def _mapped(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _replacements(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield steps that map characters of keys which the library's Unicode version does not know."""
     by_value: dict[str, list[str]] = {}
     for character in sorted(values):
         by_value.setdefault(values[character], []).append(character)
-    return (_replace({"Regex": _one_class(group)}, value) for value, group in by_value.items())
+    return (_replace({"Regex": _character_class(group)}, value) for value, group in by_value.items())
 
 
 @cache
@@ -187,14 +187,14 @@ def _failing(steps: Sequence[Mapping[str, Any]], rules: Mapping[str, str], texts
     return failing
 
 
-def _in_all(failing: Sequence[str]) -> list[str]:
+def _common_characters(failing: Sequence[str]) -> list[str]:
     """Return a few characters such that every failing key contains one. Raises `ConversionError` if there are none."""
     chosen: list[str] = []
     left = list(failing)
     while left:
         counts = Counter(character for key in left for character in set(key) if len(key) > 1)
         if len(chosen) == _MOST_EXCLUDED or not counts:
-            raise ConversionError(f"{_OTHERWISE}: {left[0]!a}")
+            raise ConversionError(f"{_UNSUPPORTED}: {left[0]!a}")
         chosen.append(max(counts, key=lambda character: (counts[character], character)))
         left = [key for key in left if chosen[-1] not in key]
     return chosen
@@ -212,7 +212,7 @@ def _units(joined: Sequence[str]) -> str:
     others = r"[^\x{0}-\x{7F}]|\r|[\x{0}-\x{7F}](?=[^\x{0}-\x{7F}])"
     if not joined:
         return rf"(?>{others})\K"
-    seconds = _one_class({key[1] for key in joined})
+    seconds = _character_class({key[1] for key in joined})
     return rf"(?>(?=[\x{{0}}-\x{{10FFFF}}]{seconds}){_alternatives(joined)}|{others})\K"
 
 
@@ -252,7 +252,7 @@ class _Trie:
     def _expression(self, number: int) -> str:
         if number not in self._expressions:
             may_end, groups = self._nodes[number]
-            parts = [_one_class(characters) + self._expression(child) for child, characters in groups]
+            parts = [_character_class(characters) + self._expression(child) for child, characters in groups]
             several = f"(?:{'|'.join(parts)})" if len(parts) > 1 or (parts and may_end) else "".join(parts)
             self._expressions[number] = several + ("?" if may_end and parts else "")
         return self._expressions[number]
@@ -262,10 +262,10 @@ def _alternatives(joined: Sequence[str]) -> str:
     return _Trie(joined).expression()
 
 
-def _one_class(characters: Iterable[str]) -> str:
+def _character_class(characters: Iterable[str]) -> str:
     r"""Return a class of characters, with ranges.
 
-    >>> _one_class("cab"), _one_class("a")
+    >>> _character_class("cab"), _character_class("a")
     ('[\\x{61}-\\x{63}]', '\\x{61}')
     """
     codes = sorted(map(ord, characters))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 _MANY = 2**31 - 1
-_STRANGER = "\ufdd0"
+_UNKNOWN_CHARACTER = "\ufdd0"
 """A noncharacter, which occurs in no piece."""
 
 
@@ -76,7 +76,7 @@ def dump_sentencepiece(
 def preparation_of(model: SentencePieceFile) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """Return the normalizers and the pre-tokenizer of that `tokenizer.json`. Raises as `dump_sentencepiece`."""
     _check(model)
-    return _normalizers(model), _cuts(model)
+    return _normalizers(model), _split_step(model)
 
 
 def merge_order(model: SentencePieceFile) -> list[tuple[str, str]]:
@@ -203,7 +203,7 @@ def _bpe(model: SentencePieceFile) -> dict[str, Any]:
     }
 
 
-def _spelled(model: SentencePieceFile) -> list[str]:
+def _unreachable_pieces(model: SentencePieceFile) -> list[str]:
     """Return the pieces that no text becomes, but that `tokenizers` would match in texts that spell them."""
     if model.model_type is not ModelType.UNIGRAM:
         return []
@@ -218,27 +218,31 @@ def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
     known = set(_characters(model))
     if model.trainer["byte_fallback"]:
         return []
-    return [_replaced({"String": text}, _STRANGER) for text in _spelled(model) if known.isdisjoint(text)]
+    return [
+        _replaced({"String": text}, _UNKNOWN_CHARACTER)
+        for text in _unreachable_pieces(model)
+        if known.isdisjoint(text)
+    ]
 
 
-def _cuts(model: SentencePieceFile) -> dict[str, Any] | None:
+def _split_step(model: SentencePieceFile) -> dict[str, Any] | None:
     """Split texts inside the spelling of such a piece, between two characters that no piece joins."""
     normal = [piece.text for piece in model.pieces if piece.type is PieceType.NORMAL]
     joined = {text[index : index + 2] for text in normal for index in range(len(text) - 1)}
     known = set(_characters(model))
     places: dict[str, None] = {}
-    for text in _spelled(model):
+    for text in _unreachable_pieces(model):
         if model.trainer["byte_fallback"]:
-            places[_place_to_cut(text, joined=joined, known=set(text))] = None
+            places[_pair_to_split(text, joined=joined, known=set(text))] = None
         elif not known.isdisjoint(text):
-            places[_place_to_cut(text, joined=joined, known=known)] = None
+            places[_pair_to_split(text, joined=joined, known=known)] = None
     if not places:
         return None
     pattern = "|".join(f"(?<={re.escape(place[0])})(?={re.escape(place[1])})" for place in places)
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
-def _place_to_cut(text: str, *, joined: set[str], known: set[str]) -> str:
+def _pair_to_split(text: str, *, joined: set[str], known: set[str]) -> str:
     """Return the two characters between which to split: no piece crosses them, and they are not both unknown."""
     for index in range(len(text) - 1):
         place = text[index : index + 2]

@@ -27,7 +27,7 @@ _WHITE = (
     "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 )
 _JOINING = r"[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}\p{GCB=V}\p{GCB=T}\p{GCB=Prepend}\r]"
-_OTHERWISE = "it prepares or splits texts in a way that SentencePiece does not know"
+_UNSUPPORTED = "it prepares or splits texts in a way that SentencePiece does not know"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def model_of_unigram(document: Mapping[str, Any]) -> UnigramModel:
         proto = dump_model(
             pieces, trainer=trainer, normalizer=_normalizer(charsmap, prefix=prefix, extra=extra)
         )
-        if _is_written_so(proto, document):
+        if _converts_to(proto, document):
             return UnigramModel(proto, pieces, excluded="")
     proto = dump_model(pieces, trainer=trainer, normalizer=_normalizer(charsmap, prefix=True, extra=True))
     return UnigramModel(proto, pieces, excluded=_excluded(document, pieces, charsmap))
@@ -151,7 +151,7 @@ def _charsmap(document: Mapping[str, Any]) -> bytes:
         raise ConversionError("its normalization table is not base64") from None
 
 
-def _is_written_so(proto: bytes, document: Mapping[str, Any]) -> bool:
+def _converts_to(proto: bytes, document: Mapping[str, Any]) -> bool:
     """Whether a model would convert to the normalizers and the pre-tokenizer of this document."""
     try:
         normalizers, pre_tokenizer = preparation_of(parse_model(proto))
@@ -180,7 +180,7 @@ def _excluded(document: Mapping[str, Any], pieces: Sequence[ModelPiece], charsma
     folded = kinds == ["Metaspace"] and strips and folds and len(normalizers) == 2
     if not (words or folded) or not _has_prefix(splitters[-1]):
         by = f": {odd[0]}" if odd else ""
-        raise ConversionError(f"{_OTHERWISE}{by}")
+        raise ConversionError(f"{_UNSUPPORTED}{by}")
     special = {token["id"] for token in document["added_tokens"]}
     for id, piece in enumerate(pieces):
         if piece.type is not PieceType.NORMAL and id not in special:
@@ -194,8 +194,8 @@ def _excluded(document: Mapping[str, Any], pieces: Sequence[ModelPiece], charsma
     rules = rules_of(charsmap) if charsmap else {}
     splitting = {white for white in _WHITE if set(rules.get(white, white)) & set(_WHITE) - {" "}}
     if splitting & set("\t\n\r"):
-        raise ConversionError(f"{_OTHERWISE}: it splits at line ends, too")
-    joining = {*_joining(), *(character for key in rules for character in key[1:])}
+        raise ConversionError(f"{_UNSUPPORTED}: it splits at line ends, too")
+    joining = {*_joining_characters(), *(character for key in rules for character in key[1:])}
     return "".join(sorted(joining | splitting | (set() if rules.get(SPACE) == " " else {SPACE})))
 
 
@@ -209,7 +209,7 @@ def _has_prefix(metaspace: Mapping[str, Any]) -> bool:
     )
 
 
-def _joining() -> Iterator[str]:
+def _joining_characters() -> Iterator[str]:
     """Yield the characters that can form a grapheme cluster with a neighbour."""
     import regex
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import PostProcessing, TokenFlags
 
 _MAX_U32 = 2**32 - 1
-_PACKED_HARD = 9
+_COMPRESSION_LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +194,7 @@ def _sections(contents: TokbinContents) -> dict[Section, bytes]:
         Section.SCORES: np.asarray(contents.scores, dtype="<f4").tobytes(),
         Section.MERGES: np.asarray(contents.merges, dtype="<u4").tobytes(),
         Section.CONFIG: contents.config,
-        Section.PAYLOAD: zlib.compress(contents.payload, _PACKED_HARD) if contents.payload else b"",
+        Section.PAYLOAD: zlib.compress(contents.payload, _COMPRESSION_LEVEL) if contents.payload else b"",
         Section.INPUT: dump_input(contents.token_flags, contents.post_processing),
     }
 

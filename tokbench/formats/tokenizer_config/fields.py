@@ -277,7 +277,7 @@ class _Fields:
         if value is None or (type(value) is int and value >= _ENDLESS):
             return None
         if type(value) is not int or value < 1:
-            self._complain(key, "no length")
+            self._add_problem(key, "no length")
             return None
         return value
 
@@ -287,7 +287,7 @@ class _Fields:
                 continue
             text = token_text(value)
             if text is None or not is_text(key):
-                self._complain(f"{key}{suffix}", "no token")
+                self._add_problem(f"{key}{suffix}", "no token")
             else:
                 yield key, text
 
@@ -295,11 +295,11 @@ class _Fields:
         if value is None:
             return None
         if not isinstance(value, list):
-            self._complain("additional_special_tokens", "no list of tokens")
+            self._add_problem("additional_special_tokens", "no list of tokens")
             return None
         texts = [token_text(token) for token in value]
         if None in texts:
-            self._complain("an element of additional_special_tokens", "no token")
+            self._add_problem("an element of additional_special_tokens", "no token")
         return tuple(dict.fromkeys(text for text in texts if text is not None))
 
     def added_tokens(self) -> tuple[AddedToken, ...]:
@@ -307,13 +307,13 @@ class _Fields:
         if listed is None:
             return ()
         if not isinstance(listed, dict):
-            self._complain("added_tokens_decoder", "no object of ids and tokens")
+            self._add_problem("added_tokens_decoder", "no object of ids and tokens")
             return ()
         tokens: dict[str, AddedToken] = {}
         for key, value in listed.items():
             token = _added_token(key, value)
             if token is None or token.content in tokens:
-                self._complain(f"added_tokens_decoder[{key[:20]!a}]", "no token of its own")
+                self._add_problem(f"added_tokens_decoder[{key[:20]!a}]", "no token of its own")
             else:
                 tokens[token.content] = token
         return tuple(sorted(tokens.values(), key=lambda token: token.id))
@@ -331,7 +331,7 @@ class _Fields:
         if value is None:
             return {}
         if not isinstance(value, dict) or not all(map(is_text, [*value, *value.values()])):
-            self._complain("chat_template", "no template")
+            self._add_problem("chat_template", "no template")
             return {}
         return value
 
@@ -340,11 +340,11 @@ class _Fields:
         if value is None:
             return None
         if isinstance(value, (list, dict)) or not is_right(value):
-            self._complain(key, wrong)
+            self._add_problem(key, wrong)
             return None
         return value
 
-    def _complain(self, what: str, wrong: str) -> None:
+    def _add_problem(self, what: str, wrong: str) -> None:
         self.problems.append(f"{self._name}: {what} is {wrong} and left out")
 
 
