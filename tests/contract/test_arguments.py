@@ -157,5 +157,5 @@ def test_an_unknown_way_to_treat_bytes_is_named(tokenizer: Tokenizer) -> None:
 
 
 def test_a_checked_method_is_documented_as_it_was() -> None:
-    assert "in arrays" in (Toy.encode_batch.__doc__ or "")
+    assert "into arrays" in (Toy.encode_batch.__doc__ or "")
     assert Toy.encode_batch.__name__ == "encode_batch"
