@@ -1,1 +1,1 @@
-"""Evaluate tokenizers on a corpus: one counting pass for each, then metrics, intervals and comparisons."""
+"""Evaluate tokenizers on a corpus: one counting pass per tokenizer, then metrics, intervals and comparisons."""

@@ -1,4 +1,4 @@
-"""Line-aligned translations: which groups are aligned, and their lines as documents."""
+"""Line-aligned translations: the aligned groups, and their lines as documents."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Alignment:
     """Languages whose texts are translations of one another, line by line.
 
     Attributes:
-        languages: the groups, by name; at least two.
-        lines: of each of them.
-        left_out: groups of translations with another number of lines.
+        languages: sorted names of the groups; at least two.
+        lines: number of lines of each group.
+        left_out: groups of translations with a different number of lines.
     """
 
     languages: tuple[str, ...]
@@ -36,10 +36,10 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class AlignedLines:
-    r"""Documents in which each line of a translation is a document, drawn together with that line of every language.
+    r"""Documents in which each line of a translation is a document; line n of all languages is one resampling unit.
 
-    Line ends are not part of them, and blank lines are left out. All other documents are as they were.
-    Premiums and intervals come from these; what a tokenizer makes of a whole file is counted on the file.
+    Line ends and blank lines are dropped. Documents of other groups are unchanged. Premiums and intervals are
+    computed from these documents; figures of whole files are counted on the files.
 
     >>> from tokbench.corpus import Document
     >>> documents = [Document("one\n\ntwo\n", "en", "en.txt"), Document("eins\n\nzwei", "de", "de.txt")]
@@ -51,11 +51,11 @@ class AlignedLines:
     documents: Iterable[Document]
     alignment: Alignment
     lines_before: Mapping[str, int] = field(default_factory=dict)
-    """Group → the lines that it has before these documents."""
+    """Group → number of its lines before these documents."""
 
     @property
     def files_read(self) -> tuple[int, int] | None:
-        """How far the files of the documents are read, where that is known."""
+        """Progress of reading the documents' files; None if unknown."""
         return files_read(self.documents)
 
     def __iter__(self) -> Iterator[Document]:
@@ -76,7 +76,7 @@ class AlignedLines:
 
 
 def lines_of(documents: Iterable[Document], groups: Collection[str]) -> dict[str, int]:
-    """The number of lines of some groups; the last line of a document counts without a line feed, too."""
+    """Count the lines of some groups; the last line of a document counts even without a line feed."""
     lines: Counter[str] = Counter()
     for document in documents:
         if document.group in groups:
@@ -85,7 +85,7 @@ def lines_of(documents: Iterable[Document], groups: Collection[str]) -> dict[str
 
 
 def align(lines: Mapping[str, int]) -> Alignment | str:
-    """The most languages that have the same number of lines, or why there are none.
+    """Return the largest set of languages with the same number of lines, or the reason why there is none.
 
     >>> align({"de": 20, "en": 20, "fr": 19})
     Alignment(languages=('de', 'en'), lines=20, left_out=('fr',))

@@ -1,4 +1,4 @@
-"""A saved comparison as the baseline of `tokbench check`: its figures become thresholds."""
+"""Saved comparisons as baselines of `tokbench check`, whose figures become thresholds."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _WRITE_AGAIN = "write it again with `tokbench compare --json`"
 class RegressionPolicy:
     """Which figures of the baseline are checked, and the tolerance for each.
 
-    A figure is named by its metric, or for one group by GROUP:METRIC, which goes before.
+    A figure is named METRIC, or GROUP:METRIC for one group, which takes precedence.
 
     Attributes:
-        only: the names of those that are held; all where there are none.
-        excepted: the names of those that are not.
-        tolerance: by what share of the older figure any may be worse.
-        tolerances: name → the same of that figure.
+        only: names of the figures to check; empty for all.
+        excepted: names of the figures not to check.
+        tolerance: share of the older figure by which any figure may be worse.
+        tolerances: name → tolerance of that figure.
     """
 
     only: frozenset[str] = frozenset()
@@ -44,7 +44,7 @@ class RegressionPolicy:
         return (not self.only or not self.only.isdisjoint(names)) and self.excepted.isdisjoint(names)
 
     def check(self, known: Collection[str]) -> None:
-        """Raise `ConfigError` for a name that no figure has; what a whole metric lacks need not be excepted."""
+        """Raise `ConfigError` for an unknown figure in `only`, or an unknown GROUP:METRIC in the other options."""
         of_groups = (name for name in (*self.excepted, *self.tolerances) if ":" in name)
         for name in (*sorted(self.only), *of_groups):
             if name not in known:
@@ -54,24 +54,23 @@ class RegressionPolicy:
                 )
 
     def of(self, metric: str, group: str | None) -> float:
-        """The tolerance of a figure, as a share."""
+        """Return the tolerance of a figure, as a share."""
         known = (self.tolerances[name] for name in _names(metric, group) if name in self.tolerances)
         return next(known, self.tolerance)
 
 
 def _names(metric: str, group: str | None) -> list[str]:
-    """What a figure may be called, the closest name first."""
+    """Return the names of a figure, the most specific one first."""
     return [metric] if group is None else [f"{group}:{metric}", metric]
 
 
 def parse_policy(
     *, only: Iterable[str] = (), excepted: Iterable[str] = (), tolerances: Iterable[str] = ()
 ) -> RegressionPolicy:
-    """Parse what is to be checked: METRIC, several of them with commas, or GROUP:METRIC; a tolerance is SHARE, or
-    METRIC=SHARE.
+    """Parse names of figures (METRIC, a comma-separated list, or GROUP:METRIC) and tolerances (SHARE or NAME=SHARE).
 
     Raises:
-        ConfigError: a metric that there is not, or a share below 0.
+        ConfigError: a metric is unknown, or a share is below 0.
 
     >>> held = parse_policy(only=["unk_rate"], tolerances=["1%", "de:unk_rate=5%"])
     >>> held.holds("unk_rate", "de"), held.holds("gini", None), held.of("unk_rate", "de"), held.of("unk_rate", "en")
@@ -94,14 +93,14 @@ def parse_policy(
 
 
 def _listed(texts: Iterable[str]) -> Iterator[str]:
-    """The names in some lists; a group may have a comma in its name. Raises `ConfigError`."""
+    """Yield the names in some lists; a text with a group is one name, maybe with commas. Raises `ConfigError`."""
     for text in texts:
         names = [text] if ":" in text else text.split(",")
         yield from map(_checked, names)
 
 
 def _checked(name: str) -> str:
-    """A name of a figure. Raises `ConfigError` with the nearest ones."""
+    """Normalize the name of a figure. Raises `ConfigError` with the nearest names as a hint."""
     group, colon, metric = name.strip().rpartition(":")
     check_metric(metric.strip(), of_group=bool(colon))
     return f"{group}{colon}{metric.strip()}"
@@ -109,17 +108,17 @@ def _checked(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SavedComparison:
-    """A saved comparison, validated.
+    """A validated saved comparison.
 
     Attributes:
-        aggregation: how documents became one figure.
-        fingerprint: of the documents that it was made on.
-        documents: how many these were; None where it does not say.
-        num_bytes: their UTF-8 bytes; None where it does not say.
-        arguments: what was asked for that is not so by default.
+        aggregation: how the documents were combined into one figure.
+        fingerprint: fingerprint of the documents; None if missing.
+        documents: number of documents; None if missing.
+        num_bytes: UTF-8 bytes of the documents; None if missing.
+        arguments: the user's arguments that differ from the defaults.
         was_held_out: whether its text was held out of training.
-        reference: the language that its premiums are taken over; None where it has none.
-        tokenizers: name → what it says of it.
+        reference: the language that its premiums are relative to; None without premiums.
+        tokenizers: name → its figures.
     """
 
     aggregation: Aggregation
@@ -132,15 +131,15 @@ class SavedComparison:
     tokenizers: Mapping[str, _Figures]
 
     def thresholds(self, names: Sequence[str], policy: RegressionPolicy) -> Iterator[Threshold]:
-        """The figures as thresholds: metrics with a direction, on all text and by group, premiums and Gini.
+        """Yield the figures as thresholds: metrics with a direction, on all text and by group, premiums and Gini.
 
         Args:
-            names: the tokenizers that are evaluated now; one that was called otherwise then is taken for the
-                only one of the older comparison.
-            policy: which of them, and how much worse they may be.
+            names: names of the tokenizers evaluated now; an unknown name stands for the older comparison's
+                tokenizer if there was only one.
+            policy: the figures to check, and their tolerances.
 
         Raises:
-            ConfigError: there was no such tokenizer, or it had no such figure.
+            ConfigError: the older comparison has no such tokenizer or figure.
         """
         for name in names:
             figures = self._figures_of(name)
@@ -169,11 +168,11 @@ class SavedComparison:
 
 
 _Figures = list[tuple[str, str | None, bool, float]]
-"""Metric, group, whether more is better, value."""
+"""Metric, group, whether a higher value is better, and value of each figure."""
 
 
 def read_saved(saved: Any) -> SavedComparison:
-    """Check what `tokbench compare --json` printed. Raises `ConfigError` where it is no such document."""
+    """Validate the parsed output of `tokbench compare --json`. Raises `ConfigError`."""
     if not isinstance(saved, dict) or saved.get("schema") != SCHEMA:
         raise ConfigError(
             f"the baseline is not a {SCHEMA} document", hint="write it with `tokbench compare --json`"
@@ -199,14 +198,14 @@ def read_saved(saved: Any) -> SavedComparison:
 
 
 def _of_type(value: Any, kind: type) -> Any:
-    """A value, which may be missing. Raises `TypeError` for another type."""
+    """Return a value that is None or of a type. Raises `TypeError` for another type."""
     if value is not None and not isinstance(value, kind):
         raise TypeError(value)
     return value
 
 
 def _figures(one: Mapping[str, Any]) -> Iterator[tuple[str, str | None, bool, float]]:
-    """Every figure of a tokenizer that can become worse; those of an only group are those of all text."""
+    """Yield every figure of a tokenizer that can become worse; a single group is skipped, as it equals all text."""
     groups = list((one.get("groups") or {}).items())
     for group, figures in [(None, one["metrics"]), *groups]:
         for name, metric in METRICS.items():
@@ -224,14 +223,14 @@ def _figures(one: Mapping[str, Any]) -> Iterator[tuple[str, str | None, bool, fl
 
 
 def _number(value: Any) -> float:
-    """Raises `TypeError` for what is not a finite number."""
+    """Return a finite number. Raises `TypeError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
         raise TypeError(value)
     return value
 
 
 def other_text_error(saved: SavedComparison, comparison: Comparison) -> ConfigError:
-    """The error for a corpus that is not the baseline's."""
+    """Return the error for a corpus that is not the baseline's."""
     theirs = "another text"
     if saved.documents is not None and saved.num_bytes is not None:
         theirs = f"{saved.num_bytes:,} bytes in {_documents(saved.documents)}"
@@ -245,5 +244,5 @@ def other_text_error(saved: SavedComparison, comparison: Comparison) -> ConfigEr
 
 
 def _documents(documents: int) -> str:
-    """A number of documents."""
+    """Format a number of documents."""
     return f"{documents:,} document{'s' * (documents != 1)}"

@@ -1,4 +1,4 @@
-"""Train candidates for a comparison: one for each algorithm, on the same text and of the same vocabulary size."""
+"""Training of candidates for a comparison: one per algorithm, on the same text and with the same vocabulary size."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A tokenizer to be evaluated, and what is known of how it came about.
+    """A tokenizer to be evaluated, and what is known about its training.
 
     Attributes:
-        tokenizer: it.
-        training_seconds: wall time of its training; None for one that existed.
-        training_bytes: the UTF-8 bytes that it learned from; None where that is not known.
-        training_peak_bytes: that a process which did nothing but train had resident at its peak, with the
-            interpreter and the library; None where that is not known.
-        notes: what the reader of its figures has to know, a sentence each.
+        tokenizer: the tokenizer.
+        training_seconds: wall time of its training; None for an existing tokenizer.
+        training_bytes: UTF-8 bytes of its training text; None if unknown.
+        training_peak_bytes: peak resident memory of a process that only trained it, including the interpreter and
+            the library; None if unknown.
+        notes: remarks for the reader of its figures, one sentence each.
     """
 
     tokenizer: Tokenizer
@@ -52,9 +52,9 @@ class TrainedCandidates:
     """The candidates that were trained.
 
     Attributes:
-        candidates: one for each algorithm that could be trained.
-        vocab_size: the size that they have in common.
-        left_out: backend → why it could not be trained at that size.
+        candidates: one candidate for each algorithm that could be trained, followed by the baselines.
+        vocab_size: the vocabulary size requested for all algorithms.
+        left_out: backend → the reason why it could not be trained at that size.
     """
 
     candidates: tuple[Candidate, ...]
@@ -73,21 +73,21 @@ def train_candidates(
     memory: bool = False,
     progress: Progress = no_progress,
 ) -> TrainedCandidates:
-    """Train one tokenizer for each algorithm, all of one size.
+    """Train one tokenizer for each algorithm, all with the same vocabulary size.
 
     Args:
-        holdout: what they learn from.
-        backends: the algorithms.
-        baselines: those that are trained beside them, at the size that is theirs.
-        vocab_size: the size; by default one that fits the text and that every algorithm can fill.
-        threads: for those that have threads.
-        seed: draws the sample that slow algorithms learn from.
-        memory: whether to tell the memory of each training, each in a process of its own.
-        progress: called with how much is done, with the algorithm's name before the phase.
+        holdout: the divided corpus; its training text is used.
+        backends: names of the algorithms.
+        baselines: names of additional algorithms, trained at their default size.
+        vocab_size: the size; by default one that suits the text and that every algorithm can reach.
+        threads: number of threads, for algorithms that use threads.
+        seed: seed of the algorithms and of the sample that slow algorithms learn from.
+        memory: whether to measure the memory of each training, which then runs in a separate process.
+        progress: called with the amount of work done; the phase begins with the algorithm's name.
 
     Raises:
         TrainingError: no algorithm could be trained.
-        UnknownBackendError, ConfigError, CorpusError: as `tokbench.train`.
+        UnknownBackendError, ConfigError, CorpusError: see `tokbench.train`.
     """
     options: dict[str, Any] = {"threads": threads, "seed": seed, "memory": memory}
     size = _fitting_size(holdout.training_bytes) if vocab_size is None else vocab_size
@@ -108,9 +108,9 @@ def train_candidates(
 
 
 def _fitting_size(num_bytes: int) -> int:
-    """The vocabulary size, a power of two, that suits a text of this size.
+    """Return a vocabulary size, a power of two, that suits a text of this size.
 
-    Distinct pre-tokens grow as 3.5 · bytes^0.62 on web text; one token for eight of them.
+    The number of distinct pre-tokens grows as 3.5 · bytes^0.62 on web text; the size is one token for eight of them.
 
     >>> _fitting_size(600_000), _fitting_size(100_000_000)
     (1024, 32768)
@@ -123,7 +123,7 @@ def _fitting_size(num_bytes: int) -> int:
 
 
 def _better_size(size: int, trained: Sequence[Candidate], left_out: dict[str, str]) -> int:
-    """The next size to try: smaller where an algorithm ran out of pieces, larger where its letters do not fit."""
+    """Return the next size to try: smaller if an algorithm ran out of pieces, larger if its alphabet does not fit."""
     smallest = min((one.tokenizer.info.vocab_size for one in trained), default=size)
     if smallest < size:
         return max(1 << (smallest.bit_length() - 1), _SMALLEST)
@@ -172,15 +172,15 @@ def _train(
     def report(phase: str, done: int, total: int | None, unit: str) -> None:
         progress(f"{name}: {phase}", done, total, unit)
 
-    apart = (
+    in_process = (
         train_in_process(name, holdout.training, chosen, sample=sample, progress=report) if memory else None
     )
-    if apart is not None:
+    if in_process is not None:
         return Candidate(
-            tokenizer=apart.tokenizer,
-            training_seconds=apart.seconds,
+            tokenizer=in_process.tokenizer,
+            training_seconds=in_process.seconds,
             training_bytes=num_bytes,
-            training_peak_bytes=apart.peak_bytes,
+            training_peak_bytes=in_process.peak_bytes,
             notes=notes,
         )
     started = time.perf_counter()
@@ -195,7 +195,7 @@ def _train(
 
 @dataclass(frozen=True, slots=True)
 class TrainingSample:
-    """About a share of some texts, chosen by their position: the same each time."""
+    """A pseudo-random sample of texts, selected by a hash of their position: every iteration yields the same texts."""
 
     texts: Iterable[str]
     share: float
@@ -203,7 +203,7 @@ class TrainingSample:
 
     @property
     def files_read(self) -> tuple[int, int] | None:
-        """How far the files of all the texts are read, where that is known."""
+        """Progress of reading the files of all texts; None if unknown."""
         return files_read(self.texts)
 
     def __iter__(self) -> Iterator[str]:

@@ -47,15 +47,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrainingSetup:
-    """How candidates were trained.
+    """The text and the vocabulary size that candidates were trained with.
 
     Attributes:
-        unit: what the corpus was dealt out in.
-        num_training: how many of them there were to learn from.
-        training_bytes: their UTF-8 bytes.
-        vocab_size: the size that all were asked for.
-        left_out: backend → why it is not among them.
-        shares: group → the share of its bytes that was held out.
+        unit: the unit by which the corpus was divided: documents or blocks of lines.
+        num_training: number of these units in the training text.
+        training_bytes: UTF-8 bytes of the training text.
+        vocab_size: the vocabulary size requested for all candidates.
+        left_out: backend → the reason why it has no candidate.
+        shares: group → the held-out share of its bytes.
     """
 
     unit: str
@@ -67,7 +67,7 @@ class TrainingSetup:
 
 
 def training_setup_of(holdout: Holdout, vocab_size: int, left_out: Mapping[str, str]) -> TrainingSetup:
-    """How tokenizers of some size were trained on one side of a holdout."""
+    """Describe the training of tokenizers of one size on the training side of a holdout."""
     return TrainingSetup(
         unit=holdout.unit,
         num_training=holdout.num_training,
@@ -83,23 +83,23 @@ class Comparison(ShownInNotebooks):
     """The result of a comparison.
 
     Attributes:
-        tokenizers: in the order in which they were given.
-        baseline: the name of the one that differences are taken to.
-        documents: how many each was evaluated on; of those that were cut, each block of lines.
-        num_bytes: their UTF-8 bytes.
-        units: what they were drawn in, and how many: "aligned lines" with all their languages, "files" with all
-            their parts, "documents".
-        fairness_gap: why there are no premiums, where there are none.
-        interval_gap: why there are no intervals, where there are none.
-        group_interval_gaps: group → the same of its figures; those that have intervals are left out.
-        summary: what it comes to, a sentence each.
-        aggregation: how documents became one figure.
-        seed: drew the resamples.
-        provenance: what was compared, and on what.
-        training_setup: how they were trained; None for tokenizers that existed.
-        model: what is known of the model that they are for.
-        mix: the mix that was asked for; None where none was.
-        mix_summary: which is the cheapest for it, a sentence each.
+        tokenizers: the evaluated tokenizers, in the given order.
+        baseline: name of the tokenizer that the others are compared with.
+        documents: number of documents evaluated; every block of a cut document counts.
+        num_bytes: UTF-8 bytes of these documents.
+        units: kind of unit that resamples draw → number of units: "aligned lines" with all their languages,
+            "files" with all their parts, "documents".
+        fairness_gap: the reason why there are no premiums; None if there are premiums.
+        interval_gap: the reason why there are no intervals; None if there are intervals.
+        group_interval_gaps: group → the reason why its figures have no intervals; groups with intervals are omitted.
+        summary: the findings, one sentence each.
+        aggregation: how the documents are combined into one figure.
+        seed: seed of the resampling.
+        provenance: fingerprints of the corpus and the vocabularies, versions, arguments and warnings.
+        training_setup: how the candidates were trained; None for existing tokenizers.
+        model: the described properties of the model that the tokenizers are for.
+        mix: the requested mix of groups; None if none was requested.
+        mix_summary: which tokenizer is the cheapest for the mix, one sentence each.
     """
 
     tokenizers: tuple[EvaluatedTokenizer, ...]
@@ -121,13 +121,13 @@ class Comparison(ShownInNotebooks):
 
     @property
     def parts(self) -> str:
-        """What the figures are of: "12 documents", or "280 blocks of lines" of those that were held out."""
+        """The number of evaluated parts in words: "12 documents", or "280 blocks of lines" of a held-out text."""
         return counted_parts(
             self.documents, "documents" if self.training_setup is None else self.training_setup.unit
         )
 
     def __repr__(self) -> str:
-        """A short form: the tokenizers, and the amount of text."""
+        """Return a short form with the tokenizers and the amount of text."""
         names = ", ".join(one.name for one in self.tokenizers)
         text = f"{self.parts}, {counted(self.num_bytes, 'byte')}"
         return f"<comparison of {names} on {text}>"
@@ -153,25 +153,26 @@ def compare_candidates(
     """Evaluate tokenizers on the same documents.
 
     Args:
-        candidates: at least one.
-        documents: iterated anew for each of them; or what is known of documents that `count` counts.
-        alignment: the groups that say the same, line by line, or why there are none.
-        reference_group: the language that premiums are taken over; by default English, else the one that is
-            the cheapest for the baseline.
-        baseline: the name of the tokenizer that differences are taken to; by default the first.
-        aggregation: how documents become one figure.
-        model: what is known of the model that they are for.
-        mix: how much of each group the text that matters has.
-        times: whether to tell how fast they encode and how long opening them took.
-        threads: for encoding.
-        seed: draws the resamples.
-        arguments: what was asked for, to be kept with the result.
-        count: counts the documents somewhere else.
-        progress: called with how much of the work is done.
+        candidates: at least one candidate.
+        documents: an iterable that is iterated anew for each candidate; with `count`, the facts about the
+            documents that it counts.
+        alignment: the groups that are line-by-line translations of one another, or the reason why there are none.
+        reference_group: the language that premiums are relative to; by default English, else the language with
+            the fewest tokens under the baseline.
+        baseline: name of the tokenizer that the others are compared with; by default the first.
+        aggregation: how the documents are combined into one figure.
+        model: the described properties of the model that the tokenizers are for.
+        mix: the share of each group in the text that matters to the user.
+        times: whether to measure encoding throughput and report loading times.
+        threads: number of threads for encoding.
+        seed: seed of the resampling.
+        arguments: the user's arguments, which are kept with the result.
+        count: counts the documents elsewhere, for example in parts.
+        progress: called with the amount of work done.
 
     Raises:
-        ConfigError: no tokenizer of the baseline's name, or no group of the reference's.
-        TextError, CorpusError: a document that cannot be encoded, or read.
+        ConfigError: no tokenizer has the baseline's name, or no group has the reference's.
+        TextError, CorpusError: a document cannot be encoded or read.
     """
     names = unique_names([one.tokenizer.info.name for one in candidates])
     if baseline is not None and baseline not in names:
@@ -256,10 +257,10 @@ def _fairness(
     wanted: str | None,
     seed: int,
 ) -> list[Fairness | None]:
-    """The fairness of each; None where no lines are aligned."""
+    """Return the fairness of each candidate; None where no lines are aligned."""
     if isinstance(alignment, str) or base.by_line is None:
         return [None] * len(all_counted)
-    # One language for all of them: premiums over several could not stand side by side.
+    # All candidates share one reference language: premiums over different references are not comparable.
     reference = reference_of(base.by_line, alignment, wanted=wanted)
     return [
         None if one.by_line is None else fairness_of(one.by_line, alignment, reference=reference, seed=seed)
@@ -268,7 +269,7 @@ def _fairness(
 
 
 def _warnings(fairness: Fairness | None) -> Iterator[str]:
-    """Warnings about lines or languages that premiums leave out."""
+    """Yield warnings about lines or languages that premiums leave out."""
     if fairness is None:
         return
     if fairness.without_text:

@@ -1,4 +1,4 @@
-"""Comparisons as JSON, schema tokbench.compare/1."""
+"""Conversion of comparisons to JSON, schema tokbench.compare/1."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SCHEMA = "tokbench.compare/1"
 
 
 def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
-    """All of a comparison, or, with `metrics`, the same with these metrics alone.
+    """Return a comparison as a JSON document, with all metrics or only those in `metrics`.
 
     Each tokenizer has `metrics` (name → value and intervals, over all text) and `groups` (group → the
-    same); `counts` and `group_counts` are what their ratios are made of.
+    same); `counts` and `group_counts` are the counts that their ratios are computed from.
     """
     chosen = list(METRICS.values()) if metrics is None else list(metrics)
     return {
@@ -102,7 +102,7 @@ def _tokenizer(evaluated: EvaluatedTokenizer, metrics: Sequence[Metric]) -> dict
 
 
 def mix_document(mix: Mix, summary: Sequence[str]) -> dict[str, Any]:
-    """A mix as a part of `--json`: shares of bytes by group, or folder of groups, and what is cheapest for it."""
+    """Return the JSON of a mix: shares of bytes by group or folder of groups, and what is cheapest for it."""
     return {
         "unit": "tokens per byte",
         "shares": {part.name: part.share for part in mix.parts},
@@ -112,14 +112,14 @@ def mix_document(mix: Mix, summary: Sequence[str]) -> dict[str, Any]:
 
 
 def word_unit(tally: Tally) -> str | None:
-    """What is counted as a word there: "word", or "character" in scripts that write none apart; None without any."""
+    """Return what is counted as a word: "word", or "character" for scripts without spaces; None without words."""
     if not tally["words"]:
         return None
     return "character" if tally["unspaced_words"] * 2 > tally["words"] else "word"
 
 
 def figure_document(figure: Figure) -> dict[str, Any]:
-    """A figure as a part of `--json`."""
+    """Return the JSON of a figure."""
     return {
         "value": figure.value,
         "interval": _interval(figure.interval),

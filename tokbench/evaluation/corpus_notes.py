@@ -1,4 +1,4 @@
-"""What is noted of a corpus part by part: which documents it has, their groups, sample lines, numbers of lines."""
+"""Notes on a corpus, made part by part: the identity of its documents, their groups, sample lines, line counts."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _HINT = "delete the file; --resume reads the part again"
 
 @dataclass(frozen=True, slots=True)
 class PartNotes:
-    """What is noted of a part.
+    """Notes on one part of a corpus.
 
     Attributes:
-        documents: how many there are.
-        num_bytes: their UTF-8 bytes.
-        identity: tells which documents these are, and which lines where these were asked for.
-        groups: group → its first lines with text, those that there are by name.
-        parallel_lines: group of translations → its lines.
-        file_lines: for each file of the part, the lines of what is read of it; 0 of one that is not cut.
-        problems: what the reading went on in spite of.
+        documents: number of documents.
+        num_bytes: UTF-8 bytes of the documents.
+        identity: identity of the documents, and of the lines if requested.
+        groups: group → its first non-blank lines.
+        parallel_lines: group of translations → number of its lines.
+        file_lines: for each file of the part, the number of lines read from it; 0 for a file that is not cut.
+        problems: counts of the problems that reading tolerated.
     """
 
     documents: int
@@ -52,7 +52,7 @@ class PartNotes:
     problems: Problems
 
     def dump(self, facts: Mapping[str, Any]) -> bytes:
-        """The bytes of its file, which tells some other facts, too."""
+        """Return the bytes of the notes' file, with additional facts."""
         lines = self.identity.lines
         document = {
             **facts,
@@ -71,7 +71,7 @@ class PartNotes:
 
 
 def read_notes(data: bytes, *, path: str) -> tuple[PartNotes, dict[str, Any]]:
-    """The notes of a file, and all that it tells. Raises `ModelFormatError`."""
+    """Return the notes of a file, and all its fields. Raises `ModelFormatError`."""
     fields = Fields.of(load_json(data, path=path, hint=_HINT), path=Path(path), hint=_HINT)
     fields.choice("schema", (SCHEMA,))
     groups = fields.inner("groups")
@@ -100,15 +100,15 @@ _COUNTED_PROBLEMS = ("replaced_bytes", "skipped_documents", "long_documents", "u
 
 
 def notes_of(corpus: Corpus, *, parallel: Collection[str], with_lines: bool) -> PartNotes:
-    """Read a part of a corpus, and note what it is.
+    """Read a part of a corpus, and take notes.
 
     Args:
         corpus: the part.
         parallel: groups of translations.
-        with_lines: whether lines are identified, too.
+        with_lines: whether to identify lines as well.
 
     Raises:
-        CorpusError: a file that cannot be read.
+        CorpusError: a file cannot be read.
     """
     scan = CorpusScan(documents_in(corpus))
     if with_lines:
@@ -120,7 +120,7 @@ def notes_of(corpus: Corpus, *, parallel: Collection[str], with_lines: bool) -> 
 def notes_from(
     scan: CorpusScan, corpus: Corpus, *, parallel_lines: Mapping[str, int], with_lines: bool
 ) -> PartNotes:
-    """What a scan noted of a part that it has read, and how many lines its files have. Raises `CorpusError`."""
+    """Return the notes of a part from a scan that has read it. Raises `CorpusError`."""
     return PartNotes(
         documents=scan.num_documents,
         num_bytes=scan.text_bytes or 0,
@@ -133,7 +133,7 @@ def notes_from(
 
 
 def documents_in(corpus: Corpus) -> Iterator[Document]:
-    """The documents of a part, of which there may be none: others have some. Raises `CorpusError`."""
+    """Yield the documents of a part, which may be empty because other parts have documents. Raises `CorpusError`."""
     try:
         yield from corpus.documents()
     except CorpusError as error:
@@ -143,13 +143,13 @@ def documents_in(corpus: Corpus) -> Iterator[Document]:
 
 @dataclass(frozen=True, slots=True)
 class KnownCorpus:
-    """What `CorpusScan` tells of a corpus, of one that was read in parts.
+    """The facts that `CorpusScan` provides, for a corpus that was read in parts.
 
     Attributes:
-        identity: tells which documents these are.
-        lines: group → its first lines with text.
-        beginning: the first texts, a megabyte of characters in all; the last of them is cut.
-        parallel_lines: group of translations → its lines.
+        identity: identity of the documents.
+        lines: group → its first non-blank lines.
+        beginning: the first texts, about a million characters in total; the last one is truncated.
+        parallel_lines: group of translations → number of its lines.
     """
 
     identity: TextIdentity
@@ -159,17 +159,17 @@ class KnownCorpus:
 
     @property
     def lines_read(self) -> LineIdentity:
-        """Tells which lines these are; they were asked for when the parts were read."""
+        """Identity of the lines, which must have been requested when the parts were read."""
         assert self.identity.lines is not None
         return self.identity.lines
 
 
 def joined_notes(notes: Sequence[PartNotes], documents: Iterable[Document]) -> KnownCorpus:
-    """What the notes of all parts, in order, say of the whole.
+    """Join the notes of all parts, in order, into the facts about the whole corpus.
 
     Args:
-        notes: of the parts.
-        documents: of the whole; the first ones are read.
+        notes: the notes of the parts.
+        documents: the documents of the whole corpus, of which the first ones are read.
     """
     fingerprint, lines = Fingerprint(), Lines()
     groups: dict[str, tuple[str, ...]] = {}
@@ -197,17 +197,19 @@ def _beginning(documents: Iterable[Document]) -> Iterator[str]:
 
 
 def all_problems(notes: Sequence[PartNotes]) -> Problems:
-    """What reading all parts went on in spite of."""
+    """Add up the problems that reading the parts tolerated."""
     sums = {name: sum(getattr(one.problems, name) for one in notes) for name in _COUNTED_PROBLEMS}
     return Problems(**sums, group=next((one.problems.group for one in notes if one.problems.group), ""))
 
 
 def num_checked(parts: Iterable[Iterable[Document]], alignment: Alignment | None) -> Iterator[int]:
-    """How many documents of each part are encoded a second time: those that begin in the first megabytes of all.
+    """Yield the number of documents of each part that are encoded a second time.
+
+    These are the documents that begin in the first megabytes of the whole corpus.
 
     Args:
-        parts: the documents of each part in order, of which no more is read than is needed.
-        alignment: counts each aligned line as a document, if not None.
+        parts: the documents of each part in order; only as many as needed are read.
+        alignment: if not None, each aligned line counts as a document.
     """
     stability = Stability()
     for part in parts:

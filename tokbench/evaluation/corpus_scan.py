@@ -1,4 +1,4 @@
-"""Collect facts about a corpus while it is read: its fingerprint, groups, first texts and sample lines."""
+"""Facts collected about a corpus while it is read: its fingerprint, groups, first texts and sample lines."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 BEGINNING_CHARACTERS = 1 << 20
 LINES_OF_GROUP = 200
 _COUNTED_AT_ONCE = 1 << 16
-"""Characters of documents that are identified together."""
+"""Number of characters whose documents are hashed together."""
 
 _LONGEST_LINE = 400
 _LINE = re.compile("[^\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-"""What `str.splitlines` gives of lines that are not empty."""
+"""Matches the non-empty lines that `str.splitlines` returns."""
 
 
 class CorpusFacts(Protocol):
-    """What is known of the documents that tokenizers were evaluated on."""
+    """Facts about the documents that tokenizers were evaluated on."""
 
     @property
-    def identity(self) -> TextIdentity: ...  # noqa: D102 - as of `CorpusScan`, like the others
+    def identity(self) -> TextIdentity: ...  # noqa: D102 - see `CorpusScan`, like the others
 
     @property
     def lines_read(self) -> LineIdentity: ...  # noqa: D102
@@ -44,7 +44,7 @@ class CorpusFacts(Protocol):
 
 
 class CorpusScan:
-    r"""Documents that can be iterated any number of times; the first time, what else they are asked for is noted.
+    r"""Documents that can be iterated any number of times; the first iteration collects facts about them.
 
     >>> from tokbench.corpus import Document
     >>> scan = CorpusScan([Document("one\ntwo", "en", "a.txt")])
@@ -53,7 +53,7 @@ class CorpusScan:
     """
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        """Documents, not read yet; they are iterated anew each time."""
+        """Wrap documents without reading them; they are iterated anew each time."""
         self._documents = documents
         self._notes: _Notes | None = None
         self._wants_lines = False
@@ -62,17 +62,17 @@ class CorpusScan:
         return self._noting() if self._notes is None else iter(self._documents)
 
     def note_lines(self) -> None:
-        """Let the first reading count lines, too: a later one may not be possible."""
+        """Let the first reading count lines as well, since a later reading may not be possible."""
         self._wants_lines = True
 
     @property
     def text_bytes(self) -> int | None:
-        """How many bytes they have: as they were read, else as it was known before."""
+        """Bytes of all documents: as counted by the first reading, otherwise as known before reading."""
         return known_bytes(self._documents) if self._notes is None else self._notes.fingerprint.num_bytes
 
     @property
     def files_read(self) -> tuple[int, int] | None:
-        """How far the files of the documents are read, where that is known."""
+        """Progress of reading the documents' files; None if unknown."""
         return files_read(self._documents)
 
     def _noting(self) -> Iterator[Document]:
@@ -93,17 +93,17 @@ class CorpusScan:
 
     @property
     def num_documents(self) -> int:
-        """How many there are."""
+        """Number of documents."""
         return self._noted.fingerprint.documents
 
     @property
     def identity(self) -> TextIdentity:
-        """Identifies the documents, whatever their order."""
+        """Identity of the documents, independent of their order."""
         return self._noted.fingerprint.identity()
 
     @cached_property
     def lines_read(self) -> LineIdentity:
-        """Identifies the lines, whatever the documents; reads them once more where they were not noted."""
+        """Identity of the lines, independent of the documents; reads the corpus again if lines were not counted."""
         self.note_lines()
         if self._noted.lines_read is not None:
             return self._noted.lines_read.identity()
@@ -114,22 +114,22 @@ class CorpusScan:
 
     @property
     def beginning(self) -> tuple[str, ...]:
-        """The first texts, a megabyte of characters in all; the last of them is cut."""
+        """The first texts, about a million characters in total; the last one is truncated."""
         return tuple(self._noted.beginning)
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Those that there are, by name."""
+        """Sorted names of the groups."""
         return tuple(sorted(self._noted.lines))
 
     @property
     def lines(self) -> dict[str, tuple[str, ...]]:
-        """The first lines with text of each group; long ones are cut."""
+        """Group → its first non-blank lines; long lines are truncated."""
         return {group: tuple(lines) for group, lines in self._noted.lines.items()}
 
 
 class _Notes:
-    """What is kept of documents that go by."""
+    """The facts collected while documents are read."""
 
     def __init__(self, lines_read: Lines | None) -> None:
         self.fingerprint = Fingerprint()
@@ -153,7 +153,7 @@ class _Notes:
             kept += _first_lines(document.text, LINES_OF_GROUP - len(kept))
 
     def finish(self) -> None:
-        """Count the texts that wait: of many lines together that takes a third of the time."""
+        """Hash the waiting texts together, which takes a third of the time for many short lines."""
         self.fingerprint.update_all(self._waiting)
         if self.lines_read is not None:
             self.lines_read.update("\n".join(self._waiting))
@@ -162,6 +162,6 @@ class _Notes:
 
 
 def _first_lines(text: str, most: int) -> list[str]:
-    """The first lines with text; the rest is not read."""
+    """Return the first non-blank lines; the rest of the text is not scanned."""
     lines = (found.group() for found in _LINE.finditer(text))
     return [line[:_LONGEST_LINE] for line in islice(filter(str.strip, lines), most)]

@@ -1,4 +1,4 @@
-"""The cost of a tokenizer to a model that the user describes: of its vocabulary, and of text by group."""
+"""Costs of a tokenizer for a model that the user describes: of its vocabulary, and of text by group."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _WIDTH_FOR_A_LAYER = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What is known of a model; None where it is not.
+    """The described properties of a model; None if unknown.
 
     Attributes:
-        dim: the width of an embedding.
-        layers: attention layers.
-        kv_heads: key-value heads of a layer.
-        head_dim: the width of a head.
-        context: tokens that it can attend to.
-        bytes_per_parameter: of weights and of the cache.
-        price: of a million tokens, in the user's currency.
+        dim: width of an embedding.
+        layers: number of attention layers.
+        kv_heads: number of key-value heads per layer.
+        head_dim: width of a head.
+        context: context length in tokens.
+        bytes_per_parameter: bytes of a weight and of a value in the KV cache.
+        price: price of a million tokens, in the user's currency.
     """
 
     dim: int | None = None
@@ -40,7 +40,7 @@ class Model:
 
 
 def embedding_bytes(vocab_size: int, model: Model, *, tied: bool) -> float | None:
-    """The embedding matrix, and the output matrix too where it is another one.
+    """Return the bytes of the embedding matrix and, unless tied, of the output matrix.
 
     >>> embedding_bytes(32_000, Model(dim=4096), tied=False)
     524288000.0
@@ -51,7 +51,7 @@ def embedding_bytes(vocab_size: int, model: Model, *, tied: bool) -> float | Non
 
 
 def kv_cache_bytes(tokens: float, model: Model) -> float | None:
-    """The keys and values of this many tokens: 2 × layers × heads × head width × tokens × bytes.
+    """Return the bytes of the KV cache: 2 × layers × heads × head width × tokens × bytes per value.
 
     >>> kv_cache_bytes(1000, Model(layers=2, kv_heads=4, head_dim=8))
     256000.0
@@ -62,10 +62,10 @@ def kv_cache_bytes(tokens: float, model: Model) -> float | None:
 
 
 def attention_flops(tokens: float, model: Model) -> float | None:
-    """What attending over this many tokens at once takes: queries by keys, then weights by values.
+    """Return the floating-point operations of attention over this many tokens at once.
 
-    Two products of tokens × tokens × width in each layer, a multiplication and an addition each;
-    nothing is taken off for a causal mask.
+    Each layer takes two products (queries by keys, weights by values) of tokens × tokens × width, with a
+    multiplication and an addition each; a causal mask is not taken into account.
 
     >>> attention_flops(1000, Model(dim=8, layers=2))
     64000000.0
@@ -76,7 +76,7 @@ def attention_flops(tokens: float, model: Model) -> float | None:
 
 
 def attention_flops_per_thousand_chars(chars: int, tokens: int, model: Model) -> float | None:
-    """The same over a thousand characters of such text: it grows as the square of the tokens.
+    """Return the `attention_flops` of a thousand characters of such text, quadratic in the tokens per character.
 
     >>> attention_flops_per_thousand_chars(200, 100, Model(dim=8, layers=2))
     16000000.0
@@ -86,7 +86,7 @@ def attention_flops_per_thousand_chars(chars: int, tokens: int, model: Model) ->
 
 
 def kv_cache_bytes_per_thousand_chars(chars: int, tokens: int, model: Model) -> float | None:
-    """The keys and values of a thousand characters of such text.
+    """Return the `kv_cache_bytes` of a thousand characters of such text.
 
     >>> kv_cache_bytes_per_thousand_chars(200, 100, Model(layers=2, kv_heads=4, head_dim=8))
     128000.0
@@ -96,7 +96,7 @@ def kv_cache_bytes_per_thousand_chars(chars: int, tokens: int, model: Model) -> 
 
 
 def context_chars(chars: int, tokens: int, model: Model) -> float | None:
-    """The characters of such text that fit into the context.
+    """Return the number of characters of such text that fit into the context.
 
     >>> context_chars(300, 100, Model(context=2048))
     6144.0
@@ -108,7 +108,7 @@ def context_chars(chars: int, tokens: int, model: Model) -> float | None:
 
 
 def price_per_million_chars(chars: int, tokens: int, model: Model) -> float | None:
-    """What a million characters of such text cost.
+    """Return the price of a million characters of such text.
 
     >>> price_per_million_chars(300, 100, Model(price=3.0))
     1.0
@@ -120,7 +120,7 @@ def price_per_million_chars(chars: int, tokens: int, model: Model) -> float | No
 
 
 def layers_of(model: Model) -> int | None:
-    """The attention layers, where they are not known one for each 64 of the width, as GPT-2 has them.
+    """Return the number of layers; if unknown, the width divided by 64, as in GPT-2.
 
     >>> layers_of(Model(dim=768)), layers_of(Model(dim=768, layers=6)), layers_of(Model(layers=6))
     (12, 6, 6)
@@ -131,10 +131,11 @@ def layers_of(model: Model) -> int | None:
 
 
 def flops_per_byte(vocab_size: int, bytes_per_token: float, model: Model) -> float | None:
-    """What a byte of text takes on its way through a decoder: less in longer tokens, more in a larger vocabulary.
+    """Return the floating-point operations per byte of text in a decoder.
 
-    Each token takes a multiplication and an addition for each parameter of the layers (12 × width² each, as in
-    GPT-2) and of the output matrix (vocabulary size × width), and attends over a full context where that is known.
+    Longer tokens lower the result, a larger vocabulary raises it. Each token takes a multiplication and an addition
+    for each parameter of the layers (12 × width² each, as in GPT-2) and of the output matrix (vocabulary size ×
+    width), and attends over a full context if its length is known.
 
     >>> flops_per_byte(1000, 4.0, Model(dim=64, layers=1))
     56576.0
@@ -149,13 +150,13 @@ def flops_per_byte(vocab_size: int, bytes_per_token: float, model: Model) -> flo
 
 @dataclass(frozen=True, slots=True)
 class TextCost:
-    """What some text costs.
+    """The cost of some text.
 
     Attributes:
-        context_chars: characters that fit into the context; None without one.
-        price_per_million_chars: None without a price.
-        attention_flops: of attending over a thousand characters; None without width and layers.
-        kv_cache_bytes: of a thousand characters; None without layers, heads and their width.
+        context_chars: characters that fit into the context; None if its length is unknown.
+        price_per_million_chars: price of a million characters; None if the price is unknown.
+        attention_flops: operations of attention over a thousand characters; None if width or layers are unknown.
+        kv_cache_bytes: bytes of the KV cache of a thousand characters; None if layers or heads are unknown.
     """
 
     context_chars: float | None
@@ -166,17 +167,17 @@ class TextCost:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the vocabulary and the text cost the model that the user described.
+    """The cost of the vocabulary and of the text for the described model.
 
     Attributes:
-        model: as described.
-        embedding_bytes: of the embedding, shared with the output matrix.
-        untied_bytes: of both, where they are two.
-        kv_cache_bytes: of a full context.
-        attention_flops: of attending over a full context.
-        flops_per_byte: what a byte of the text takes on its way through the model, see `flops_per_byte`.
-        text: what all text costs.
-        groups: group → what its text costs.
+        model: the described model.
+        embedding_bytes: bytes of an embedding that is shared with the output matrix.
+        untied_bytes: bytes of a separate embedding and output matrix.
+        kv_cache_bytes: bytes of the KV cache of a full context.
+        attention_flops: operations of attention over a full context.
+        flops_per_byte: operations per byte of the text, see `flops_per_byte`.
+        text: the cost of all text.
+        groups: group → the cost of its text.
     """
 
     model: Model
@@ -190,18 +191,18 @@ class Cost:
 
     @property
     def is_known(self) -> bool:
-        """Whether the description was enough for any of it."""
+        """Whether the description suffices for at least one cost."""
         totals = (self.embedding_bytes, self.kv_cache_bytes, self.attention_flops)
         return any(one is not None for one in (*totals, *dataclasses.astuple(self.text)))
 
 
 def cost_of(vocab_size: int, groups: Mapping[str, Tally], model: Model) -> Cost:
-    """What follows from the description of a model; None for what that does not say.
+    """Compute the costs that the description of a model allows; other costs are None.
 
     Args:
-        vocab_size: of the tokenizer.
-        groups: group → what was counted of its text; at least one.
-        model: as described.
+        vocab_size: vocabulary size of the tokenizer.
+        groups: group → the counts of its text; at least one.
+        model: the described model.
     """
     num_bytes, tokens = (sum(tally[name] for tally in groups.values()) for name in ("bytes", "tokens"))
     bytes_per_token = ratio(num_bytes, tokens)
@@ -228,7 +229,7 @@ def _text_cost(tallies: Collection[Tally], model: Model) -> TextCost:
 
 
 def cost_document(found: Cost) -> dict[str, Any]:
-    """As a part of `--json`: what all text costs stands beside what each group does."""
+    """Return the JSON of a cost, with the costs of all text at the top level and those of each group in `groups`."""
     return {
         "embedding_bytes": found.embedding_bytes,
         "untied_bytes": found.untied_bytes,

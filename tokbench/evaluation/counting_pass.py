@@ -1,8 +1,8 @@
-"""One streamed pass of one tokenizer over a corpus: encode a batch on all threads, count it on all threads, drop it.
+"""A streamed pass of one tokenizer over a corpus: encode a batch on all threads, count it on all threads, drop it.
 
 A batch is a few megabytes: its texts and tokens are still in the processor's cache when they are counted, and memory
-does not grow with the corpus. Encoding and counting are compiled code that releases Python's lock; while workers
-count, this thread adds up the frequencies of the same tokens, so that no thread waits.
+does not grow with the corpus. Encoding and counting are compiled code that releases the GIL; while workers count,
+the calling thread adds up the frequencies of the same tokens, so that no thread waits.
 """
 
 from __future__ import annotations
@@ -45,27 +45,26 @@ if TYPE_CHECKING:
 _BATCH_CHARACTERS = 1 << 21
 _BATCH_DOCUMENTS = 1 << 15
 WORST_WORDS = 10
-"""Of each group, those with most tokens that are kept."""
+"""Number of words with the most tokens that are kept for each group."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """What was counted of one tokenizer.
+    """The counts of one tokenizer over a corpus.
 
     Attributes:
-        info: the tokenizer.
-        vocabulary: its tokens.
-        groups: group → its sums, in the order of the groups' names.
+        info: the tokenizer's info.
+        vocabulary: the tokenizer's tokens.
+        groups: group → its sums, ordered by group name.
         frequencies: int64[V], occurrences of each id on all text.
-        set_frequencies: int64[S, V], the same of each unit, or of up to 64 sets into which more units are dealt by
-            their keys; fewer where the vocabulary is very large.
+        set_frequencies: int64[S, V], occurrences of each id in each unit; more than 64 units (fewer for a very large
+            vocabulary) are distributed over that many sets by their keys.
         num_bytes: UTF-8 bytes of all documents.
-        group_units: group → the counts of the units that its documents were drawn in, whose columns are
-            `DOCUMENT_COUNTS`, and after them those of `mean_columns` where these were asked for. A document that
-            gave no tokens has no part but in what is counted of decoding.
-        units: how many units of each kind there are: "aligned lines", "files", "documents" (records, too).
+        group_units: group → the counts of its resampling units; the columns are `DOCUMENT_COUNTS`, followed by
+            `mean_columns` if requested. A document without tokens contributes only to the counts of decoding.
+        units: kind of unit → number of units: "aligned lines", "files", "documents" (records included).
         line_groups: groups whose units are aligned lines, each drawn with all its languages.
-        worst_words: group → (word, most tokens, occurrences), those that fall into most tokens first.
+        worst_words: group → (word, most tokens, occurrences), the words with the most tokens first.
         failures: the first documents that did not decode to themselves.
     """
 
@@ -102,23 +101,23 @@ def evaluate(
     """Encode every document once, and count what metrics are computed from.
 
     Args:
-        tokenizer: any.
-        documents: streamed, a few megabytes at a time.
-        threads: None takes every processor. Never changes the result.
-        worst_words: how many of the words with most tokens to keep for each group.
-        means: whether means over documents will be asked for.
-        whole_groups: groups of which every unit is kept apart, however many there are.
-        num_checked: how many of the first documents are encoded a second time; by default those that begin in the
-            first megabytes.
-        phase: what progress calls it.
+        tokenizer: any tokenizer.
+        documents: an iterable, consumed a few megabytes at a time.
+        threads: number of threads; None uses every processor. The result does not depend on it.
+        worst_words: number of words with the most tokens to keep for each group.
+        means: whether to count what means over documents need.
+        whole_groups: groups whose units are all kept apart, regardless of their number.
+        num_checked: number of documents, from the first, that are encoded a second time; by default the documents
+            that begin in the first megabytes.
+        phase: name of this work for `progress`.
         progress: called with the number of bytes done.
 
     Returns:
-        The counts; memory grows with the distinct words, and not with the documents.
+        The counts; memory grows with the number of distinct words, not with the number of documents.
 
     Raises:
-        TextError: a document that cannot be encoded.
-        CorpusError: a document that cannot be read.
+        TextError: a document cannot be encoded.
+        CorpusError: a document cannot be read.
     """
     read = reading_of(documents)
     threads = threads or os.cpu_count() or 1
@@ -138,7 +137,7 @@ def evaluate(
 
 
 def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Documents in lists of a few megabytes."""
+    """Yield the documents in lists of a few megabytes."""
     batch: list[Document] = []
     characters = 0
     for document in documents:
@@ -157,12 +156,12 @@ class CountingState:
 
     Attributes:
         groups: group → its counts.
-        frequencies: int64[V], of ids on text whose group is not known.
-        frequencies_by_group: group → the others; None where they are not kept by group.
-        sets: as `SetFrequencies.parts` gives them.
+        frequencies: int64[V], frequencies of ids that are not kept by group.
+        frequencies_by_group: group → int64[V]; None if frequencies are not kept by group.
+        sets: the result of `SetFrequencies.parts`.
         units: group → the counts of its units.
-        single_documents: as `UnitKeys` has them, like what follows.
-        named: kind → the numbers of its units.
+        single_documents: see `UnitKeys`, like the next two.
+        named: kind → the keys of its units.
         line_groups: groups with aligned lines.
         failures: the first documents that did not decode to themselves.
         num_bytes: UTF-8 bytes of all documents.
@@ -181,7 +180,7 @@ class CountingState:
 
 
 class Counting:
-    """The state of an evaluation: batches go in, an `Evaluation` comes out."""
+    """An evaluation in progress: accepts batches of documents and returns an `Evaluation`."""
 
     def __init__(
         self,
@@ -193,15 +192,15 @@ class Counting:
         whole_groups: Collection[str] = (),
         num_checked: int | None = None,
     ) -> None:
-        """Nothing is counted yet.
+        """Start with zero counts.
 
         Args:
-            tokenizer: any.
-            threads: that encode, and that count.
-            run: calls a function with the next elements of several sequences, as `map` does.
-            means: as of `evaluate`, like the others.
-            whole_groups: groups.
-            num_checked: documents.
+            tokenizer: any tokenizer.
+            threads: number of threads for encoding and for counting.
+            run: calls a function with the next elements of several sequences, like `map`.
+            means: see `evaluate`.
+            whole_groups: see `evaluate`.
+            num_checked: see `evaluate`.
         """
         self._tokenizer = tokenizer
         self._threads, self._run = threads, run
@@ -224,7 +223,7 @@ class Counting:
         documents = [documents[position] for position in order]
         spans = self._encoded(documents)
         batch = Batch(documents, spans, is_chosen)
-        # Workers begin to count now; this thread goes on with frequencies, and then waits for their rows.
+        # Workers start counting now; this thread counts frequencies meanwhile, then waits for their rows.
         counting = count_on_workers(self._workers, batch, run=self._run)
         for group, part in batch.groups():
             self._frequencies.add(group, part.spans.encoded.ids)
@@ -251,7 +250,7 @@ class Counting:
         return self._units[group]
 
     def _take_failures(self, counted: Sequence[Counted], order: Sequence[int]) -> None:
-        """Keep the first ones, in the order in which the documents came."""
+        """Keep the first failures, in the original order of the documents."""
         found: dict[int, Failure] = {}
         start = 0
         for each in counted:
@@ -268,10 +267,10 @@ class Counting:
         except TextError as error:
             for document in documents:
                 _check_encodable(self._tokenizer, document)
-            raise error  # no document fails by itself
+            raise error  # no single document fails
 
     def state(self) -> CountingState:
-        """The state for `take`; afterwards nothing more is counted."""
+        """Return the state for `take`; nothing can be counted afterwards."""
         all_text, by_group = self._frequencies.parts()
         groups = self._groups()
         return CountingState(
@@ -288,10 +287,10 @@ class Counting:
         )
 
     def take(self, state: CountingState) -> None:
-        """Count the documents after those that were counted, by what was counted of them elsewhere.
+        """Add the counts that were made elsewhere of the documents that follow those counted so far.
 
         Raises:
-            ValueError: words or ids that are not what was counted of this tokenizer.
+            ValueError: the words or ids cannot come from this tokenizer.
         """
         for name, group in state.groups.items():
             self._workers[0].take(name, group)
@@ -305,7 +304,7 @@ class Counting:
         self.num_bytes += state.num_bytes
 
     def _groups(self) -> dict[str, GroupCounter]:
-        """What was counted by all workers, the groups by name."""
+        """Join the counts of all workers, and return them by group name."""
         all_together, *others = self._workers
         self._workers = [all_together]
         for worker in others:
@@ -313,7 +312,7 @@ class Counting:
         return {name: all_together.groups[name] for name in sorted(all_together.groups)}
 
     def finish(self, *, worst_words: int = WORST_WORDS) -> Evaluation:
-        """What was counted, the groups by name; nothing is counted any more."""
+        """Return the counts, groups sorted by name; nothing can be counted afterwards."""
         groups = self._groups()
         return Evaluation(
             info=self._tokenizer.info,
@@ -333,14 +332,14 @@ class Counting:
 
 
 def _tables_of(tokenizer: Tokenizer) -> Any:
-    """The tables of the counting kernel; with the bytes of tokens where these are the text itself."""
+    """Return the counting kernel's tables, which include the token bytes if the tokens tile the text."""
     spans = encode_spans(tokenizer, [""])
     pieces = spans.pieces if isinstance(spans, TiledSpans) else PieceTable.of([])
     return current_kernel().new_tables(character_classes(), pieces.data, pieces.offsets)
 
 
 def _check_encodable(tokenizer: Tokenizer, document: Document) -> None:
-    """Raise `TextError` with the document's name where it cannot be encoded."""
+    """Raise `TextError` with the document's name if it cannot be encoded."""
     try:
         encode_spans(tokenizer, [document.text])
     except TextError as error:

@@ -1,6 +1,6 @@
-"""What was counted of a part of a corpus as a file: a ZIP archive of plain numbers, and JSON that says what they are.
+"""The file of the counts of a part of a corpus: a ZIP archive of plain numbers with a JSON entry that describes them.
 
-The same counts give the same bytes. A file is read by the sizes that its arrays must have, and runs nothing.
+Equal counts give equal bytes. Reading a file checks the sizes of its arrays and executes nothing.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ SCHEMA = "tokbench.counts/1"
 _FACTS = "facts.json"
 _HINT = "delete the file; --resume counts the part again"
 _FASTEST = 1
-"""Level of compression: the next ones take several times as long, and save a tenth."""
-# `zipfile` raises RuntimeError for what a damaged flag says: encryption, or a method that it does not know.
+"""Compression level: the next levels take several times as long, and save a tenth."""
+# `zipfile` raises RuntimeError if a damaged flag asks for encryption or for an unknown compression method.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, RuntimeError)
 
 
 def dump_states(states: Sequence[CountingState], facts: Mapping[str, Any]) -> bytes:
-    """The bytes of a file.
+    """Return the bytes of a file.
 
     Args:
-        states: what was counted, of several tokenizers perhaps.
-        facts: what else the file tells, as JSON.
+        states: the counts of one or more tokenizers.
+        facts: additional JSON values to store in the file.
     """
     arrays: dict[str, NDArray[Any]] = {}
     stored = [_put(state, f"{number}/", arrays) for number, state in enumerate(states)]
@@ -58,13 +58,13 @@ def dump_states(states: Sequence[CountingState], facts: Mapping[str, Any]) -> by
             (_FACTS, json.dumps(document, sort_keys=True).encode()),
             *((name, array.tobytes()) for name, array in narrow.items()),
         ]:
-            entry = zipfile.ZipInfo(name)  # of no time
+            entry = zipfile.ZipInfo(name)  # without a modification time
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED, _FASTEST)
     return file.getvalue()
 
 
 def read_facts(stream: BinaryIO, *, path: str) -> dict[str, Any]:
-    """What a file tells besides its counts. Raises `ModelFormatError`."""
+    """Return the facts stored beside the counts. Raises `ModelFormatError`."""
     with _Reader(stream, path=path) as reader:
         return reader.facts
 
@@ -72,16 +72,16 @@ def read_facts(stream: BinaryIO, *, path: str) -> dict[str, Any]:
 def read_states(
     stream: BinaryIO, *, path: str, vocab_sizes: Sequence[int], means: bool
 ) -> list[CountingState]:
-    """The counts of a file.
+    """Read the counts of a file.
 
     Args:
         stream: the file.
-        path: what messages call it.
-        vocab_sizes: of the tokenizers that they are of.
+        path: path of the file for error messages.
+        vocab_sizes: vocabulary sizes of the tokenizers that were counted.
         means: whether means over documents were counted.
 
     Raises:
-        ModelFormatError: the file is damaged, or of other tokenizers.
+        ModelFormatError: the file is damaged, or belongs to other tokenizers.
     """
     num_columns = len(DOCUMENT_COUNTS) + means * NUM_MEAN_COLUMNS
     with _Reader(stream, path=path) as reader:
@@ -98,7 +98,7 @@ def read_states(
 
 
 def _put(state: CountingState, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """Put the arrays of a state among others, under names that begin with a prefix; the rest of it."""
+    """Add the arrays of a state to `arrays`, with a prefix before their names, and return the rest as JSON."""
     for number, (name, group) in enumerate(state.groups.items()):
         here = f"{prefix}group-{number}/"
         for field in GroupState.SHAPES:
@@ -181,7 +181,7 @@ def _state(
 
 
 class _Reader:
-    """The arrays of a file, each held to the size that is asked for before it is unpacked."""
+    """Reads the arrays of a file, and checks the size of each before unpacking it."""
 
     def __init__(self, stream: BinaryIO, *, path: str) -> None:
         self._path = path
@@ -201,7 +201,7 @@ class _Reader:
         self._archive.close()
 
     def array(self, name: str, shape: Sequence[int | None], *, dtype: Any = np.int64) -> NDArray[Any]:
-        """An array of a shape, None where a side is as it comes. Raises `ModelFormatError`."""
+        """Read an array of a shape, in which None allows any length. Raises `ModelFormatError`."""
         try:
             kept, sides = self.facts["arrays"][name]
             kept = np.dtype(kept)
@@ -222,7 +222,7 @@ class _Reader:
     def _entry(self, name: str) -> bytes:
         if (
             self._archive.getinfo(name).compress_type != zipfile.ZIP_DEFLATED
-        ):  # each method fails in its own way
+        ):  # each method raises its own errors
             raise zipfile.BadZipFile(f"{name} is not deflated")
         return self._archive.read(name)
 
@@ -231,7 +231,7 @@ class _Reader:
 
 
 def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers in as few bytes each as all of them need."""
+    """Convert an array of non-negative integers to the narrowest unsigned type that holds all of them."""
     if not array.size or array.min() < 0:
         return array
     return array.astype(np.min_scalar_type(int(array.max())), copy=False)

@@ -1,7 +1,7 @@
-"""Counting encoded documents by group, on several threads: each worker counts alone, and their sums are added up.
+"""Counting of encoded documents by group on several threads: each worker counts alone, then the sums are added up.
 
-A worker shares no counter with another one, so that none waits for a lock; sums of integers do not depend on
-which worker counted what, so that the number of threads never changes a result.
+Workers share no counters, so none of them waits for a lock. Integer sums do not depend on which worker counted
+which documents, so the number of threads never changes a result.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Batch:
     """Documents with their tokens.
 
     Attributes:
-        documents: D of them.
+        documents: D documents.
         spans: their tokens.
-        is_chosen: bool[D], which ones are encoded a second time; see `fidelity_of`.
+        is_chosen: bool[D], the documents that are encoded a second time; see `fidelity_of`.
     """
 
     documents: Sequence[Document]
@@ -51,11 +51,11 @@ class Batch:
     is_chosen: NDArray[np.bool_]
 
     def part(self, start: int, stop: int) -> Batch:
-        """The documents from `start` to `stop`."""
+        """Return the documents from `start` to `stop`."""
         return Batch(self.documents[start:stop], _part(self.spans, start, stop), self.is_chosen[start:stop])
 
     def groups(self) -> Iterator[tuple[str, Batch]]:
-        """The documents of each group, where those stand together."""
+        """Yield each group with its documents, which must be adjacent."""
         start = 0
         for group, documents in groupby(self.documents, key=lambda document: document.group):
             stop = start + sum(1 for _ in documents)
@@ -65,12 +65,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """What was counted in the documents of a batch.
+    """The counts of the documents of a batch.
 
     Attributes:
-        rows: int64[D, len(DOCUMENT_COUNTS)], of each document.
-        num_bytes: of all.
-        failures: position → how that document does not decode to itself; the first ones of each group.
+        rows: int64[D, len(DOCUMENT_COUNTS)], the counts of each document.
+        num_bytes: UTF-8 bytes of all documents.
+        failures: position → the failure of that document to decode to itself; the first ones of each group.
     """
 
     rows: NDArray[np.int64]
@@ -80,14 +80,14 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupState:
-    """What was counted of a group, in a form that can be kept and counted on elsewhere.
+    """The counts of a group, in a form that can be stored and continued elsewhere.
 
     Attributes:
         counts: int64[len(COUNTS)], without the identifiers in prose.
-        others: int64, what is counted of decoding and of kinds of tokens.
-        numbers: int64[17, 2], by length in digits.
-        documents: int64[2]: how many there are, and how many of them have no tokens.
-        words: the distinct words, as `Measurer.words` gives them.
+        others: int64, counts of decoding and of kinds of tokens.
+        numbers: int64[17, 2], counts of numbers by length in digits.
+        documents: int64[2], the number of documents, and the number of those without tokens.
+        words: the distinct words, as returned by `Measurer.words`.
     """
 
     counts: NDArray[np.int64]
@@ -107,7 +107,7 @@ class GroupState:
 
 
 class GroupCounter:
-    """What is summed for one group while the corpus goes by."""
+    """The running sums of one group."""
 
     def __init__(self, measurer: Measurer) -> None:
         self.measurer = measurer
@@ -118,13 +118,13 @@ class GroupCounter:
         self.documents = self.empty_documents = 0
 
     def take_prose(self, documents: Sequence[Document], rows: NDArray[np.int64]) -> None:
-        """Drop the identifiers of documents that are not program code: words look like them."""
+        """Discard the identifiers counted in documents that are not program code, whose words look like identifiers."""
         is_prose = np.array([[not document.is_code] for document in documents])
         self.prose += (rows[:, _IDENTIFIERS] * is_prose).sum(axis=0)
         rows[:, _IDENTIFIERS] *= ~is_prose
 
     def join(self, other: GroupCounter) -> None:
-        """Add what another one has counted."""
+        """Add the counts of another counter."""
         self.measurer.join(other.measurer)
         self.elsewhere += other.elsewhere
         self.numbers_elsewhere += other.numbers_elsewhere
@@ -134,7 +134,7 @@ class GroupCounter:
         self.empty_documents += other.empty_documents
 
     def state(self) -> GroupState:
-        """The counts in the form that `take` accepts."""
+        """Return the counts in the form that `take` accepts."""
         return GroupState(
             counts=self._counts(),
             others=self.others,
@@ -144,7 +144,7 @@ class GroupCounter:
         )
 
     def take(self, state: GroupState) -> None:
-        """Count what was counted elsewhere. Raises `ValueError` for words that are not what a measurer gives."""
+        """Add counts made elsewhere. Raises `ValueError` for words that no measurer returns."""
         data, offsets, occurrences, fewest, most = state.words
         self.measurer.add_words(
             0, data=data, offsets=offsets, occurrences=occurrences, fewest=fewest, most=most
@@ -165,7 +165,7 @@ class GroupCounter:
         return np.asarray(self.measurer.numbers_by_length()[0] + self.numbers_elsewhere)
 
     def tally(self, frequencies: NDArray[np.int64] | None) -> Tally:
-        """The sums in the form in which they are added and read."""
+        """Return the sums as a `Tally`."""
         sums = np.zeros(NUM_COUNTS, dtype=np.int64)
         sums[: len(COUNTS)] = self._counts()
         for name, value in zip(_OTHERS, self.others, strict=True):
@@ -177,14 +177,14 @@ class GroupCounter:
 
 
 class CountingWorker:
-    """Counts documents of any groups; one thread at a time."""
+    """A counter of documents of any groups; not thread-safe."""
 
     def __init__(self, tokenizer: Tokenizer, tables: Any, vocabulary: Vocabulary) -> None:
-        """A worker that has counted nothing.
+        """Start with zero counts.
 
         Args:
-            tokenizer: decodes.
-            tables: of the counting kernel; may be shared with other workers.
+            tokenizer: decodes the ids.
+            tables: the counting kernel's tables, which workers may share.
             vocabulary: the tokens of the tokenizer.
         """
         self._tokenizer = tokenizer
@@ -194,7 +194,7 @@ class CountingWorker:
         self.groups: dict[str, GroupCounter] = {}
 
     def add(self, batch: Batch) -> Counted:
-        """Count a batch whose documents stand together by group."""
+        """Count a batch whose documents are sorted by group."""
         counted = [self._add_group(self._counter(group), part) for group, part in batch.groups()]
         firsts = np.cumsum([0, *(len(each.rows) for each in counted)]).tolist()
         return Counted(
@@ -208,11 +208,11 @@ class CountingWorker:
         )
 
     def take(self, group: str, state: GroupState) -> None:
-        """Count what was counted of a group elsewhere. Raises `ValueError`, as `GroupCounter.take`."""
+        """Add the counts of a group made elsewhere. Raises `ValueError`, see `GroupCounter.take`."""
         self._counter(group).take(state)
 
     def join(self, other: CountingWorker) -> None:
-        """Add what another worker has counted, which counts no more."""
+        """Add the counts of another worker, which must not count any more."""
         for group, counter in other.groups.items():
             if group in self.groups:
                 self.groups[group].join(counter)
@@ -226,7 +226,7 @@ class CountingWorker:
 
     def _add_group(self, counter: GroupCounter, batch: Batch) -> Counted:
         if self._joins_pieces and isinstance(batch.spans, TiledSpans):
-            # The kernel checks that the tokens are the text byte for byte; then they decode to it.
+            # The kernel checks that the tokens are the text byte for byte, so they decode to it.
             rows, fidelity = self._count_tiles(counter, batch), all_kept(batch.documents, batch.is_chosen)
             num_bytes = int(rows[:, COUNTS.index("bytes")].sum())
         else:
@@ -249,17 +249,17 @@ class CountingWorker:
         return Counted(np.hstack([rows, others, one_each]), num_bytes, fidelity.failures)
 
     def _token_counts(self, encoded: Encoded) -> NDArray[np.int64]:
-        """int64[D, len(TOKEN_COUNTS)]."""
+        """Return the counts of kinds of tokens, int64[D, len(TOKEN_COUNTS)]."""
         columns = []
-        for is_such in (self._vocabulary.lone_bytes, self._vocabulary.incomplete):
-            positions = np.flatnonzero(is_such[encoded.ids])
+        for is_of_kind in (self._vocabulary.lone_bytes, self._vocabulary.incomplete):
+            positions = np.flatnonzero(is_of_kind[encoded.ids])
             before = np.searchsorted(positions, encoded.offsets)
             columns.append(np.diff(before))
         return np.stack(columns, axis=1).astype(np.int64)
 
     @staticmethod
     def _count_tiles(counter: GroupCounter, batch: Batch) -> NDArray[np.int64]:
-        """int64[D, len(COUNTS)]."""
+        """Return the counts of texts that their tokens tile, int64[D, len(COUNTS)]."""
         return counter.measurer.add_texts(
             texts=tuple(document.text for document in batch.documents),
             token_offsets=batch.spans.encoded.offsets,
@@ -269,7 +269,7 @@ class CountingWorker:
 
     @staticmethod
     def _count_spans(counter: GroupCounter, batch: Batch, texts: list[bytes]) -> NDArray[np.int64]:
-        """int64[D, len(COUNTS)]: a document without tokens has a row of zeros, and no part in any ratio."""
+        """Return int64[D, len(COUNTS)]; a document without tokens has a row of zeros and does not affect any ratio."""
         spans = batch.spans
         is_empty = np.diff(spans.encoded.offsets) == 0
         counted = [text for text, empty in zip(texts, is_empty.tolist(), strict=True) if not empty]
@@ -287,7 +287,7 @@ class CountingWorker:
 
 
 def _blame_unknown(counts: NDArray[np.int64], unknown_tokens: NDArray[np.int64]) -> None:
-    """Take what documents with unknown tokens lost for no other reason as lost by these."""
+    """Attribute losses without another cause to unknown tokens, in documents that have some."""
     causes = [FIDELITY.index(error_count(cause)) for cause in CAUSES[:-1]]
     left = counts[:, FIDELITY.index("error_chars")] - counts[:, causes].sum(axis=1)
     counts[:, FIDELITY.index("unknown_errors")] += np.where(unknown_tokens > 0, left, 0)
@@ -296,15 +296,15 @@ def _blame_unknown(counts: NDArray[np.int64], unknown_tokens: NDArray[np.int64])
 def count_on_workers(
     workers: Sequence[CountingWorker], batch: Batch, *, run: Callable[..., Iterator[Counted]]
 ) -> Iterator[Counted]:
-    """Divide a batch among workers: as many characters to each, in its order.
+    """Divide a batch among workers in its order, with about the same number of characters for each.
 
     Args:
-        workers: at least one.
-        batch: its documents stand together by group.
-        run: calls a function with the next elements of several sequences, as `map` does.
+        workers: at least one worker.
+        batch: documents sorted by group.
+        run: calls a function with the next elements of several sequences, like `map`.
 
     Returns:
-        What each has counted, in the order of the documents.
+        The counts of each worker, in the order of the documents.
     """
     ends = np.cumsum([len(document.text) for document in batch.documents])
     wanted = np.arange(1, len(workers)) * (ends[-1] / len(workers))
@@ -318,7 +318,7 @@ def count_on_workers(
 
 
 def _part(spans: EncodedSpans, start: int, stop: int) -> EncodedSpans:
-    """The texts from `start` to `stop`."""
+    """Return the texts from `start` to `stop`."""
     offsets = spans.encoded.offsets[start : stop + 1]
     tokens = slice(int(offsets[0]), int(offsets[-1]))
     encoded = Encoded(ids=spans.encoded.ids[tokens], offsets=offsets - offsets[0])

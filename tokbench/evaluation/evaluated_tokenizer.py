@@ -1,4 +1,4 @@
-"""One tokenizer of a comparison, with all of its figures; which is the best, and in what order groups are shown."""
+"""One tokenizer of a comparison with all of its figures, the best tokenizer by a metric, and the order of groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.metric import Metric
 
 _ONE_BYTE_SCRIPTS = 1.05
-"""Bytes a character up to which text is taken to be of ASCII: program code, English."""
+"""Bytes per character up to which text is regarded as ASCII: program code, English."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,18 @@ class EvaluatedTokenizer:
     """One tokenizer of a comparison, with all of its figures.
 
     Attributes:
-        name: unique among those compared.
-        candidate: the tokenizer, and how it came about.
-        evaluation: what was counted.
+        name: a name that is unique in the comparison.
+        candidate: the tokenizer, and how it was trained.
+        evaluation: its counts.
         aggregate: its metrics in every resample.
         figures: metric → figure on all text.
-        groups: group → metric → figure on its text.
-        fairness: on aligned lines; None where there are none.
-        throughput: of encoding; None where it was not measured.
-        loading_seconds: that opening it took; None where nobody knows.
-        relative: its tokens over those of the baseline on the same text.
-        cost: for the model that was described.
-        mixed: the mix that was asked for; None where none was.
+        groups: group → metric → figure on the group's text.
+        fairness: fairness on aligned lines; None if there are none.
+        throughput: throughput of encoding; None if not measured.
+        loading_seconds: time it took to open the tokenizer; None if unknown.
+        relative: its tokens relative to the baseline's on the same text.
+        cost: cost for the described model.
+        mixed: the figure for the requested mix; None if none was requested.
     """
 
     name: str
@@ -61,26 +61,26 @@ class EvaluatedTokenizer:
 
     @property
     def relative_tokens(self) -> float | None:
-        """Its tokens over those of the baseline on the same text; None where that has none."""
+        """Number of tokens relative to the baseline's on the same text; None if the baseline has no tokens."""
         return self.relative.value
 
     @property
     def keeps_text(self) -> bool:
-        """Whether every document decodes to itself, however documents become one figure."""
+        """Whether every document decodes to itself, under any aggregation."""
         total = self.evaluation.total
         return total["roundtrips"] == total["documents"]
 
 
 def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | None:
-    """The name of the tokenizer that is the best by a metric, of those that keep the text.
+    """Return the name of the lossless tokenizer that is the best by a metric.
 
     Args:
-        evaluated: on the same text.
-        metric: one with a direction.
+        evaluated: tokenizers evaluated on the same text.
+        metric: the metric.
 
     Returns:
-        None where the best cannot be distinguished from the next: they are equal, the interval of their paired
-        difference holds 0, there is no interval, or there is no next.
+        None if the metric has no direction, or if the best cannot be distinguished from the second best: they are
+        equal, the interval of their paired difference contains 0, there is no interval, or there is no second.
     """
     if metric.direction == "neither":
         return None
@@ -97,17 +97,17 @@ def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | No
 
 
 def differ(one: EvaluatedTokenizer, other: EvaluatedTokenizer, metric: Metric) -> bool:
-    """Whether two tokenizers can be distinguished by a metric; not where there is no interval."""
+    """Whether two tokenizers can be distinguished by a metric; False if there is no interval."""
     resampled, others = one.aggregate.resampled(metric), other.aggregate.resampled(metric)
     return resampled is not None and others is not None and resampled.differs_from(others)
 
 
 def in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric: Metric) -> list[str]:
-    """Groups in the order in which they are shown: the worst served one first, where that can be said.
+    """Return groups in display order: the worst served group first, if the groups are comparable.
 
-    Languages on aligned lines are ordered by their premium. Other groups say different things; by a
-    figure of theirs they are ordered only if all are of ASCII, as program code is, because a byte is
-    worth more in one script than in another. What is left is ordered by name.
+    Languages with aligned lines are ordered by their premium. Other groups have different contents and are ordered
+    by the metric only if all of them are ASCII, like program code, because a byte carries more information in one
+    script than in another. Otherwise groups are ordered by name.
     """
     names = sorted(groups)
     premiums = {} if evaluated.fairness is None else evaluated.fairness.premiums
@@ -123,14 +123,14 @@ def in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric: Metri
 
 
 def groups_in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric: Metric) -> list[str]:
-    """Languages on aligned lines and then the other groups, each `in_order`."""
+    """Return the languages with aligned lines followed by the other groups, each sorted as by `in_order`."""
     aligned = set() if evaluated.fairness is None else set(groups) & set(evaluated.fairness.premiums)
     return [*in_order(evaluated, aligned, metric), *in_order(evaluated, set(groups) - aligned, metric)]
 
 
 @dataclass(frozen=True, slots=True)
 class CountedCandidate:
-    """A candidate with what was counted of it, of documents and, where lines are aligned, of each line."""
+    """A candidate with its counts over documents and, if lines are aligned, its counts over lines."""
 
     name: str
     candidate: Candidate
@@ -139,18 +139,18 @@ class CountedCandidate:
 
 
 class Counts(Protocol):
-    """Counts candidates, wherever the documents are."""
+    """A callable that counts candidates, wherever the documents are."""
 
     def __call__(
         self, names: Sequence[str], candidates: Sequence[Candidate], *, means: bool, progress: Progress
     ) -> list[CountedCandidate]:
-        """What was counted of each.
+        """Return the counts of each candidate.
 
         Args:
-            names: of the candidates, each once.
-            candidates: at least one.
-            means: whether means over documents are asked for.
-            progress: called with how much of the work is done.
+            names: unique names of the candidates.
+            candidates: at least one candidate.
+            means: whether to count what means over documents need.
+            progress: called with the amount of work done.
         """
 
 
@@ -164,16 +164,16 @@ def count_candidates(
     threads: int | None,
     progress: Progress,
 ) -> list[CountedCandidate]:
-    """Count candidates here, one after another.
+    """Count candidates in this process, one after another.
 
     Args:
-        names: as of `Counts`, like the candidates.
-        candidates: at least one.
+        names: unique names of the candidates.
+        candidates: at least one candidate.
         scan: the documents.
-        alignment: the groups that say the same, line by line, or why there are none.
-        means: whether means over documents are asked for.
-        threads: for encoding.
-        progress: called with how much of the work is done.
+        alignment: the groups that are line-by-line translations of one another, or the reason why there are none.
+        means: whether to count what means over documents need.
+        threads: number of threads for encoding.
+        progress: called with the amount of work done.
     """
     evaluations = [
         evaluate(
@@ -181,7 +181,7 @@ def count_candidates(
         )
         for name, one in zip(names, candidates, strict=True)
     ]
-    # Once more where lines are aligned: premiums and resamples are of lines without their ends.
+    # Aligned lines are evaluated separately: premiums and resamples use lines without their line ends.
     by_line = [
         None
         if isinstance(alignment, str)

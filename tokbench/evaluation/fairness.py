@@ -1,4 +1,4 @@
-"""Fairness between languages: token premiums and the Gini coefficient, on aligned lines."""
+"""Fairness between languages: token premiums and the Gini coefficient on aligned lines."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Fairness:
     """Token premiums and the Gini coefficient of one tokenizer.
 
     Attributes:
-        reference: the language that premiums are taken over.
-        lines: aligned lines of each language; premiums are of those that have text in every one.
-        without_text: languages whose lines are all blank: they have no premium and no part in anything else.
-        incomplete_lines: how many have text in some languages only, and have no part in premiums.
-        premiums: language → its tokens over those of the reference; None for a language without text.
-        max_premium: the largest.
-        worst_language: its language.
-        gini: of tokens per aligned line over the languages; None for fewer than two with text.
-        left_out: parallel groups with another number of lines.
-        resampled: "gini" and each language with a premium → that figure in resamples of aligned lines; empty where
-            there are too few.
+        reference: the language that premiums are relative to.
+        lines: number of aligned lines of each language; premiums use the lines with text in every language.
+        without_text: languages whose lines are all blank; they have no premium and are otherwise ignored.
+        incomplete_lines: number of lines with text in some languages only, which premiums leave out.
+        premiums: language → its tokens relative to the reference's; None for a language without text.
+        max_premium: the largest premium.
+        worst_language: the language with the largest premium.
+        gini: Gini coefficient of the tokens per aligned line over the languages; None for fewer than two with text.
+        left_out: groups of translations with a different number of lines.
+        resampled: "gini" and the `_key` of each language with a premium → that figure in resamples of aligned lines;
+            empty for too few lines.
     """
 
     reference: str
@@ -58,25 +58,25 @@ class Fairness:
 
     @property
     def complete_lines(self) -> int:
-        """How many lines premiums are of."""
+        """Number of lines that premiums use."""
         return self.lines - self.incomplete_lines
 
     def premium_interval(self, language: str) -> Interval | None:
-        """95 % of a premium, over aligned lines; None for the reference, and where there are too few lines."""
+        """Return the 95 % interval of a premium; None for the reference, and for too few lines."""
         found = self.resampled.get(_key(language))
         return None if found is None else found.interval
 
     @property
     def gini_interval(self) -> Interval | None:
-        """95 % of the Gini coefficient, over aligned lines; None where there are too few."""
+        """The 95 % interval of the Gini coefficient; None for too few lines."""
         return self.resampled["gini"].interval if "gini" in self.resampled else None
 
 
 def reference_of(evaluation: Evaluation, alignment: Alignment, *, wanted: str | None = None) -> str:
-    """The language to compare with: the wanted one, else English, else the one with the fewest tokens.
+    """Return the reference language: the wanted one, else English, else the one with the fewest tokens.
 
     Raises:
-        ConfigError: the wanted one is not among the aligned ones, or has no text.
+        ConfigError: the wanted language is not aligned, or has no text.
     """
     languages = [language for language in alignment.languages if language in evaluation.groups]
     if wanted is not None and wanted not in languages:
@@ -91,13 +91,13 @@ def reference_of(evaluation: Evaluation, alignment: Alignment, *, wanted: str | 
 
 
 def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str, seed: int = 0) -> Fairness:
-    """The premiums of languages.
+    """Compute the premiums and the Gini coefficient of one tokenizer.
 
     Args:
-        evaluation: what was counted where each aligned line is a document.
-        alignment: the languages that say the same.
-        reference: one of them.
-        seed: draws lines, each with all its languages.
+        evaluation: the counts with each aligned line as a document.
+        alignment: the aligned languages.
+        reference: the language that premiums are relative to.
+        seed: seed of the resampling of lines, each with all its languages.
     """
     complete, incomplete = _complete_lines(evaluation, alignment.languages)
     tokens = _tokens_of(evaluation, alignment.languages, complete)
@@ -120,9 +120,9 @@ def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str,
 
 
 def _complete_lines(evaluation: Evaluation, languages: Iterable[str]) -> tuple[NDArray[np.uint64], int]:
-    """The keys of the lines with text in every language, and how many lines have it in some only.
+    """Return the keys of the lines with text in every language, and the number of lines with text in some only.
 
-    A translation that stops half way would be a cheap language. One without any text has no part in this.
+    Otherwise a translation that ends early would look like a cheap language. Languages without text are ignored.
     """
     found = [evaluation.group_units[name].keys for name in languages if name in evaluation.group_units]
     lines, count = np.unique(np.concatenate([np.empty(0, np.uint64), *found]), return_counts=True)
@@ -132,13 +132,13 @@ def _complete_lines(evaluation: Evaluation, languages: Iterable[str]) -> tuple[N
 def _tokens_of(
     evaluation: Evaluation, languages: Iterable[str], complete: NDArray[np.uint64]
 ) -> dict[str, int]:
-    """Tokens by language, of those that have text."""
+    """Count the tokens of each language with text, over the complete lines."""
     units = {name: evaluation.group_units[name] for name in languages if name in evaluation.group_units}
     return {name: int(one.only(complete).counts[:, _TOKENS].sum()) for name, one in units.items()}
 
 
 def _key(language: str) -> str:
-    """A language may be called "gini"."""
+    """Return the key of a language in `Fairness.resampled`, distinct from "gini" even for a language of that name."""
     return f"premium of {language}"
 
 
@@ -166,7 +166,7 @@ def _resampled(
 
 
 def _ginis(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`gini` of each column: float64[languages, R] to float64[R]."""
+    """Compute `gini` of each column: float64[languages, R] to float64[R]."""
     count = len(tokens)
     ranks = 2 * np.arange(1, count + 1) - count - 1
     return np.asarray(ranks @ np.sort(tokens, axis=0) / (count * tokens.sum(axis=0)), dtype=np.float64)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 FAILURES_KEPT = 5
 
 _CHECKED_FOR_STABILITY = 1 << 22
-"""Characters of text that are encoded twice, and whose losses are counted: not more, so that both stay out of the
-time of a pass."""
+"""Number of characters that are encoded twice and whose losses are counted; limited, so that a pass stays fast."""
 _EXCERPT = 40
 _PLACES = {name: position for position, name in enumerate(FIDELITY)}
 _ERRORS = tuple(name for name in FIDELITY if name.endswith("_errors") or name == "error_chars")
@@ -39,10 +38,10 @@ class Failure:
     """A document that does not decode to itself.
 
     Attributes:
-        source: where the document is.
-        offset: the first byte that differs.
-        expected: the text from some characters before it.
-        found: what it decodes to, from the same position.
+        source: location of the document.
+        offset: UTF-8 offset of the first difference.
+        expected: an excerpt of the text around the difference.
+        found: the same excerpt of the decoded text.
     """
 
     source: str
@@ -56,8 +55,8 @@ class Fidelity:
     """The round-trip counts of some documents.
 
     Attributes:
-        counts: int64[D, len(FIDELITY)], of each.
-        failures: position → failure, the first ones.
+        counts: int64[D, len(FIDELITY)], the counts of each document.
+        failures: position → failure, for the first failures.
     """
 
     counts: NDArray[np.int64]
@@ -65,20 +64,20 @@ class Fidelity:
 
 
 class Stability:
-    """Which documents are encoded a second time: the first ones of a corpus, up to a limit."""
+    """Selects the documents that are encoded a second time: the first ones of a corpus, up to a limit."""
 
     def __init__(self, *, num_documents: int | None = None) -> None:
-        """Those that begin in the first megabytes, or this many."""
+        """Select the documents that begin in the first megabytes, or the first `num_documents`."""
         self._left = num_documents
         self._characters = 0
 
     @property
     def is_over(self) -> bool:
-        """Whether no other document is going to be chosen by its place in the text."""
+        """Whether the limit on characters is reached, so that no further document will be chosen."""
         return self._characters >= _CHECKED_FOR_STABILITY
 
     def chosen(self, documents: Sequence[Document]) -> NDArray[np.bool_]:
-        """Which of the next documents are encoded a second time: bool[D]."""
+        """Return which of the next documents are encoded a second time, bool[D]."""
         if self._left is not None:
             is_chosen = np.arange(len(documents)) < self._left
             self._left = max(self._left - len(documents), 0)
@@ -90,7 +89,7 @@ class Stability:
 
 
 def all_kept(documents: Sequence[Document], is_chosen: NDArray[np.bool_]) -> Fidelity:
-    """The counts for documents that are, byte for byte, their tokens; arguments as of `fidelity_of`."""
+    """Return the counts for documents that decode to themselves; for the arguments, see `fidelity_of`."""
     counts = np.zeros((len(documents), len(FIDELITY)), dtype=np.int64)
     counts[:, [_PLACES["roundtrips"], _PLACES["whitespace_kept"]]] = 1
     counts[:, _PLACES["stable"]] = counts[:, _PLACES["checked_for_stability"]] = is_chosen
@@ -107,15 +106,15 @@ def fidelity_of(
     text: bytes,
     is_chosen: NDArray[np.bool_],
 ) -> Fidelity:
-    """Decode what was encoded, document by document where it has to be.
+    """Decode encoded documents and compare: all at once for a lossless tokenizer, otherwise one by one.
 
     Args:
-        tokenizer: encodes a second time.
-        documents: D of them.
+        tokenizer: the tokenizer that encoded them.
+        documents: D documents.
         encoded: their ids.
-        text: their UTF-8, one after the other.
-        is_chosen: bool[D], which ones are encoded again, and their losses counted, if they do not decode to
-            themselves.
+        text: their concatenated UTF-8.
+        is_chosen: bool[D], the documents that are encoded again, and whose losses are counted, if they do not
+            decode to themselves.
     """
     if tokenizer.info.lossless and tokenizer.decode_bytes(_as_sequence(encoded.ids)) == text:
         return all_kept(documents, is_chosen)
@@ -157,7 +156,7 @@ def _is_stable(tokenizer: Tokenizer, decoded: str, ids: NDArray[np.uint32]) -> b
 
 
 def failure_of(source: str, text: str, decoded: str) -> Failure:
-    """The first difference between a text and its decoding.
+    """Return the first difference between a text and its decoding.
 
     >>> failure_of("a.txt", "two  spaces", "two spaces")
     Failure(source='a.txt', offset=4, expected='two  spaces', found='two spaces')
@@ -171,7 +170,7 @@ def failure_of(source: str, text: str, decoded: str) -> Failure:
 
 
 def indentation_lost(text: str, decoded: str) -> int:
-    r"""Indented lines of a text that are decoded with other white space before them, or not at all.
+    r"""Count the indented lines of a text whose decoding has different indentation or is missing.
 
     >>> indentation_lost("if x:\n    y\n  z", "if x:\n    y\nz")
     1
@@ -187,7 +186,7 @@ def indentation_lost(text: str, decoded: str) -> int:
 
 
 def _as_sequence(ids: NDArray[np.uint32]) -> Sequence[int]:
-    """An array is one; a list of this many ids would take longer to make than decoding takes."""
+    """Cast an array to a sequence, since converting so many ids to a list would take longer than decoding them."""
     return cast("Sequence[int]", ids)
 
 
@@ -196,5 +195,5 @@ def _leading(line: str) -> str:
 
 
 def _white_space(text: str) -> str:
-    """A text with its words made alike."""
+    """Replace each word of a text by "x"."""
     return _WORD.sub("x", text)

@@ -1,4 +1,4 @@
-"""A metric's value with its interval, its difference to the baseline, and what may be ranked by it."""
+"""Figures: a metric's value with its interval, and its difference to the baseline with its interval."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.unit_counts import UnitCounts
 
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
-"""A ratio of sums over all documents; the mean over groups of those; the mean over documents of their ratios."""
+"""Pooled: a ratio of sums over all documents; macro: their mean over groups; per document: the mean ratio."""
 
 _OF_WHOLE_DOCUMENTS = frozenset({"documents", "checked_for_stability"})
 _COLUMNS = {name: column for column, name in enumerate(DOCUMENT_COUNTS)}
@@ -32,14 +32,14 @@ _COLUMNS = {name: column for column, name in enumerate(DOCUMENT_COUNTS)}
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One metric of one tokenizer on some text.
+    """The value of one metric for one tokenizer on some text.
 
     Attributes:
-        value: None where there is nothing to divide by.
-        interval: 95 %, by the bootstrap over what was drawn independently; None where that is too little, and for
-            metrics that are not ratios of counts by document.
-        difference: to the baseline: of a share the difference itself, of anything else relative to the baseline's.
-        difference_interval: 95 %, paired.
+        value: the value; None if the denominator is 0.
+        interval: 95 % bootstrap interval over independently drawn units (jackknife for metrics of frequencies);
+            None for too few units and for other metrics that are not ratios of counts per document.
+        difference: difference to the baseline: absolute for a share, otherwise relative to the baseline's value.
+        difference_interval: 95 % interval of the difference, paired.
     """
 
     value: float | None
@@ -49,14 +49,14 @@ class Figure:
 
     @property
     def is_distinguishable(self) -> bool | None:
-        """Whether it differs from the baseline's; None where that is not known."""
+        """Whether the value differs significantly from the baseline's; None if that is unknown."""
         return None if self.difference_interval is None else not self.difference_interval.spans_zero
 
 
 def figures_of(
     aggregate: Aggregate, base: Aggregate | None, *, metrics: Iterable[Metric] = METRICS.values()
 ) -> dict[str, Figure]:
-    """Metrics of a tokenizer on all text, by default every one, beside the baseline's where there is one."""
+    """Return the figures of metrics (by default all) on all text, compared with a baseline if one is given."""
     return {
         metric.name: _figure(
             metric,
@@ -68,11 +68,11 @@ def figures_of(
 
 
 def relative_tokens_of(aggregate: Aggregate, base: Aggregate, *, value: float | None) -> Figure:
-    """The tokens of all text over the baseline's, and by what share they are more.
+    """Return the ratio of the tokens of all text to the baseline's; its difference is the ratio minus 1.
 
     Args:
-        aggregate: of the tokenizer.
-        base: of the baseline.
+        aggregate: the tokenizer's metrics.
+        base: the baseline's metrics.
         value: the ratio.
     """
     drawn = aggregate.relative_tokens(base)
@@ -85,7 +85,7 @@ def relative_tokens_of(aggregate: Aggregate, base: Aggregate, *, value: float | 
 def group_figures_of(
     aggregate: Aggregate, base: Aggregate | None, *, group: str, metrics: Iterable[Metric] = METRICS.values()
 ) -> dict[str, Figure]:
-    """Metrics of a tokenizer on the text of a group, by default every one; as `figures_of`."""
+    """Return the figures of metrics on the text of a group; see `figures_of`."""
     wanted = list(metrics)
     resampled = aggregate.group_resampled(wanted, group)
     base_resampled: list[Resampled | None] = [None] * len(wanted)
@@ -125,7 +125,7 @@ def _possible(interval: Interval, metric: Metric) -> Interval:
 
 
 def difference(value: float | None, base: float | None, *, share: bool) -> float | None:
-    """How far a value is from the baseline's: of shares the difference, else relative to the baseline's.
+    """Return the difference of a value to the baseline's: absolute for shares, otherwise relative.
 
     >>> difference(0.5, 0.4, share=False), difference(0.5, 0.25, share=True), difference(1.0, 0.0, share=False)
     (0.25, 0.25, None)
@@ -140,7 +140,7 @@ def difference(value: float | None, base: float | None, *, share: bool) -> float
 def difference_interval(
     resampled: Resampled | None, base: Resampled | None, *, share: bool
 ) -> Interval | None:
-    """The interval of `difference` over the same resamples of both."""
+    """Return the interval of `difference` over paired resamples."""
     if resampled is None or base is None:
         return None
     found = resampled.minus(base) if share else resampled.relative_to(base)
@@ -148,10 +148,10 @@ def difference_interval(
 
 
 class Aggregate:
-    """The metrics of one tokenizer, aggregated in one way, over all documents or those of a group.
+    """The metrics of one tokenizer under one aggregation, over all documents or those of a group.
 
-    What has no value (a group without words, a document without tokens) has no part in a mean. Over the
-    documents of one group "macro" is "pooled".
+    A group or document without a value (a group without words, a document without tokens) is excluded from means.
+    Within one group, "macro" equals "pooled".
     """
 
     def __init__(
@@ -162,14 +162,14 @@ class Aggregate:
         seed: int = 0,
         aggregation: Aggregation = "pooled",
     ) -> None:
-        """Prepare the resamples, which are the same for every tokenizer that was given the same documents.
+        """Prepare the resamples, which are the same for all tokenizers evaluated on the same documents.
 
         Args:
-            evaluation: what was counted; figures are of this. It has means where `aggregation` is "per_document".
-            lines: what was counted of the same text where each aligned line is a document (`AlignedLines`);
-                resamples are drawn from this, and what they give is moved to the figure of the whole files.
-            seed: draws the resamples.
-            aggregation: how documents become one figure.
+            evaluation: the counts that figures are computed from, including means if `aggregation` is "per_document".
+            lines: the counts of the same text with each aligned line as a document (`AlignedLines`); resamples are
+                drawn from these and then shifted to the figure of the whole files.
+            seed: seed of the resampling.
+            aggregation: how the documents are combined into one figure.
         """
         self.aggregation: Aggregation = aggregation
         self._evaluation = evaluation
@@ -183,7 +183,7 @@ class Aggregate:
         self._sums = None if self._drawn is None else self._drawn.sums(self._units)
 
     def value(self, metric: Metric) -> float | None:
-        """The metric on all text; None where there is nothing to divide by."""
+        """Return the metric on all text; None if the denominator is 0."""
         if self.aggregation == "pooled":
             return metric.value(self._total, self._evaluation.vocabulary)
         if self.aggregation == "macro":
@@ -191,26 +191,26 @@ class Aggregate:
         return _mean_of_documents(metric, [*self._evaluation.group_units.values()])
 
     def group_value(self, metric: Metric, group: str) -> float | None:
-        """The metric on the text of a group; None where there is nothing to divide by."""
+        """Return the metric on the text of a group; None if the denominator is 0."""
         if self.aggregation == "per_document":
             return _mean_of_documents(metric, [self._evaluation.group_units[group]])
         return self._pooled(metric, group)
 
     @property
     def num_units(self) -> int:
-        """What is drawn from: files, aligned lines, documents that were drawn by themselves; or lots of them."""
+        """Number of units that resamples draw from: files, aligned lines, single documents; or lots of these."""
         return len(self._units.keys)
 
     def group_units(self, group: str) -> int:
-        """The same of a group."""
+        """Return the number of units of a group."""
         return len(self._source.group_units[group].keys) if group in self._source.group_units else 0
 
     def resampled(self, metric: Metric) -> Resampled | None:
-        """The metric in each resample of all documents.
+        """Return the metric in each resample of all documents.
 
         Returns:
-            None for a metric that is neither a ratio of counts by document nor one of frequencies, for too
-            few units, and where a resample has nothing to divide by.
+            None for a metric that is neither a ratio of counts per document nor one of frequencies, for too
+            few units, and if the denominator of a resample is 0.
         """
         if self._drawn is None or self._sums is None:
             return None
@@ -229,7 +229,7 @@ class Aggregate:
         return self._moved(self.value(metric), estimate, values, self._drawn)
 
     def group_resampled(self, metrics: Sequence[Metric], group: str) -> list[Resampled | None]:
-        """Some metrics in each resample of the documents of a group; as `resampled`."""
+        """Return several metrics in each resample of the documents of a group; see `resampled`."""
         units = self._source.group_units.get(group)
         drawn = None if units is None else resamples(units, seed=self._seed)
         if units is None or drawn is None:
@@ -245,10 +245,10 @@ class Aggregate:
         ]
 
     def relative_tokens(self, base: Aggregate) -> Resampled | None:
-        """The tokens of all text over those that the baseline has on it, however documents become one figure.
+        """Return the ratio of the tokens of all text to the baseline's in each resample, under any aggregation.
 
         Returns:
-            None for too few units, and where the baseline has no tokens.
+            None for too few units, and if the baseline has no tokens.
         """
         column = _COLUMNS["tokens"]
         estimate = ratio(self._total["tokens"], base._total["tokens"])
@@ -273,18 +273,18 @@ class Aggregate:
 
     @property
     def _figure(self) -> Callable[[Metric, NDArray[np.float64]], NDArray[np.float64]]:
-        """What makes a figure of each row of sums, where groups do not matter."""
+        """The function that computes a figure from each row of sums, unless the aggregation is by group."""
         return means_of if self.aggregation == "per_document" else ratios_of
 
     def _is_drawn(self, metric: Metric, groups: Collection[str]) -> bool:
-        """Whether a metric can be resampled on some groups: not a share of files where lines are drawn."""
+        """Whether a metric can be resampled on groups: a share of files cannot where resamples draw lines."""
         is_of_files = not {*metric.denominator}.isdisjoint(_OF_WHOLE_DOCUMENTS)
         return is_by_document(metric) and not (
             is_of_files and not self._source.line_groups.isdisjoint(groups)
         )
 
     def _jackknifed(self, metric: Metric) -> Resampled | None:
-        """A metric of frequencies without each set of units."""
+        """Return the jackknife values of a metric of frequencies, leaving out one set of units at a time."""
         source, value = self._source, self.value(metric)
         whole, estimate = source.total, metric.value(source.total, source.vocabulary)
         found = [
@@ -303,7 +303,7 @@ class Aggregate:
         values: NDArray[np.float64],
         drawn: Resamples,
     ) -> Resampled | None:
-        """Resamples around the figure itself: what is drawn is not quite what the figure is of where lines are."""
+        """Shift resamples of aligned lines to the figure of the whole files, whose text differs slightly."""
         if value is None or np.isnan(values).any() or np.isnan(estimate):
             return None
         if self._source is not self._evaluation:
@@ -312,7 +312,7 @@ class Aggregate:
 
 
 def _sum_of(units: UnitCounts) -> NDArray[np.float64]:
-    """float64[1, K], of all units."""
+    """Return the sums over all units, float64[1, K]."""
     return np.asarray(units.counts.sum(axis=0, keepdims=True), np.float64)
 
 
@@ -355,7 +355,7 @@ _ONE = {
 
 
 def counted_parts(number: int, unit: str) -> str:
-    """How many documents, or blocks of them, there are; the unit as `Holdout.unit` gives it.
+    """Format a number of documents or blocks with its unit, which is spelled as in `Holdout.unit`.
 
     >>> counted_parts(1, "documents"), counted_parts(1_200, "blocks of lines"), counted_parts(1, "blocks of lines")
     ('1 document', '1,200 blocks of lines', '1 block of lines')
@@ -374,7 +374,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def significant(value: float) -> str:
-    """Format a number with four significant digits, or all before the decimal point.
+    """Format a number with four significant digits; from 1000 on, as an integer.
 
     >>> significant(96_290.4), significant(0.72243), significant(2.5), significant(1.2e-7)
     ('96,290', '0.7224', '2.5', '1.2e-07')

@@ -1,4 +1,4 @@
-"""Divide a corpus into training text and a held-out tenth."""
+"""Division of a corpus into training text and a held-out tenth."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from tokbench.corpus import Document
 
 _EVEN = (0.08, 0.12)
-"""Shares of a group that are a tenth."""
+"""Range of shares of a group that count as a tenth."""
 
 _DIGITS, _SIDES = bytes.maketrans(b"\0\1\2", b"012"), bytes.maketrans(b"012", b"\0\1\2")
-"""Between sides and how JSON has them."""
+"""Translation tables between sides and their JSON representation."""
 
 _NAMED = 5
-"""Groups that are named where they lack something."""
+"""Maximum number of groups that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,15 @@ class Holdout:
     """The training text and the held-out documents of a corpus.
 
     Attributes:
-        training: the texts to learn from.
-        held_out: the documents to be evaluated on.
-        unit: what was dealt out: "documents", "blocks of lines", or "documents and blocks of lines".
-        num_training: how many of them there are to learn from.
-        num_held_out: how many are held out.
-        training_bytes: UTF-8 bytes to learn from.
-        alignment: the groups whose held-out parts say the same, line by line, or why there are none.
-        shares: group → the share of its bytes that is held out.
+        training: the texts to train on.
+        held_out: the documents to evaluate on.
+        unit: the unit of division: "documents", "blocks of lines", or "documents and blocks of lines".
+        num_training: number of units to train on.
+        num_held_out: number of held-out units.
+        training_bytes: UTF-8 bytes of the training text.
+        alignment: the groups whose held-out parts are line-by-line translations of one another, or the reason why
+            there are none.
+        shares: group → the held-out share of its bytes.
     """
 
     training: Iterable[str]
@@ -58,20 +59,20 @@ class Holdout:
 
 
 def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress) -> Holdout:
-    """Hold out a tenth of every group of a corpus, by bytes, as nearly as its parts allow.
+    """Hold out a tenth of every group of a corpus, by bytes, as closely as its parts allow.
 
-    A document of up to a fiftieth of its group is on one side as a whole, together with those that are equal to
-    it; a larger one, as the only file of a language, is cut into blocks of lines, of which a tenth is held out.
-    Of translations that have the same number of lines the same lines are held out, so that nobody has learned
-    from the translation of a line that it is evaluated on. Lines of other texts that are equal may be on both sides.
+    A document of up to a fiftieth of its group is placed on one side as a whole, together with its exact duplicates;
+    a larger one, such as the only file of a language, is cut into blocks of lines, of which a tenth is held out.
+    For translations with the same number of lines, the same lines are held out, so that no tokenizer was trained
+    on a translation of a line that it is evaluated on. Equal lines of other texts may end up on both sides.
 
     Args:
-        corpus: one that can be read more than once.
-        seed: chooses what is held out.
-        progress: called with how much of the work is done.
+        corpus: a corpus that can be read more than once.
+        seed: seed of the selection.
+        progress: called with the amount of work done.
 
     Raises:
-        CorpusError: there is too little text to holdout.
+        CorpusError: there is too little text to hold out a tenth.
     """
     parallel = corpus.parallel_groups()
     documents = watched(corpus.documents(), corpus, phase="counting lines", progress=progress)
@@ -100,7 +101,7 @@ def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress)
 
 
 def gaps_of(shares: Mapping[str, float]) -> Iterator[str]:
-    """Sentences about groups of which more or less than a tenth is held out.
+    """Yield sentences about groups of which more or less than a tenth is held out.
 
     >>> list(gaps_of({"de": 0.101, "en": 0.12, "fr": 0.31}))
     ['more or less than a tenth is held out of fr (31.0 %)']
@@ -119,13 +120,13 @@ def gaps_of(shares: Mapping[str, float]) -> Iterator[str]:
 
 
 def _some(names: list[str]) -> str:
-    """The first names, and how many more there are."""
+    """Join the first names, followed by the number of the remaining ones."""
     more = len(names) - _NAMED
     return listed([*names[:_NAMED], f"{more} more"] if more > 1 else names)
 
 
 def _alignment_of(held_out: Side, alignment: Alignment | str) -> Alignment | str:
-    """The alignment of what is held out."""
+    """Return the alignment of the held-out documents."""
     if isinstance(alignment, str):
         return alignment
     found = align(lines_of(held_out.documents(), alignment.languages))
@@ -134,11 +135,11 @@ def _alignment_of(held_out: Side, alignment: Alignment | str) -> Alignment | str
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The documents of a corpus or of one side of it; each iteration reads them again, unless a memory has them.
+    """The documents of a corpus or of one side of it; each iteration reads them again unless they are cached.
 
     Attributes:
-        source: is read.
-        memory: keeps them, as long as there is room.
+        source: the corpus or side to read.
+        memory: a cache of the documents, of limited size.
     """
 
     source: Corpus | Side
@@ -146,12 +147,12 @@ class Documents:
 
     @property
     def text_bytes(self) -> int | None:
-        """About how much text they have, where that is known before they are read."""
+        """Approximate bytes of text; None if unknown before reading."""
         return self.source.text_bytes
 
     @property
     def files_read(self) -> tuple[int, int] | None:
-        """How far the latest reading is, in bytes of the files; None where that is not known."""
+        """Progress of the latest reading, in bytes of the files; None if unknown."""
         return self.source.files_read
 
     def __iter__(self) -> Iterator[Document]:
@@ -161,13 +162,13 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One part of a corpus.
+    """The training side or the held-out side of a corpus.
 
     Attributes:
-        corpus: all of it.
-        plan: what is held out.
-        is_held_out: which part this is.
-        text_bytes: how many bytes of text it has.
+        corpus: the whole corpus.
+        plan: the documents and blocks that are held out.
+        is_held_out: whether this is the held-out side.
+        text_bytes: bytes of text of this side.
     """
 
     corpus: Corpus
@@ -177,16 +178,16 @@ class Side:
 
     @property
     def files_read(self) -> tuple[int, int] | None:
-        """How far the latest reading of all of the corpus is, in bytes of the files; None with a stream."""
+        """Progress of the latest reading of the whole corpus, in bytes of the files; None for a stream."""
         return self.corpus.files_read
 
     @property
     def can_be_read_again(self) -> bool:
-        """Whether its files can be read more than once, by other processes too."""
+        """Whether the files can be read more than once, also by other processes."""
         return not any(file.stream or file.address.startswith("memory://") for file in self.corpus.files)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything another process needs to read this side, as plain data."""
+        """Return everything that another process needs to read this side, as JSON values."""
         files = [{**asdict(file), "path": str(file.path)} for file in self.corpus.files]
         plan = self.plan
         return {
@@ -239,7 +240,7 @@ class Side:
         )
 
     def documents(self) -> Iterator[Document]:
-        """The documents of this part, and the blocks of those that are cut."""
+        """Yield the documents of this side, and the blocks of cut documents."""
         files = {file.name for file in self.corpus.files}
         for document, part in self.plan.parts(self.corpus.documents()):
             if part.is_held_out != self.is_held_out:

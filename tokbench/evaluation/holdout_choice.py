@@ -1,4 +1,4 @@
-"""Choose what is held out: a tenth of each group by bytes, in blocks of lines, or the same lines of translations."""
+"""Choice of the held-out text: a tenth of each group by bytes, blocks of lines, or the same lines of translations."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ HELD_OUT = 10
 """One part in this many is held out."""
 
 _MOST_BYTES = 1 << 26
-"""Of large documents that are kept until all sizes are known."""
+"""Maximum bytes of large documents that are kept in memory until all sizes are known."""
 
 _CUT = 50
-"""A document of more than one such part of its group is cut into blocks of lines."""
+"""A document larger than its group's size divided by this is cut into blocks of lines."""
 
 
 class Counts:
-    """What is on both sides; False is the one to learn from."""
+    """Counts of parts and bytes on both sides; the key False is the training side."""
 
     def __init__(self) -> None:
         self.numbers: Counter[bool] = Counter()
@@ -52,7 +52,7 @@ class Counts:
 
     @property
     def text(self) -> str:
-        """How many parts there are, in words."""
+        """The number of parts in words."""
         number = self.numbers.total()
         if number == 1:
             return "1 document"
@@ -60,7 +60,7 @@ class Counts:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Group → the share of its bytes that is held out."""
+        """Group → the held-out share of its bytes."""
         rest, held = self.sizes[False], self.sizes[True]
         return {group: held[group] / (held[group] + rest[group]) for group in sorted({*rest, *held})}
 
@@ -68,17 +68,17 @@ class Counts:
 def choose(
     corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Progress = no_progress
 ) -> tuple[Plan, Counts]:
-    """Choose what is held out, and count it.
+    """Choose the held-out text, and count both sides.
 
-    Documents that are small beside their group are held out whole, equal ones together; of each larger one a
-    tenth of its blocks of lines. Of translations that have the same number of lines the same lines are held out.
-    Without translations the corpus is read once, unless its large documents take more memory than they should.
+    Documents that are small relative to their group are held out as a whole, duplicates together; of each larger
+    one a tenth of its blocks of lines. For translations with the same number of lines, the same lines are held out.
+    Without translations the corpus is read once, unless its large documents exceed the memory limit.
 
     Args:
-        corpus: one that can be read more than once.
-        lines: of each group of translations.
-        seed: chooses.
-        progress: called with how much of the work is done.
+        corpus: a corpus that can be read more than once.
+        lines: group of translations → number of its lines.
+        seed: seed of the choice.
+        progress: called with the amount of work done.
     """
 
     def read(phase: str) -> Iterator[Document]:
@@ -130,12 +130,12 @@ def _counts_of(plan: Plan, documents: Iterable[Document]) -> Counts:
 
 
 def _dealt(plan: Plan, groups: Mapping[str, _Group], in_order: Iterable[str]) -> tuple[Plan, Counts]:
-    """The plan with the sides of all documents, and what `_counts_of` would count, from what is known of them.
+    """Return the plan with the sides of all documents, and the result of `_counts_of`, without reading again.
 
     Args:
-        plan: without translations.
-        groups: all of them.
-        in_order: the group of each document.
+        plan: a plan without translations.
+        groups: all groups.
+        in_order: the group of each document, in reading order.
     """
     found, sides = Counts(), bytearray()
     cut = {digest: sizes for group in groups.values() for digest, sizes in group.blocks.items()}
@@ -158,11 +158,11 @@ class _Group:
     """The sizes of a group's parts.
 
     Attributes:
-        hashes: of its documents.
-        sizes: their UTF-8 bytes.
-        blocks: hash of a document that is cut → block → bytes.
-        copies: hash of a document that is cut → how many documents have it.
-        num_bytes: of all its documents.
+        hashes: hashes of its documents.
+        sizes: UTF-8 bytes of its documents.
+        blocks: hash of a cut document → block → bytes.
+        copies: hash of a cut document → number of documents with this hash.
+        num_bytes: UTF-8 bytes of all its documents.
     """
 
     hashes: array[int] = field(default_factory=lambda: array("Q"))
@@ -172,7 +172,7 @@ class _Group:
     num_bytes: int = 0
 
     def add(self, text: str, *, seed: int) -> int:
-        """Count a document; its size."""
+        """Count a document, and return its size."""
         size = len(text.encode())
         self.hashes.append(hash_of(text, seed=seed))
         self.sizes.append(size)
@@ -180,7 +180,7 @@ class _Group:
         return size
 
     def cut(self, text: str, *, seed: int) -> None:
-        """Cut a document that is large beside all of them, where it has blocks; called once they are counted."""
+        """Cut a document that is large relative to the group and has several blocks; all must have been counted."""
         if len(text.encode()) * _CUT <= self.num_bytes:
             return
         sizes = Counter({number: len(block.encode()) for number, _, block in blocks_in(text)})
@@ -190,11 +190,11 @@ class _Group:
             self.copies[digest] += 1
 
     def held_out(self) -> tuple[dict[int, frozenset[int]], frozenset[int]]:
-        """The blocks of documents that are cut, by hash, and the hashes of whole documents."""
+        """Return the held-out blocks of cut documents by hash, and the hashes of held-out whole documents."""
         left = 0
         blocks = {}
-        for digest, of_one in sorted(self.blocks.items()):
-            sizes = Counter({number: size * self.copies[digest] for number, size in of_one.items()})
+        for digest, block_sizes in sorted(self.blocks.items()):
+            sizes = Counter({number: size * self.copies[digest] for number, size in block_sizes.items()})
             numbers, left = _closest(_shuffled(sizes, key=f"{digest}"), total=sizes.total() + left)
             blocks[digest] = frozenset(numbers)
         hashes, inverse = np.unique(np.array(self.hashes, np.uint64), return_inverse=True)
@@ -209,7 +209,7 @@ class _Group:
 
 
 class _LargeText(NamedTuple):
-    """A document that is large beside those of its group that were read before it."""
+    """A document that is large relative to the documents of its group that were read before it."""
 
     group: _Group
     text: str
@@ -217,7 +217,7 @@ class _LargeText(NamedTuple):
 
     @property
     def is_large(self) -> bool:
-        """Whether it is large beside those that were read since, too."""
+        """Whether it is still large relative to all documents of its group that have been read."""
         return self.size * _CUT > self.group.num_bytes
 
 
@@ -225,7 +225,7 @@ class _LargeTexts:
     """The texts that may have to be cut once all sizes are known.
 
     Attributes:
-        texts: None where they take too much memory.
+        texts: the texts; None if they exceed the memory limit.
     """
 
     def __init__(self) -> None:
@@ -247,16 +247,16 @@ class _LargeTexts:
 
 
 def _shuffled(sizes: Mapping[int, int], *, key: str) -> list[tuple[int, int]]:
-    """Blocks with their sizes, in an order that the key decides."""
+    """Return blocks with their sizes, in a pseudo-random order that depends on the key."""
     return sorted(sizes.items(), key=lambda block: blake2b(f"{key}:{block[0]}".encode()).digest())
 
 
 def _closest(parts: Iterable[tuple[int, int]], *, total: int) -> tuple[list[int], int]:
-    """The first parts whose sizes come close to a tenth of a total, and what is left of the total.
+    """Choose parts whose sizes add up to about a tenth of a total; return them, and what is left of the total.
 
     Args:
-        parts: what it may be made of, with its size, in the order in which it is tried.
-        total: ten times the size that is wanted.
+        parts: the available parts with their sizes, in the order in which they are tried.
+        total: ten times the wanted size.
 
     >>> _closest([(7, 30), (3, 9), (5, 1)], total=100), _closest([(7, 20), (3, 15)], total=100)
     (([3, 5], 0), ([3], -50))
@@ -269,7 +269,7 @@ def _closest(parts: Iterable[tuple[int, int]], *, total: int) -> tuple[list[int]
             left -= size * HELD_OUT
         elif smallest is None or size < smallest[1]:
             smallest = part, size
-    # One more where that comes closer.
+    # Add one more part if that comes closer.
     if smallest is not None and smallest[1] * HELD_OUT <= 2 * left:
         chosen.append(smallest[0])
         left -= smallest[1] * HELD_OUT

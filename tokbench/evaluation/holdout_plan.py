@@ -1,4 +1,4 @@
-"""What is held out of a corpus: whole documents, blocks of lines of others, or the same lines of translations."""
+"""The held-out text of a corpus: whole documents, blocks of lines, or the same lines of translations."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 KEPT, HELD, CUT = 0, 1, 2
-"""Sides of a document: to learn from, held out, and both, in blocks."""
+"""Sides of a document: training, held out, or cut into blocks on both sides."""
 
 _BLOCKS_WANTED = 100
 _LONGEST_BLOCK = 20
 _PIECES_WANTED = 20
 _SHORTEST_PIECE, _LONGEST_PIECE = 200, 2000
-"""Characters of a line that are a line by themselves: a corpus may have no line ends at all."""
+"""Limits, in characters, on the pieces that long lines are cut into: a corpus may have no line ends at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A block of a document, or all of it.
+    """A block of a document, or a whole document.
 
     Attributes:
-        text: never empty.
-        line: the number of its first line; None for a document that was not cut.
-        is_held_out: the side that it is on.
+        text: the text.
+        line: number of its first line; None for a document that was not cut.
+        is_held_out: whether it is on the held-out side.
     """
 
     text: str
@@ -48,13 +48,13 @@ class Plan:
     """The documents and blocks that are held out.
 
     Attributes:
-        seed: chose it.
-        lines: the lines of each group of translations.
-        aligned: lines of a translation → the blocks of these that are held out of every language that has as many.
-        blocks: hash of a document that is cut → its blocks that are held out.
-        documents: hashes of the whole documents that are held out.
-        sides: what of each document is held out, in the order of reading, so that whole ones are not hashed again:
-            `KEPT`, `HELD` or `CUT`; None where that is not known.
+        seed: seed of the choice.
+        lines: group of translations → number of its lines.
+        aligned: number of lines → the held-out blocks of every language with this number of lines.
+        blocks: hash of a cut document → its held-out blocks.
+        documents: hashes of the held-out whole documents.
+        sides: side of each document in reading order (`KEPT`, `HELD` or `CUT`), so that whole documents need not be
+            hashed again; None if unknown.
     """
 
     seed: int
@@ -65,7 +65,7 @@ class Plan:
     sides: bytes | None = None
 
     def parts(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Part]]:
-        """The parts of documents, each with its document. Raises `CorpusError` as `same_number`."""
+        """Yield the parts of documents, each with its document. Raises `CorpusError`, see `same_number`."""
         if self.sides is not None:
             for document, side in same_number(documents, self.sides):
                 for part in self.parts_of(document.text, side):
@@ -75,19 +75,19 @@ class Plan:
         for document in documents:
             count = self.lines.get(document.group, 0)
             if count in self.aligned:
-                # The number of a line decides, counted through all documents of the language.
+                # The line number decides, counted across all documents of the language.
                 chosen = self.aligned[count]
                 for number, line, block in aligned_blocks(document, count, lines_before):
                     yield document, Part(block, line, number in chosen)
             else:
-                # The text itself decides, so that it does not matter where its file lies.
+                # The text itself decides, so that the path of its file does not matter.
                 digest = hash_of(document.text, seed=self.seed)
                 side = CUT if digest in self.blocks else HELD if digest in self.documents else KEPT
                 for part in self.parts_of(document.text, side):
                     yield document, part
 
     def parts_of(self, text: str, side: int) -> Iterator[Part]:
-        """The parts of a document that is not a translation."""
+        """Yield the parts of a document that is not a translation."""
         if side != CUT:
             yield Part(text, None, side == HELD)
             return
@@ -97,7 +97,7 @@ class Plan:
 
 
 def same_number(items: Iterable[_T], sides: Sequence[int]) -> Iterator[tuple[_T, int]]:
-    """What is read with its sides. Raises `CorpusError` where the corpus has more or fewer documents than before."""
+    """Yield items with their sides. Raises `CorpusError` if the numbers of items and sides differ."""
     for item, side in zip_longest(items, sides):
         if item is None or side is None:
             raise CorpusError(
@@ -108,7 +108,7 @@ def same_number(items: Iterable[_T], sides: Sequence[int]) -> Iterator[tuple[_T,
 
 
 def hash_of(text: str, *, seed: int) -> int:
-    """A 64-bit hash of a text, keyed by the seed."""
+    """Return a 64-bit hash of a text, keyed by the seed."""
     digest = blake2b(text.encode(), digest_size=8, key=f"{seed}".encode()[:64]).digest()
     return int.from_bytes(digest, "big")
 
@@ -116,12 +116,12 @@ def hash_of(text: str, *, seed: int) -> int:
 def aligned_blocks(
     document: Document, count: int, lines_before: Counter[str]
 ) -> Iterator[tuple[int, int, str]]:
-    """The blocks of a translation, numbered through all documents of its language; as `blocks_of`.
+    """Yield the blocks of a translation, numbered across all documents of its language; see `blocks_of`.
 
     Args:
-        document: of the language.
-        count: the lines of the language.
-        lines_before: of each language, in the documents before; these are added.
+        document: a document of the language.
+        count: number of lines of the language.
+        lines_before: language → lines in the documents so far; the lines of this document are added.
     """
     first = lines_before[document.group]
     lines_before.update(lines_of([document], {document.group}))
@@ -129,7 +129,7 @@ def aligned_blocks(
 
 
 def block_size(lines: int) -> int:
-    """Lines of a block, of a text of this many lines.
+    """Return the number of lines per block for a text with this many lines.
 
     >>> block_size(60), block_size(500), block_size(100_000)
     (1, 5, 20)
@@ -138,9 +138,9 @@ def block_size(lines: int) -> int:
 
 
 def blocks_in(text: str) -> Iterator[tuple[int, int, str]]:
-    """The blocks of a text by itself, a hundred or more where it has as many lines; as `blocks_of`.
+    """Yield the blocks of a single text, a hundred or more if it has enough lines; see `blocks_of`.
 
-    A line is cut that is longer than a twentieth of the text, or than 2,000 characters.
+    Lines longer than a twentieth of the text (at least 200, at most 2,000 characters) are cut.
     """
     longest = max(_SHORTEST_PIECE, min(len(text) // _PIECES_WANTED, _LONGEST_PIECE))
     size = block_size(sum(1 for _ in pieces_of(text, longest=longest)))
@@ -150,13 +150,13 @@ def blocks_in(text: str) -> Iterator[tuple[int, int, str]]:
 def blocks_of(
     text: str, *, size: int, first: int = 0, longest: int | None = None
 ) -> Iterator[tuple[int, int, str]]:
-    r"""A text in blocks of lines, with their line ends: the block's number, its first line's, the block.
+    r"""Divide a text into blocks of lines with their line ends; yield block number, index of its first line, block.
 
     Args:
-        text: all of it.
-        size: lines of a block.
-        first: the number of its first line.
-        longest: characters of a line that are a line by themselves; None for any number.
+        text: the whole text.
+        size: number of lines per block.
+        first: number of the first line of the text.
+        longest: length in characters at which longer lines are cut; None for no limit.
 
     >>> list(blocks_of("a\nb\nc", size=2))
     [(0, 0, 'a\nb\n'), (1, 2, 'c')]
@@ -172,7 +172,7 @@ def blocks_of(
 
 
 def pieces_of(text: str, *, longest: int) -> Iterator[str]:
-    r"""The lines of a text with their ends; longer ones in pieces that end at a space where they can.
+    r"""Yield the lines of a text with their line ends; longer lines in pieces, cut before a space if possible.
 
     >>> list(pieces_of("a\n\nb", longest=9)), list(pieces_of("one two", longest=5))
     (['a\n', '\n', 'b'], ['one', ' two'])

@@ -1,4 +1,4 @@
-"""Classify the characters that a round trip loses: how many, and why."""
+"""Number and causes of the characters that a round trip loses."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 Cause = Literal["case", "accents", "white space", "unknown", "other"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
-"""Letters of another case; letters and marks without, or of another, accent; white space; unknown tokens; all else."""
+"""Changed case; lost or changed accents; white space; unknown tokens; anything else."""
 
 _UNKNOWN_MARKS = ("\ufffd", "⁇", "[UNK]", "<unk>", "<UNK>", "<|unk|>")
 _ANCHOR = 6
-"""Characters that must agree for two texts to be in step again."""
+"""Number of equal characters after which two texts count as aligned again."""
 _NEAR = 32
 _FAR, _LONG_ANCHOR = 2048, 16
 _STRIDE = 64
 _SHORT = 16
-"""Characters of both texts together, of which the edits are remembered."""
+"""Maximum total length, in characters, of a pair of texts whose edits are cached."""
 _CELLS = 1024
-"""Up to this many pairs of characters are aligned exactly."""
+"""Maximum product of two lengths for which texts are aligned exactly."""
 
 
 def error_count(cause: Cause) -> str:
-    """The count of `FIDELITY` that has the edits of a cause; there is none of "other".
+    """Return the name of the count in `FIDELITY` for the edits of a cause; "other" has no count.
 
     >>> error_count("white space"), error_count("accents")
     ('white_space_errors', 'accent_errors')
@@ -39,21 +39,21 @@ def error_count(cause: Cause) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Edits (substitutions, deletions, insertions of a character) that turn a text into what it decodes to.
+    """Number of edits (substitutions, deletions, insertions of a character) between a text and its decoding.
 
     Attributes:
-        by_cause: each of `CAUSES`, in that order.
+        by_cause: number of edits for each of `CAUSES`, in that order.
     """
 
     by_cause: tuple[int, ...]
 
     @property
     def total(self) -> int:
-        """The edits of all causes together."""
+        """Number of edits of all causes."""
         return sum(self.by_cause)
 
     def at_most(self, most: int) -> Losses:
-        """As many edits as a text has characters, where there are more: all of it is lost then.
+        """Scale the edits down to at most the number of characters of the text, which is then lost entirely.
 
         >>> Losses((4, 0, 4, 0, 0)).at_most(4).by_cause
         (2, 0, 2, 0, 0)
@@ -63,25 +63,24 @@ class Losses:
 
 
 def losses_of(text: str, decoded: str) -> Losses:
-    """The edits between a text and what it decodes to, by cause.
+    """Count the edits between a text and its decoding, by cause.
 
-    What differs, between a common beginning and a common end, is aligned exactly up to 32 by 32
-    characters. Of more than that the letters and signs of both, without case, accents and white space, are
-    walked side by side: where they part, the nearest position is taken at which six of them agree again. What
-    stands between them, and letters that agree but for case and accents, are compared there. That takes time
-    in proportion to the texts, and finds no fewer edits than there are.
+    The texts between the common prefix and the common suffix are aligned exactly up to 32 by 32 characters. Longer
+    texts are walked side by side, ignoring case, accents and white space: where they diverge, the walk continues at
+    the nearest position from which six characters agree again. The skipped parts, and characters that differ in
+    case and accents only, are then compared. This takes linear time, and never counts fewer edits than necessary.
 
     >>> dict(zip(CAUSES, losses_of("Élan  vital", "elan vital").by_cause))
     {'case': 0, 'accents': 1, 'white space': 1, 'unknown': 0, 'other': 0}
     """
-    start = _agreeing(text, 0, decoded, 0)
-    suffix = _agreeing_ends(text, decoded, most=min(len(text), len(decoded)) - start)
+    start = _common_prefix(text, 0, decoded, 0)
+    suffix = _common_suffix(text, decoded, most=min(len(text), len(decoded)) - start)
     text, decoded = text[start : len(text) - suffix], decoded[start : len(decoded) - suffix]
     counts = dict.fromkeys(CAUSES, 0)
     if len(text) * len(decoded) <= _CELLS:
         _count(counts, text, decoded)
         return Losses(tuple(counts.values()))
-    one, other = _Signs.of(text), _Signs.of(decoded)
+    one, other = _SignificantCharacters.of(text), _SignificantCharacters.of(decoded)
     for i, j, agreeing in _steps(one.folded, other.folded):
         before = one.before(i), other.before(j)
         if before[0] != before[1]:
@@ -94,36 +93,36 @@ def losses_of(text: str, decoded: str) -> Losses:
 
 
 def _count(counts: dict[Cause, int], lost: str, found: str) -> None:
-    """Add the edits of a short part of both texts."""
+    """Add the edits between two corresponding parts of the texts."""
     is_short = len(lost) + len(found) <= _SHORT
-    for cause, number in (_counted_before if is_short else _counted)(lost, found).items():
+    for cause, number in (_cached_counts if is_short else _counts_of)(lost, found).items():
         counts[cause] += number
 
 
-def _counted(lost: str, found: str) -> Counter[Cause]:
+def _counts_of(lost: str, found: str) -> Counter[Cause]:
     if any(mark in found for mark in _UNKNOWN_MARKS) and not any(mark in lost for mark in _UNKNOWN_MARKS):
         return Counter({"unknown": max(len(lost.strip()), len(_without_marks(found)), 1)})
     if len(lost) * len(found) > _CELLS:
         return Counter({"other": max(len(lost), len(found))})
-    # Another normal form of the same letters has edits of which each alone looks like anything.
-    is_same = _bare(lost) == _bare(found)
+    # Between two normal forms of the same letters, a single edit does not reveal its cause.
+    is_same = _without_accents_and_case(lost) == _without_accents_and_case(found)
     causes = (cause_of(one, other) for one, other in edits(lost, found))
     return Counter("accents" if is_same and cause == "other" else cause for cause in causes)
 
 
-_counted_before = lru_cache(maxsize=1 << 14)(_counted)
-"""The same few parts come again and again, as a capital letter and a space before a comma."""
+_cached_counts = lru_cache(maxsize=1 << 14)(_counts_of)
+"""`_counts_of` with a cache: the same few pairs recur, such as a capital letter or a space before a comma."""
 
 
 @dataclass(slots=True)
-class _Signs:
-    """The characters of a text but white space and marks.
+class _SignificantCharacters:
+    """The significant characters of a text: all but white space and combining marks.
 
     Attributes:
-        text: all of it.
-        positions: where they are.
-        folded: these, without case and accents; as many.
-        done: up to where the text is compared.
+        text: the whole text.
+        positions: positions of the significant characters.
+        folded: one character for each position, without case and accents.
+        done: end of the part of the text that has been compared.
     """
 
     text: str
@@ -132,24 +131,26 @@ class _Signs:
     done: int = 0
 
     @classmethod
-    def of(cls, text: str) -> _Signs:
-        """Those of a text."""
+    def of(cls, text: str) -> _SignificantCharacters:
+        """Find the significant characters of a text."""
         fold = _FOLDED
         positions = [position for position, character in enumerate(text) if fold[character]]
         return cls(text, positions, "".join([fold[text[position]] for position in positions]))
 
     def end(self, number: int) -> int:
-        """After this many of them."""
+        """Return the position after the first `number` significant characters."""
         return self.positions[number - 1] + 1 if number else 0
 
     def before(self, number: int) -> str:
-        """What is not compared yet before one of them, or the end."""
+        """Return the text not yet compared before a significant character, or before the end."""
         return self.text[
             self.done : self.positions[number] if number < len(self.positions) else len(self.text)
         ]
 
-    def pairs(self, other: _Signs, i: int, j: int, agreeing: int) -> Iterator[tuple[str, str]]:
-        """What differs in signs of both that agree but for case and accents, and between these."""
+    def pairs(
+        self, other: _SignificantCharacters, i: int, j: int, agreeing: int
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the differing parts of two ranges whose significant characters agree except for case and accents."""
         mine, theirs = self.positions[i : i + agreeing], other.positions[j : j + agreeing]
         last, other_last = (mine[0] - 1, theirs[0] - 1) if agreeing else (0, 0)
         for position, other_position in zip(mine, theirs, strict=True):
@@ -160,7 +161,7 @@ class _Signs:
 
 
 def cause_of(lost: str, found: str) -> Cause:
-    r"""The cause of a substitution, deletion or insertion of a character.
+    r"""Return the cause of a substitution, deletion or insertion of a character.
 
     >>> cause_of("A", "a"), cause_of("é", "e"), cause_of("\n", ""), cause_of("x", "y")
     ('case', 'accents', 'white space', 'other')
@@ -169,13 +170,13 @@ def cause_of(lost: str, found: str) -> Cause:
         return "white space"
     if lost and found and lost.casefold() == found.casefold():
         return "case"
-    if _bare(lost) == _bare(found):
+    if _without_accents_and_case(lost) == _without_accents_and_case(found):
         return "accents"
     return "other"
 
 
 def edits(text: str, other: str) -> list[tuple[str, str]]:
-    """The fewest edits between two short texts: (lost, found) characters, "" for none.
+    """Return a minimal list of edits between two short texts: (lost, found) characters, "" for none.
 
     >>> edits("abc", "axcd")
     [('b', 'x'), ('', 'd')]
@@ -204,10 +205,10 @@ def edits(text: str, other: str) -> list[tuple[str, str]]:
 
 
 def _steps(text: str, other: str) -> Iterator[tuple[int, int, int]]:
-    """Where two texts agree, one after the other: the positions in both, and how many characters."""
+    """Yield the runs in which two texts agree: the positions in both, and the number of characters."""
     i = j = 0
     while i < len(text) or j < len(other):
-        agreeing = _agreeing(text, i, other, j)
+        agreeing = _common_prefix(text, i, other, j)
         if agreeing:
             yield i, j, agreeing
         i, j = i + agreeing, j + agreeing
@@ -217,7 +218,7 @@ def _steps(text: str, other: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _gap(text: str, i: int, other: str, j: int) -> tuple[int, int]:
-    """How many characters of both must be left out for them to be in step again."""
+    """Return how many characters of both texts must be skipped for them to agree again."""
     for distance in range(1, _NEAR + 1):
         for near in range(distance, -1, -1):
             for lost, found in ((distance, near), (near, distance)):
@@ -226,12 +227,12 @@ def _gap(text: str, i: int, other: str, j: int) -> tuple[int, int]:
     for lost in range(0, min(_FAR, len(text) - i), _LONG_ANCHOR):
         position = other.find(text[i + lost : i + lost + _LONG_ANCHOR], j, j + 2 * _FAR)
         if position >= 0 and len(text) - i - lost >= _LONG_ANCHOR:
-            return _closer(text, i, other, j, lost=lost, found=position - j)
+            return _without_common_end(text, i, other, j, lost=lost, found=position - j)
     return min(_FAR, len(text) - i), min(_FAR, len(other) - j)
 
 
-def _closer(text: str, i: int, other: str, j: int, *, lost: int, found: int) -> tuple[int, int]:
-    """The same gap without what agrees at its end."""
+def _without_common_end(text: str, i: int, other: str, j: int, *, lost: int, found: int) -> tuple[int, int]:
+    """Shorten a gap by the characters that agree at its end."""
     while lost and found and text[i + lost - 1] == other[j + found - 1]:
         lost, found = lost - 1, found - 1
     return lost, found
@@ -244,8 +245,8 @@ def _in_step(text: str, i: int, other: str, j: int) -> bool:
     return other.startswith(anchor, j) and (len(anchor) == _ANCHOR or len(other) - j == len(anchor))
 
 
-def _agreeing(text: str, i: int, other: str, j: int) -> int:
-    """How many characters agree from two positions on."""
+def _common_prefix(text: str, i: int, other: str, j: int) -> int:
+    """Return the length of the common prefix from two positions on."""
     start = i
     while text[i : i + _STRIDE] == other[j : j + _STRIDE] and i + _STRIDE <= len(text):
         i, j = i + _STRIDE, j + _STRIDE
@@ -256,7 +257,7 @@ def _agreeing(text: str, i: int, other: str, j: int) -> int:
     return i - start
 
 
-def _agreeing_ends(text: str, other: str, *, most: int) -> int:
+def _common_suffix(text: str, other: str, *, most: int) -> int:
     count = 0
     while count < most and text[-1 - count] == other[-1 - count]:
         count += 1
@@ -270,18 +271,18 @@ def _without_marks(text: str) -> str:
 
 
 class _Folded(dict[str, str]):
-    """The sign that a character is without case and accents, made when it is first asked for; "" of white space."""
+    """A lazily filled map from each character to its form without case and accents; "" for white space and marks."""
 
     def __missing__(self, character: str) -> str:
-        sign = self[character] = _bare(character)[:1].strip()
+        sign = self[character] = _without_accents_and_case(character)[:1].strip()
         return sign
 
 
 _FOLDED = _Folded()
 
 
-def _bare(text: str) -> str:
-    """A text without accents and case."""
+def _without_accents_and_case(text: str) -> str:
+    """Remove accents and case from a text."""
     return "".join(
         one for one in unicodedata.normalize("NFKD", text) if not unicodedata.category(one).startswith("M")
     ).casefold()

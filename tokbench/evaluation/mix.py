@@ -1,4 +1,4 @@
-"""Tokens per byte of a mix of groups, and which tokenizer is the cheapest for it."""
+"""Tokens per byte of a mix of groups, and the cheapest tokenizer for it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Part:
     """A part of a mix.
 
     Attributes:
-        name: a group, or a folder of groups.
-        share: of the bytes of the mix.
-        groups: whose text it is.
+        name: name of a group, or of a folder of groups.
+        share: its share of the bytes of the mix.
+        groups: the groups that it consists of.
     """
 
     name: str
@@ -52,11 +52,11 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """A mix under one tokenizer.
+    """The tokens per byte of a mix under one tokenizer.
 
     Attributes:
-        tokens_per_byte: with its interval, and its difference to the baseline relative to that.
-        resampled: the same in resamples; None where there are too few units.
+        tokens_per_byte: the figure, with its interval and its relative difference to the baseline.
+        resampled: the values in resamples; None for too few units.
     """
 
     tokens_per_byte: Figure
@@ -67,7 +67,7 @@ def parse_mix(text: str) -> dict[str, float]:
     """Parse weights such as "en=0.6,de=0.3,code=0.1", and scale them to add up to 1.
 
     Raises:
-        ConfigError: no pair of a name and a positive number, or a name that comes twice.
+        ConfigError: a part is not a pair of a name and a positive number, or a name occurs twice.
 
     >>> parse_mix("en=6, de=3, code=1")
     {'en': 0.6, 'de': 0.3, 'code': 0.1}
@@ -99,15 +99,15 @@ def _weight(number: str) -> float | None:
 def mix_among(
     weights: Mapping[str, float], groups: Collection[str], folders: Mapping[str, Collection[str]]
 ) -> Mix:
-    """The mix of some weights.
+    """Resolve the names in weights to the groups of a corpus.
 
     Args:
         weights: name → share; a name is a group, or a folder that stands for all groups in it.
-        groups: those that there are.
+        groups: the groups of the corpus.
         folders: folder → its groups.
 
     Raises:
-        ConfigError: a name that is neither; the message names the groups that there are.
+        ConfigError: a name is neither a group nor a folder, or a group occurs twice.
     """
     found = {folder: frozenset(names) & set(groups) for folder, names in folders.items()}
     found = {folder: names for folder, names in found.items() if names} | {
@@ -134,17 +134,17 @@ def mix_among(
 def mixed(
     mix: Mix, evaluation: Evaluation, lines: Evaluation | None, *, seed: int
 ) -> tuple[float | None, Resampled | None]:
-    """Tokens per byte of a mix: of each part the tokens over the bytes of its text, weighted by its share.
+    """Compute the tokens per byte of a mix: the mean of its parts' tokens per byte, weighted by their shares.
 
     Args:
-        mix: of groups that were evaluated.
-        evaluation: what was counted.
-        lines: what was counted of the same text where each aligned line is a document.
-        seed: draws the resamples.
+        mix: a mix of groups that were evaluated.
+        evaluation: the counts.
+        lines: the counts of the same text with each aligned line as a document.
+        seed: seed of the resampling.
 
     Returns:
-        The figure, None where a part has no text; and the same in resamples, None where a part was drawn in fewer
-        than five units. Parts that share units, as languages of the same lines do, are drawn together.
+        The figure, None if a part has no text; and its values in resamples, None if a part has fewer than five
+        units. Parts that share units, such as languages with aligned lines, are resampled together.
     """
     estimate = _estimate(mix, evaluation)
     source = evaluation if lines is None else lines
@@ -170,7 +170,7 @@ def mixed(
 def mixed_beside(
     own: tuple[float | None, Resampled | None], base: tuple[float | None, Resampled | None] | None
 ) -> Mixed:
-    """A mix under a tokenizer, beside the baseline's where there is one; each as `mixed` gives it."""
+    """Compare a mix under a tokenizer with the baseline's, if there is one; both are results of `mixed`."""
     (value, drawn), (other, others) = own, base or (None, None)
     return Mixed(
         Figure(
@@ -184,7 +184,7 @@ def mixed_beside(
 
 
 def inverted(figure: Figure) -> Figure:
-    """Bytes per token of a figure of tokens per byte; the ends of intervals are swapped.
+    """Convert a figure of tokens per byte to bytes per token, which swaps the ends of intervals.
 
     >>> found = inverted(Figure(0.25, Interval(0.2, 0.5), -0.2, Interval(-0.5, 0.0)))
     >>> found.value, tuple(found.interval), found.difference, tuple(found.difference_interval)
@@ -213,9 +213,9 @@ class Alternative:
     """A tokenizer or vocabulary size whose cost for a mix is compared.
 
     Attributes:
-        name: as a sentence calls it.
-        keeps_text: whether it loses nothing.
-        mixed: the mix under it.
+        name: its name in sentences.
+        keeps_text: whether every document decodes to itself.
+        mixed: its figure for the mix.
     """
 
     name: str
@@ -228,8 +228,8 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
 
     Args:
         mix: the mix.
-        alternatives: at least one.
-        price: of a million tokens.
+        alternatives: at least one alternative.
+        price: price of a million tokens; None if unknown.
     """
     known = sorted(
         ((value, one) for one in alternatives if (value := one.mixed.tokens_per_byte.value) is not None),
@@ -264,7 +264,7 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
 
 
 def _less(best: Alternative, following: Alternative, share: float) -> str:
-    """How much cheaper the best is, with the ends of the interval."""
+    """Say how much cheaper the best is, with the ends of the interval."""
     drawn, others = best.mixed.resampled, following.mixed.resampled
     found = None if drawn is None or others is None else drawn.relative_to(others)
     between = "" if found is None else f" ({-found.interval.high * 100:.1f}…{-found.interval.low * 100:.1f})"
@@ -288,12 +288,12 @@ def _estimate(mix: Mix, evaluation: Evaluation) -> float | None:
 
 
 def _units(evaluation: Evaluation, part: Part) -> UnitCounts:
-    """The units of a part of a mix; there is text in it."""
+    """Return the units of a part of a mix that has text."""
     return joined(units for group, units in evaluation.group_units.items() if group in part.groups)
 
 
 def _drawn_together(mix: Mix, evaluation: Evaluation) -> list[list[Part]]:
-    """The parts of a mix in sets that share no unit, as far as units are kept apart."""
+    """Partition the parts of a mix into sets without shared units (or lots, where units are not kept apart)."""
     sets: list[tuple[list[Part], UnitCounts]] = []
     for part in mix.parts:
         units = _units(evaluation, part)

@@ -1,4 +1,4 @@
-"""The provenance of a comparison, so that it can be repeated, and whether a tokenizer was trained on its text."""
+"""The provenance of a comparison, which makes it repeatable, and warnings about tokenizers trained on its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _BOILERPLATE = 0.02
-"""The share of lines that programs by the same authors have in common; no text of one was seen in the other."""
+"""Share of lines that unrelated programs by the same authors have in common; smaller overlaps are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Provenance:
     """The corpus, vocabularies, versions and arguments of a comparison, and warnings.
 
     Attributes:
-        corpus: the fingerprint of the documents that were evaluated on, whatever their order.
-        vocabularies: tokenizer → sha256 of its tokens and special tokens.
-        versions: "tokbench", "python" and what runs each tokenizer.
-        arguments: what was asked for that is not so by default.
-        warnings: what makes figures look better than they are, a sentence each.
+        corpus: fingerprint of the evaluated documents, independent of their order.
+        vocabularies: tokenizer → SHA-256 of its tokens and special tokens.
+        versions: versions of "tokbench" and "python", and the kernel of each tokenizer.
+        arguments: the user's arguments that differ from the defaults.
+        warnings: reasons why figures look better than they are, one sentence each.
     """
 
     corpus: str
@@ -53,7 +53,7 @@ def provenance_of(
     *,
     arguments: Mapping[str, Any],
 ) -> Provenance:
-    """Identify what was compared, and on what."""
+    """Collect the provenance of a comparison."""
     tokenizers = [one.tokenizer for one in candidates]
     return Provenance(
         corpus=evaluated_on.identity.fingerprint,
@@ -77,15 +77,14 @@ def provenance_of(
 
 
 def knows_training_text(tokenizer: Tokenizer) -> bool:
-    """Whether a tokenizer tells which text it was trained on."""
+    """Whether a tokenizer knows the identity of its training text."""
     return isinstance(tokenizer, KnowsTrainingText) and tokenizer.training_text is not None
 
 
 def _part_seen(trained_on: TextIdentity | None, evaluated_on: CorpusFacts) -> str | None:
-    """Which part of a text was trained on, in words; None for none of it, as far as is known.
+    """Return the part of the evaluated text that was trained on, in words; None if none is known.
 
-    By lines, so that it does not matter what documents they were in; by documents where there is no line that
-    could be compared.
+    Lines are compared, so that their division into documents does not matter; if no lines can be compared, documents.
     """
     if trained_on is None:
         return None
@@ -107,7 +106,7 @@ def _seen(share: float | None, unit: str) -> str | None:
 
 
 def vocabulary_hash(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> str:
-    """The SHA-256 of all tokens, each with its length before it, and of the special tokens with their ids."""
+    """Return the SHA-256 of all tokens, each preceded by its length, and of the special tokens with their ids."""
     digest = hashlib.sha256()
     for piece in vocabulary.pieces:
         size = -1 if piece is None else len(piece)

@@ -1,6 +1,6 @@
-"""Find the knee of a compression curve, and recommend a vocabulary size.
+"""The knee of a compression curve, and the recommended vocabulary size.
 
-Both look at one step of the curve at a time: which sizes were tried beside these has no part in it.
+Both are decided from one step of the curve at a time and do not depend on which other sizes were tried.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tokbench.evaluation.sweep_point import SweepPoint
 
 KNEE = 0.05
-"""The knee is where doubling the vocabulary stops adding so much to the bytes per token."""
+"""Relative gain in bytes per token; the knee is the size from which a doubling adds less than this."""
 WORTH = 0.02
-"""What a doubling must add to be worth its parameters, where nothing is known of the model."""
+"""Relative gain in bytes per token that justifies a doubling if the model is unknown."""
 METHOD = (
     f"knee: the first size whose doubling adds less than {KNEE * 100:.0f} % bytes per token; none where that is "
     "below or above the sizes"
@@ -34,8 +34,8 @@ class Recommendation:
     """A recommended vocabulary size, and why.
 
     Attributes:
-        vocab_size: None where no size can be recommended.
-        reason: why, in a sentence.
+        vocab_size: the recommended size; None if no size can be recommended.
+        reason: the reason, in a sentence.
     """
 
     vocab_size: int | None
@@ -43,20 +43,20 @@ class Recommendation:
 
 
 def gain_of_doubling(one: SweepPoint, following: SweepPoint) -> float:
-    """By what share bytes per token grow with each doubling from one size to the next."""
+    """Return the relative gain in bytes per token for each doubling between two sizes."""
     if not one.compression or not following.compression:
         return 0.0
     return _by_doubling(following.compression / one.compression, one, following)
 
 
 def knee_of(points: Sequence[SweepPoint]) -> int | None:
-    """The size up to which each doubling adds five percent or more, and from which on it adds less.
+    """Return the size before which a doubling adds five percent or more and after which it adds less.
 
     Args:
-        points: by rising size; those that the text could not fill have no part in it.
+        points: points of the curve by ascending size; sizes that the text could not fill are ignored.
 
     Returns:
-        None where the curve does not bend between the sizes: it may do so below or above them.
+        None if there is no such size: the curve may bend below or above the sizes tried.
 
     >>> from tokbench.evaluation.sweep import SweepPoint
     >>> flat = [SweepPoint(2**n, 1, y, {}) for n, y in ((10, 1.0), (11, 1.9), (12, 1.95), (13, 2.0))]
@@ -71,14 +71,14 @@ def knee_of(points: Sequence[SweepPoint]) -> int | None:
 
 
 def recommend(points: Sequence[SweepPoint], *, model: Model) -> Recommendation:
-    """The smallest size whose doubling no longer pays, of those that the text fills and that keep it.
+    """Recommend the smallest size whose doubling no longer pays, among the lossless sizes that the text fills.
 
-    Where the width of the model is known, a doubling pays as long as it lowers what a byte takes to compute: longer
-    tokens against a larger output matrix. Else it pays as long as it adds two percent to the bytes per token.
+    If the width of the model is known, a doubling pays as long as it lowers the computation per byte: tokens get
+    longer, the output matrix larger. Otherwise it pays as long as it adds two percent to the bytes per token.
 
     Args:
-        points: at least one, by rising size.
-        model: what is known of it.
+        points: at least one point, by ascending size.
+        model: the described properties of the model.
     """
     filled = [point for point in points if point.is_filled]
     if not filled:
@@ -96,7 +96,7 @@ def recommend(points: Sequence[SweepPoint], *, model: Model) -> Recommendation:
 
 
 def _loss(point: SweepPoint) -> str:
-    """How much text is lost at a size."""
+    """Say how much text is lost at a size; empty if unknown."""
     figure = point.figures.get("character_error_rate")
     if figure is None or not figure.value:
         return ""
@@ -104,7 +104,7 @@ def _loss(point: SweepPoint) -> str:
 
 
 def _why_enough(one: SweepPoint, following: SweepPoint, model: Model) -> str | None:
-    """Why the next size does not pay; None where it does."""
+    """Return the reason why the next size does not pay; None if it does."""
     more = (following.compression or 0) / (one.compression or 1) - 1
     step = f"from {one.vocab_size:,} to {following.vocab_size:,} tokens a token holds {more * 100:.1f} % more bytes"
     costs = _growth_of_computing(one, following, model)
@@ -119,7 +119,7 @@ def _why_enough(one: SweepPoint, following: SweepPoint, model: Model) -> str | N
 
 
 def _doubt(one: SweepPoint, following: SweepPoint) -> str:
-    """The caveat that the interval of a step includes a gain that would pay; empty where it does not."""
+    """Return the caveat that the interval of a step includes a gain that would pay; empty if it does not."""
     figure = following.gain
     if figure is None or figure.difference_interval is None:
         return ""
@@ -128,7 +128,7 @@ def _doubt(one: SweepPoint, following: SweepPoint) -> str:
 
 
 def _why_largest(points: Sequence[SweepPoint], kept: Sequence[SweepPoint], model: Model) -> str:
-    """Why the largest size is recommended, though a larger one might pay."""
+    """Return the reason why the largest size is recommended, though a larger one might pay."""
     if len(points) < 2:
         return "it is the only size that was tried"
     if len(kept) < 2:
@@ -152,7 +152,7 @@ def _why_largest(points: Sequence[SweepPoint], kept: Sequence[SweepPoint], model
 
 
 def _growth_of_computing(one: SweepPoint, following: SweepPoint, model: Model) -> float | None:
-    """By what share the computation of a byte grows; None where the model is not known."""
+    """Return the relative growth of the computation per byte; None if the model is unknown."""
     flops, more = (
         flops_per_byte(point.vocab_size, point.compression or 0, model) for point in (one, following)
     )
@@ -160,7 +160,7 @@ def _growth_of_computing(one: SweepPoint, following: SweepPoint, model: Model) -
 
 
 def described(model: Model) -> str:
-    """The model that computations are of; that its layers are assumed, where they are."""
+    """Describe the model that computations are based on, and say if its number of layers is an assumption."""
     layers = layers_of(model) or 0
     assumed = " (assumed: --layers says otherwise)" if model.layers is None else ""
     attending = "" if model.context is None else f", attending over {model.context:,} tokens"

@@ -1,4 +1,4 @@
-"""Report on one tokenizer in depth: figures, token frequencies, vocabulary usage, numbers, robustness, costs."""
+"""A detailed report on one tokenizer: figures, token frequencies, vocabulary usage, numbers, robustness, costs."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers of one length, and the tokens that touch them.
+    """Counts of the numbers of one length in digits, and of the tokens that overlap them.
 
     Attributes:
-        digits: their length.
-        numbers: how many.
-        tokens: that touch them.
-        or_more: whether longer ones are counted with them, as those of the last length are.
+        digits: length of the numbers.
+        numbers: number of occurrences.
+        tokens: number of tokens that overlap them.
+        or_more: whether longer numbers are included, as in the last entry.
     """
 
     digits: int
@@ -66,7 +66,7 @@ class Numbers:
 
     @property
     def label(self) -> str:
-        """Their length, as a row calls it.
+        """Label of the row: the length, with "+" if longer numbers are included.
 
         >>> Numbers(3, 1, 1).label, Numbers(16, 1, 1, or_more=True).label
         ('3', '16+')
@@ -79,17 +79,17 @@ class Report(ShownInNotebooks):
     """The report on one tokenizer.
 
     Attributes:
-        comparison: its figures and groups, as of a comparison with nothing else.
-        most_used: the tokens that occurred most.
-        least_used: of those that occurred at all, the rarest.
-        unused: reachable tokens that did not occur.
-        deciles: of the frequencies of those that did.
-        lengths: tokens by their length in bytes; the last position holds all longer ones.
-        vocabulary_usage: how the vocabulary is used.
-        intermediate_tokens: tokens that only feed other merges on this text; None where merges are not known.
-        numbers: numbers by their length.
-        robustness: how the ids change with the writing.
-        cost: for the model that was described.
+        comparison: figures and groups, as a comparison with a single tokenizer.
+        most_used: the most frequent tokens.
+        least_used: the rarest tokens among those that occurred.
+        unused: number of tokens, special tokens excluded, that did not occur.
+        deciles: deciles of the frequencies of the tokens that occurred.
+        lengths: number of token occurrences by length in bytes; the last position includes all longer tokens.
+        vocabulary_usage: use of the vocabulary by kind of token.
+        intermediate_tokens: number of tokens that only feed other merges on this text; None if the merges are unknown.
+        numbers: counts of numbers by their length.
+        robustness: how the ids change when the text is rewritten.
+        cost: cost for the described model.
     """
 
     comparison: Comparison
@@ -105,7 +105,7 @@ class Report(ShownInNotebooks):
     cost: Cost
 
     def __repr__(self) -> str:
-        """A short form: the tokenizer, and the amount of text."""
+        """Return a short form with the tokenizer and the amount of text."""
         text = (
             f"{counted(self.comparison.documents, 'document')}, {counted(self.comparison.num_bytes, 'byte')}"
         )
@@ -113,7 +113,7 @@ class Report(ShownInNotebooks):
 
     @property
     def evaluated(self) -> EvaluatedTokenizer:
-        """The tokenizer."""
+        """The evaluated tokenizer."""
         return self.comparison.tokenizers[0]
 
 
@@ -127,10 +127,10 @@ def report_on(
     """Compute a report from a comparison of one tokenizer.
 
     Args:
-        comparison: of that tokenizer alone.
-        scan: what is known of the documents that it was evaluated on.
-        seed: chooses the words that get a typo.
-        progress: called with how much of the work is done.
+        comparison: a comparison of that tokenizer alone.
+        scan: facts about the documents that it was evaluated on.
+        seed: seed that selects the words that get a typo.
+        progress: called with the amount of work done.
     """
     evaluated = comparison.tokenizers[0]
     evaluation, tokenizer = evaluated.evaluation, evaluated.candidate.tokenizer
@@ -173,10 +173,7 @@ def _numbers(total: Tally) -> tuple[Numbers, ...]:
 
 
 def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
-    """As `--json` prints it: schema tokbench.report/1, the comparison's figures with all that follows.
-
-    With `metrics`, the same with these metrics alone.
-    """
+    """Return the JSON that `--json` prints, schema tokbench.report/1, with all metrics or only those in `metrics`."""
     compared = comparison_document(report.comparison, metrics=metrics)
     return {
         **{key: value for key, value in compared.items() if key not in ("baseline", "tokenizers", "summary")},
@@ -220,13 +217,13 @@ def _use(use: Use) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """The result for one kind of rewriting.
+    """The effect of one kind of rewriting on the ids.
 
     Attributes:
-        rewriting: what was done to it.
-        lines: sampled lines that it changed.
-        growth: their tokens over those before; None where no line changed.
-        distance: edits between the ids before and after, over the tokens before.
+        rewriting: name of the rewriting.
+        lines: number of sampled lines that it changed.
+        growth: their tokens after rewriting, relative to before; None if no line changed.
+        distance: edits between the ids before and after, relative to the tokens before; None if no line changed.
     """
 
     rewriting: str
@@ -238,12 +235,12 @@ class Robustness:
 def robustness_of(
     tokenizer: Tokenizer, lines_of_groups: Mapping[str, Sequence[str]], *, seed: int = 0
 ) -> tuple[Robustness, ...]:
-    """Rewrite some lines of each group and compare their ids.
+    """Rewrite some lines of each group in several ways and compare their ids.
 
     Args:
-        tokenizer: any.
+        tokenizer: any tokenizer.
         lines_of_groups: group → some of its lines.
-        seed: chooses the words that get a typo.
+        seed: seed that selects the words that get a typo.
     """
     lines = list(_spread(lines_of_groups))
     before = [tokenizer.encode(line) for line in lines]
@@ -264,7 +261,7 @@ def robustness_of(
 
 
 def _spread(lines: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The first lines of each group in turn, up to this many in all."""
+    """Yield the first lines of each group, an equal share of `_LINES` for each group but at least one line."""
     share = max(_LINES // max(len(lines), 1), 1)
     for kept in lines.values():
         yield from kept[:share]

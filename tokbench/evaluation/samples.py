@@ -1,4 +1,4 @@
-"""Draw sample lines of each group, and segment them with every tokenizer."""
+"""Sample lines of each group, segmented by every tokenizer."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 PER_GROUP = 3
 MOST = 120
 LONGEST = 300
-"""Characters of a line that are shown; the rest is left out."""
+"""Maximum number of characters of a sample; the rest of the line is cut off."""
 
 _TELLING = 20
-"""Bytes below which a line (a lone bracket, an `else:`) is drawn only where its group has no longer one."""
+"""Lines with fewer bytes (a lone bracket, an `else:`) are drawn only if their group has too few longer ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One line, and how each tokenizer cuts it.
+    """One line with its segmentation by each tokenizer.
 
     Attributes:
-        group: of the document that it stands in.
-        source: where that is.
-        text: the line without its end, or its beginning.
-        segmentations: one for each tokenizer, in their order.
+        group: group of its document.
+        source: location of the line: the document's source, with a line number if it has several lines.
+        text: the line without its line end, or the beginning of a long line.
+        segmentations: one segmentation for each tokenizer, in the order of the tokenizers.
     """
 
     group: str
@@ -44,7 +44,7 @@ class Sample:
 
 
 class _Line(NamedTuple):
-    """A line that may be drawn; the smallest are. No two lines of a group have the same number."""
+    """A candidate line; the smallest tuples are drawn. Numbers are unique within a group."""
 
     is_short: bool
     priority: int
@@ -54,17 +54,17 @@ class _Line(NamedTuple):
 
 
 def samples_of(comparison: Comparison, corpus: Corpus) -> tuple[Sample, ...]:
-    """Lines of the text that tokenizers were evaluated on, cut by all of them.
+    """Draw lines of the text that tokenizers were evaluated on, and segment them with each tokenizer.
 
     Args:
-        comparison: what was found.
-        corpus: the one that it was found on; where tokenizers were trained, samples come from what was held out.
+        comparison: the comparison.
+        corpus: the corpus of the comparison; if candidates were trained, samples come from its held-out text.
 
     Returns:
-        None of them where the corpus is a stream, which cannot be read again.
+        The samples; empty if the corpus is a stream, which cannot be read again.
 
     Raises:
-        CorpusError: a text that can no longer be read.
+        CorpusError: a text can no longer be read.
     """
     if any(file.stream for file in corpus.files):
         return ()
@@ -83,24 +83,24 @@ def draw_samples(
     longest: int = LONGEST,
     seed: int = 0,
 ) -> tuple[Sample, ...]:
-    """Draw lines from documents and cut them with every tokenizer.
+    """Draw lines from documents and segment them with every tokenizer.
 
     A line is drawn by its number within its group, so groups that are translations of one another, line
     by line, show the same lines.
 
     Args:
         documents: read once, as a stream.
-        tokenizers: those that cut.
-        per_group: lines of each group at most.
-        most: lines of all groups together; where there are too many groups, some have fewer lines or none.
-        longest: characters of a line at most.
-        seed: chooses the lines.
+        tokenizers: the tokenizers.
+        per_group: maximum number of lines per group.
+        most: maximum number of lines in total; with too many groups, some get fewer lines or none.
+        longest: maximum number of characters of a sample.
+        seed: seed of the choice.
 
     Returns:
-        The samples by group, and within it in the corpus's order.
+        The samples, sorted by group and, within a group, in the order of the corpus.
 
     Raises:
-        TextError: a line that cannot be encoded.
+        TextError: a line cannot be encoded.
     """
     drawn: dict[str, list[_Line]] = {}
     numbers: dict[str, int] = {}
@@ -127,7 +127,7 @@ def draw_samples(
 
 
 def _lines_to_draw(document: Document, first: int, *, longest: int, seed: int) -> Iterator[_Line]:
-    """The lines of a document that hold more than white space; `first` is the number of its first one."""
+    """Yield the non-blank lines of a document, whose first line has the number `first`."""
     lines = document.text.split("\n")
     for position, line in enumerate(lines):
         text = _beginning(line.removesuffix("\r"), longest)
@@ -139,7 +139,7 @@ def _lines_to_draw(document: Document, first: int, *, longest: int, seed: int) -
 
 
 def _beginning(line: str, longest: int) -> str:
-    """A line, or as many whole words of it as there is room for.
+    """Truncate a line after the last whole word that fits, or within a word that is too long itself.
 
     >>> _beginning("one two three", 9), _beginning("unbroken", 4)
     ('one two', 'unbr')

@@ -1,4 +1,4 @@
-"""Summarize a comparison in sentences: best compression, losses, fairness."""
+"""Sentences that summarize a comparison: best compression, losses, fairness."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED: dict[Cause, str] = {"unknown": "unknown characters", "other": "other cha
 
 
 def summary_of(evaluated: Sequence[EvaluatedTokenizer]) -> tuple[str, ...]:
-    """Summarize a comparison, one sentence a finding."""
+    """Summarize a comparison, one sentence per finding."""
     return (*_compression(evaluated), *losses(evaluated), *_languages(evaluated))
 
 
@@ -36,7 +36,7 @@ def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     faithful = [one for one in ranked if one.keeps_text]
     if len(ranked) < 2:
         return
-    best, *others = faithful or ranked  # what loses text is not praised for what it does not write
+    best, *others = faithful or ranked  # a tokenizer that loses text is not called the best
     if not others:
         yield f"{best.name} alone keeps the text: {values[best.name]:.3f} bytes per token"
         return
@@ -59,7 +59,7 @@ def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
 
 
 def _more_than(best: EvaluatedTokenizer, second: EvaluatedTokenizer, metric: Metric) -> str:
-    """By how much the best is ahead of the next, with the paired interval; empty where that is not known."""
+    """Say how far the best is ahead of the next, with the paired interval; empty if that is unknown."""
     ahead = difference(best.figures[metric.name].value, second.figures[metric.name].value, share=False)
     drawn = (best.aggregate.resampled(metric), second.aggregate.resampled(metric))
     interval = difference_interval(*drawn, share=False)
@@ -70,7 +70,7 @@ def _more_than(best: EvaluatedTokenizer, second: EvaluatedTokenizer, metric: Met
 
 
 def interval_gap(num_units: int) -> str | None:
-    """Why figures have no interval; None where they have one.
+    """Return the reason why figures have no interval; None if they have one.
 
     >>> interval_gap(1), interval_gap(5)
     ('no interval: all text is of one file or record, and an interval needs 5', None)
@@ -86,13 +86,13 @@ def interval_gap(num_units: int) -> str | None:
 
 
 def group_interval_gaps(aggregate: Aggregate, groups: Iterable[str]) -> dict[str, str]:
-    """Group → why its figures have no interval; those that have intervals are left out."""
+    """Map each group to the reason why its figures have no interval; omit groups with intervals."""
     gaps = {group: interval_gap(aggregate.group_units(group)) for group in groups}
     return {group: gap for group, gap in gaps.items() if gap is not None}
 
 
 def losses(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
-    """A sentence for each tokenizer from which text does not come back: how much it loses, and of what."""
+    """Yield a sentence for each lossy tokenizer: how much text it loses, and of which kind."""
     for one in evaluated:
         if one.keeps_text:
             continue
@@ -103,7 +103,7 @@ def losses(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
 
 
 def _loss(total: Tally) -> str:
-    """How much is lost and why: "loses 0.3 % of characters, mostly accents"."""
+    """Say how much is lost and why, such as "loses 0.3 % of characters, mostly accents"."""
     errors = total["error_chars"]
     if not errors:
         return "loses text"
@@ -120,7 +120,7 @@ def _loss(total: Tally) -> str:
 
 
 def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
-    # Unknown tokens are cheap: a tokenizer that loses text is not praised for what it does not write.
+    # Unknown tokens are cheap: tokenizers that lose text are considered only if all do.
     kept = [one for one in evaluated if one.keeps_text] or evaluated
     known = [
         (one.name, one.fairness, one.fairness.gini)

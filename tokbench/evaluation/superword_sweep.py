@@ -1,4 +1,4 @@
-"""Sweep where superwords begin: compression at one vocabulary size, against that of plain BPE."""
+"""Sweeps over the number of tokens after which superwords begin, compared with plain BPE of the same size."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class SuperwordPoint:
     """One beginning of superwords.
 
     Attributes:
-        superwords: tokens after which merges cross spaces; the vocabulary size for plain BPE, where none does.
-        found: what the held-out text becomes; differences are those to plain BPE.
+        superwords: number of tokens after which merges cross spaces; for plain BPE, the vocabulary size.
+        found: the figures on the held-out text, compared with plain BPE.
     """
 
     superwords: int
@@ -42,8 +42,8 @@ class SuperwordSweep(SweptText):
     """Compression by where superwords begin.
 
     Attributes, beside those of `SweptText`:
-        vocab_size: the size that all were trained to.
-        points: by rising beginning; plain BPE is the last one.
+        vocab_size: the vocabulary size of all tokenizers.
+        points: the beginnings with their figures, in ascending order; plain BPE is the last one.
     """
 
     vocab_size: int
@@ -51,7 +51,7 @@ class SuperwordSweep(SweptText):
 
 
 def usual_beginnings(vocab_size: int) -> tuple[int, ...]:
-    """A quarter, a half, three quarters, nine tenths and all of a vocabulary; those below the bytes are left out.
+    """Return a quarter, a half, three quarters, nine tenths and all of a vocabulary size; omit shares below 256.
 
     >>> usual_beginnings(8000), usual_beginnings(400)
     ((2000, 4000, 6000, 7200, 8000), (300, 360, 400))
@@ -75,19 +75,19 @@ def sweep_superwords(
     """Evaluate several beginnings of superwords on the held-out part of a corpus, each trained once.
 
     Args:
-        holdout: what is learned from, and what is evaluated on.
-        beginnings: tokens after which merges cross spaces. Plain BPE, at `vocab_size`, is always among them.
-        vocab_size: of each tokenizer.
-        backend: the algorithm.
-        options: its other options.
-        model: what is known of the model that it is for.
-        threads: for encoding; None takes every processor.
-        seed: draws the resamples.
-        progress: called with how much of the work is done.
+        holdout: the training text and the held-out documents.
+        beginnings: numbers of tokens after which merges cross spaces. Plain BPE, at `vocab_size`, is always added.
+        vocab_size: the vocabulary size of each tokenizer.
+        backend: name of the algorithm.
+        options: further options of the algorithm.
+        model: the described properties of the model that the tokenizer is for.
+        threads: number of threads for encoding; None uses every processor.
+        seed: seed of the resampling.
+        progress: called with the amount of work done.
 
     Raises:
-        ConfigError: an algorithm without superwords, or a beginning outside the vocabulary.
-        TrainingError: as the algorithm.
+        ConfigError: the algorithm has no superwords, or a beginning is outside the vocabulary.
+        TrainingError: the algorithm cannot be trained.
     """
     algorithm = get_backend(backend)
     if "superwords" not in {field.name for field in fields(algorithm.config_type)}:
@@ -119,7 +119,7 @@ def sweep_superwords(
 
 
 def superword_sweep_document(sweep: SuperwordSweep) -> dict[str, Any]:
-    """As `--json` prints it: schema tokbench.superword-sweep/1."""
+    """Return the JSON that `--json` prints, schema tokbench.superword-sweep/1."""
     return {
         "schema": "tokbench.superword-sweep/1",
         "backend": sweep.backend,

@@ -1,4 +1,4 @@
-"""Sweep vocabulary sizes: compression of each, from one training where vocabularies are nested."""
+"""Sweeps over vocabulary sizes: the compression of each size, from a single training if vocabularies are nested."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _BASE = 256
 SWEPT = ("bytes_per_token", "character_coverage", "unk_rate", "character_error_rate")
-"""The figures of each size."""
+"""Names of the metrics that are computed for each size."""
 _COMPRESSION = METRICS["bytes_per_token"]
 
 
@@ -43,13 +43,13 @@ class Sweep(SweptText, ShownInNotebooks):
     """The result of a sweep: the curve, its knee and the recommended size.
 
     Attributes, beside those of `SweptText`:
-        points: by rising size.
-        trainings: how many runs it took.
-        knee: the size where the curve bends, see `knee_of`; None where it does not between the sizes.
+        points: the sizes with their figures, by ascending size.
+        trainings: number of training runs.
+        knee: the size where the curve bends, see `knee_of`; None if it does not bend between the sizes.
         recommendation: the smallest size whose doubling no longer pays, see `recommend`.
-        missing: the sizes that the text could not fill.
-        mix: the mix that sizes are chosen by; None where none was asked for.
-        mix_summary: which size is the cheapest for it, a sentence each.
+        missing: the requested sizes that the text could not fill.
+        mix: the mix that sizes are chosen by; None if none was requested.
+        mix_summary: which size is the cheapest for the mix, one sentence each.
         largest: the tokenizer of the largest size.
     """
 
@@ -63,18 +63,18 @@ class Sweep(SweptText, ShownInNotebooks):
     largest: Tokenizer
 
     def __repr__(self) -> str:
-        """A short form: the backend and the sizes."""
+        """Return a short form with the backend and the sizes."""
         sizes = ", ".join(f"{point.vocab_size:,}" for point in self.points)
         return f"<sweep of {self.backend} over {sizes} tokens>"
 
     @property
     def recommended(self) -> int | None:
-        """The recommended size; None where there is none."""
+        """The recommended size; None if there is none."""
         return self.recommendation.vocab_size
 
     @property
     def reason(self) -> str:
-        """Why, in a sentence."""
+        """The reason for the recommendation, in a sentence."""
         return self.recommendation.reason
 
 
@@ -92,28 +92,28 @@ def sweep_sizes(
 ) -> Sweep:
     """Evaluate an algorithm at several sizes on the held-out part of a corpus.
 
-    BPE vocabularies are nested: one training at the largest size answers for all of them, exactly.
+    BPE vocabularies are nested: one training at the largest size gives the exact vocabularies of all smaller sizes.
 
     Args:
-        holdout: what it learns from, and what it is evaluated on.
-        sizes: vocabulary sizes; each once, by rising size in the result.
-        backend: the algorithm.
-        options: its other options.
-        model: what is known of the model that it is for: what a size costs there decides which one is recommended.
-        mix: how much of each group the text that matters has; sizes are then chosen by it.
-        threads: for encoding; None takes every processor.
-        seed: draws the resamples.
-        progress: called with how much of the work is done.
+        holdout: the training text and the held-out documents.
+        sizes: vocabulary sizes; the result has each size once, in ascending order.
+        backend: name of the algorithm.
+        options: further options of the algorithm.
+        model: the described properties of the model; the cost of a size for it decides the recommendation.
+        mix: the share of each group in the text that matters to the user; sizes are then chosen by it.
+        threads: number of threads for encoding; None uses every processor.
+        seed: seed of the resampling.
+        progress: called with the amount of work done.
 
     Raises:
-        ConfigError: no size, or an option that cannot be used.
-        TrainingError: a size that cannot be trained, such as one below the base vocabulary.
+        ConfigError: there is no size, or an option is invalid.
+        TrainingError: a size cannot be trained, such as one below the base vocabulary.
     """
     wanted = sorted(set(sizes))
     if not wanted:
         raise ConfigError("there are no sizes to sweep", hint="--sizes 1k:64k, or a list such as 1k,8k,32k")
     train = _Trainer(holdout, backend, dict(options or {}), progress)
-    for size in wanted:  # what cannot be trained is said before the first training
+    for size in wanted:  # report invalid sizes before the first training
         train.config(size)
     largest = train(wanted[-1])
     evaluator = PointEvaluator(holdout, model or Model(), mix, threads=threads, seed=seed, progress=progress)
@@ -132,9 +132,9 @@ def sweep_sizes(
 
 
 def _tokenizers(train: _Trainer, sizes: Sequence[int], largest: Tokenizer) -> Iterator[tuple[int, Tokenizer]]:
-    """The size that was asked for and the tokenizer, by rising size and each size once.
+    """Yield each requested size with its tokenizer, by ascending size and without duplicates.
 
-    Sizes that the text did not even fill in the largest training give that one.
+    Only the first size that the largest training did not exceed yields the largest tokenizer; larger ones are skipped.
     """
     reached, found = largest.info.vocab_size, 0
     for size in sizes:
@@ -148,9 +148,9 @@ def _tokenizers(train: _Trainer, sizes: Sequence[int], largest: Tokenizer) -> It
 
 
 class PointEvaluator:
-    """Evaluates one tokenizer after another; of what was counted only one is kept, for the difference.
+    """Evaluates one tokenizer after another, each compared with the previous one.
 
-    That is the one before, or with `against_first` the first one.
+    With `against_first`, each is compared with the first one instead. Only that one's counts are kept.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class PointEvaluator:
         self._fields: dict[str, Any] = {}
 
     def text_fields(self, backend: str) -> dict[str, Any]:
-        """The fields of `SweptText`, once a tokenizer of an algorithm has been evaluated."""
+        """Return the fields of `SweptText`; at least one tokenizer must have been evaluated."""
         return {
             **self._fields,
             "backend": backend,
@@ -186,7 +186,7 @@ class PointEvaluator:
         }
 
     def __call__(self, tokenizer: Tokenizer, *, asked: int) -> SweepPoint:
-        """The figures of a size."""
+        """Evaluate a tokenizer that was trained for the vocabulary size `asked`."""
         vocab_size, alignment = tokenizer.info.vocab_size, self._holdout.alignment
 
         def report(phase: str, done: int, total: int | None, unit: str) -> None:
@@ -239,7 +239,7 @@ class PointEvaluator:
 
 
 def _mix_summary(mix: Mix, points: Sequence[SweepPoint], *, price: float | None) -> Iterator[str]:
-    """Which of the sizes that the text fills is the cheapest."""
+    """Say which of the sizes that the text fills is the cheapest."""
     alternatives = [
         Alternative(f"{point.vocab_size:,} tokens", keeps_text=point.keeps_text, mixed=point.mixed)
         for point in points
@@ -249,7 +249,7 @@ def _mix_summary(mix: Mix, points: Sequence[SweepPoint], *, price: float | None)
 
 
 class _Trainer:
-    """Trains the algorithm at any size."""
+    """Trains an algorithm at any size, and counts the training runs."""
 
     def __init__(self, holdout: Holdout, backend: str, options: dict[str, Any], progress: Progress) -> None:
         self._holdout = holdout
@@ -259,7 +259,7 @@ class _Trainer:
         self.runs = 0
 
     def config(self, size: int) -> Any:
-        """The options for a size. Raises `ConfigError`."""
+        """Return the backend's configuration for a size. Raises `ConfigError`."""
         if "vocab_size" not in {field.name for field in fields(self._backend.config_type)}:
             raise ConfigError(f"{self._backend.name} has one size only", hint="choose another --backend")
         return self._backend.config_type(**self._options, vocab_size=size)
@@ -274,7 +274,7 @@ class _Trainer:
         return self._backend.train(self._holdout.training, config, progress=report)
 
     def smaller(self, largest: Tokenizer, size: int) -> Tokenizer:
-        """The tokenizer of a smaller size: the beginning of the largest one, or trained anew."""
+        """Return the tokenizer of a smaller size: a prefix of the largest one's merges, or a newly trained one."""
         nested = None
         if isinstance(self._backend, NestsVocabularies):
             nested = self._backend.smaller(largest, size)
@@ -288,7 +288,7 @@ class _Trainer:
 
 
 def nested_merges(tokenizer: Tokenizer) -> list[tuple[int, int]] | None:
-    """The merges of a tokenizer whose beginnings are tokenizers too; None for one of another kind.
+    """Return the merges of a tokenizer whose merge prefixes are tokenizers as well; None for other tokenizers.
 
     Such a tokenizer has the base tokens first, then a token for each merge, then special tokens.
     """
@@ -304,7 +304,7 @@ def nested_merges(tokenizer: Tokenizer) -> list[tuple[int, int]] | None:
 
 
 def sweep_document(sweep: Sweep) -> dict[str, Any]:
-    """As `--json` prints it: schema tokbench.sweep/1."""
+    """Return the JSON that `--json` prints, schema tokbench.sweep/1."""
     return {
         "schema": "tokbench.sweep/1",
         "backend": sweep.backend,

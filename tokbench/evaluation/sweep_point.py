@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweptText:
-    """What a sweep is of: an algorithm, the text that it learned from, and the text that was held out.
+    """The algorithm, training text and held-out text of a sweep.
 
     Attributes:
-        backend: the algorithm.
+        backend: name of the algorithm.
         num_bytes: UTF-8 bytes of the held-out text.
-        documents: how many there are; of those that were cut, each block of lines.
+        documents: number of held-out documents; every block of a cut document counts.
         parts: the same in words: "12 documents", "280 blocks of lines".
-        units: what resamples drew, and how many of each kind.
-        interval_gap: why there are no intervals; None where there are.
-        group_interval_gaps: group → the same of its figures; those that have intervals are left out.
-        training_bytes: UTF-8 bytes that were learned from.
-        shares: group → the share of its bytes that was held out.
-        model: what is known of the model that it is for.
+        units: kind of unit that resamples draw → number of units.
+        interval_gap: the reason why there are no intervals; None if there are intervals.
+        group_interval_gaps: group → the reason why its figures have no intervals; groups with intervals are omitted.
+        training_bytes: UTF-8 bytes of the training text.
+        shares: group → the held-out share of its bytes.
+        model: the described properties of the model that the tokenizer is for.
     """
 
     backend: str
@@ -45,7 +45,7 @@ class SweptText:
     model: Model
 
     def corpus_document(self) -> dict[str, Any]:
-        """The two texts as a part of `--json`."""
+        """Return the JSON of the training text and the held-out text."""
         return {
             "documents": self.documents,
             "bytes": self.num_bytes,
@@ -60,15 +60,15 @@ class SweepPoint:
     """One vocabulary size on the held-out text.
 
     Attributes:
-        vocab_size: tokens, special tokens included.
-        tokens: what the text becomes.
-        bytes_per_token: its UTF-8 bytes over them.
-        groups: group → the same of its text, its difference the one to the size before.
-        is_filled: whether the text was enough for as many tokens as were asked for.
+        vocab_size: number of tokens, special tokens included.
+        tokens: number of tokens of the held-out text.
+        bytes_per_token: UTF-8 bytes of the held-out text per token.
+        groups: group → bytes per token of its text, compared with the previous size.
+        is_filled: whether the training text was enough for the requested number of tokens.
         keeps_text: whether every document decodes to itself.
-        figures: metric → figure on all text, its difference the one to the size before.
-        cost: for the model that was described.
-        mixed: the mix that was asked for, its difference the one to the size before; None where none was.
+        figures: metric → figure on all text, compared with the previous size.
+        cost: cost for the described model.
+        mixed: the figure for the requested mix, compared with the previous size; None if none was requested.
     """
 
     vocab_size: int
@@ -83,12 +83,12 @@ class SweepPoint:
 
     @property
     def compression(self) -> float | None:
-        """Bytes per token that sizes are chosen by: of the mix where there is one, else of all text."""
+        """Bytes per token that sizes are chosen by: of the mix if there is one, otherwise of all text."""
         return self.bytes_per_token if self.mixed is None else ratio(1, self.mixed.tokens_per_byte.value or 0)
 
     @property
     def gain(self) -> Figure | None:
-        """The same with its interval, and its difference to the size before."""
+        """The figure of `compression`, with its interval and its difference to the previous size."""
         if self.mixed is None:
             return self.figures.get("bytes_per_token")
         return inverted(self.mixed.tokens_per_byte)

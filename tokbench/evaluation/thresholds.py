@@ -1,4 +1,4 @@
-"""Thresholds on metrics, and whether tokenizers satisfy them."""
+"""Thresholds on metrics, and their check against tokenizers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Bound = Literal["min", "max"]
 PREMIUM, GINI = "premium", "gini"
-"""Figures of aligned lines that bounds name beside the metrics: the largest premium, or that of a group."""
+"""Names for figures of aligned lines, usable like metrics: the largest premium or that of a group; the Gini."""
 
 _DIGITS = (3, 6, 9, 17)
 
@@ -29,12 +29,12 @@ class Threshold:
     """A limit on one metric.
 
     Attributes:
-        metric: a name of the catalogue, "premium" (the largest one, or that of the group) or "gini".
-        group: the group whose figure it is; None for all text.
-        bound: whether the figure may not fall below or rise above the limit.
-        limit: the limit itself is allowed.
-        was: the figure of an older comparison that it comes from; None where the user wrote it.
-        tokenizer: the one that it holds for; None for all.
+        metric: a metric of the catalogue, "premium" (the largest one, or the group's) or "gini".
+        group: the group whose figure is limited; None for all text.
+        bound: whether the limit is a minimum or a maximum.
+        limit: the limit, inclusive.
+        was: the figure of the older comparison that the limit is based on; None if the user set the limit.
+        tokenizer: name of the tokenizer that it applies to; None for all.
     """
 
     metric: str
@@ -46,7 +46,7 @@ class Threshold:
 
     @property
     def figure(self) -> str:
-        """The figure that it limits, as `check` takes it: "de:unk_rate"."""
+        """Name of the limited figure, as accepted by `check`: "de:unk_rate"."""
         return self.metric if self.group is None else f"{self.group}:{self.metric}"
 
 
@@ -56,10 +56,10 @@ class ThresholdResult:
 
     Attributes:
         threshold: the threshold.
-        tokenizer: the name.
-        value: the figure; None where there is none, which fails.
-        passed: whether the bound is kept.
-        gap: why there is no figure, where that is known.
+        tokenizer: name of the tokenizer.
+        value: the figure; None if it has no value, which fails.
+        passed: whether the figure satisfies the threshold.
+        gap: the reason why the figure has no value.
     """
 
     threshold: Threshold
@@ -70,14 +70,14 @@ class ThresholdResult:
 
     @property
     def change(self) -> float | None:
-        """What the figure changed by, as a share of what it was; None where nothing tells."""
+        """Relative change of the figure; None if its old or new value is unknown, or the old value is 0."""
         if self.value is None or not self.threshold.was:
             return None
         return (self.value - self.threshold.was) / abs(self.threshold.was)
 
     @property
     def message(self) -> str:
-        """What was found, in a line: "mine bytes_per_token 2.468 (was 2.590, −4.7 %, limit 2.590)"."""
+        """The result in a line: "mine bytes_per_token 2.468 (was 2.590, −4.7 %, limit 2.590)"."""
         threshold = self.threshold
         *older, limit, value = self._written()
         parts = [f"was {was}" for was in older]
@@ -88,7 +88,7 @@ class ThresholdResult:
         return f"{self.tokenizer} {threshold.figure} {value} ({', '.join(parts)}){gap}"
 
     def _written(self) -> list[str]:
-        """What the figure was, where that is known, the limit and the figure: what differs is seen to differ."""
+        """Format the old figure (if known), the limit and the figure, with enough digits to tell them apart."""
         numbers = [] if self.threshold.was is None else [self.threshold.was]
         numbers += [self.threshold.limit, *([] if self.value is None else [self.value])]
         is_share = self.threshold.metric in METRICS and METRICS[self.threshold.metric].share
@@ -101,7 +101,7 @@ class ThresholdResult:
 
 
 def _number(number: float, digits: int, *, is_share: bool) -> str:
-    """A figure with some digits after the point; a share in percent.
+    """Format a figure with some digits after the decimal point; a share in percent.
 
     >>> _number(2.5904, 3, is_share=False), _number(0.03051, 3, is_share=True), _number(0.0, 3, is_share=True)
     ('2.590', '3.05 %', '0 %')
@@ -112,7 +112,7 @@ def _number(number: float, digits: int, *, is_share: bool) -> str:
 
 
 def _change(share: float) -> str:
-    """Format a change in percent; only no change is shown as 0 %.
+    """Format a change in percent; only an unchanged figure is shown as 0 %.
 
     >>> _change(-0.0471), _change(0.00001), _change(0.0)
     ('−4.7 %', '+0.001 %', '±0 %')
@@ -125,7 +125,7 @@ def _change(share: float) -> str:
 
 
 def check_metric(name: str, *, of_group: bool) -> None:
-    """Raise `ConfigError` for an unknown metric, with the nearest names."""
+    """Raise `ConfigError` for an unknown metric, with the nearest names as a hint."""
     if name == GINI and of_group:
         raise ConfigError(
             f"{name} is computed over all groups together", hint=f"write {name} without a group"
@@ -138,7 +138,7 @@ def parse_threshold(text: str, *, bound: Bound) -> Threshold:
     """Parse a threshold: METRIC=NUMBER, or GROUP:METRIC=NUMBER; a number may be a percentage.
 
     Raises:
-        ConfigError: something else, or a metric that there is not, with the nearest names.
+        ConfigError: the syntax is wrong, or the metric is unknown.
 
     >>> parse_threshold("de:unk_rate=1%", bound="max").limit
     0.01
@@ -153,7 +153,7 @@ def parse_threshold(text: str, *, bound: Bound) -> Threshold:
 
 
 def parse_number(text: str) -> float:
-    """A number, or a percentage of one. Raises `ConfigError`.
+    """Parse a number or a percentage. Raises `ConfigError`.
 
     >>> parse_number("1%"), parse_number("3.5")
     (0.01, 3.5)
@@ -172,7 +172,7 @@ def check_comparison(comparison: Comparison, thresholds: Sequence[Threshold]) ->
     """Check every tokenizer against the thresholds that apply to it.
 
     Raises:
-        ConfigError: a threshold for a group that the corpus does not have.
+        ConfigError: a threshold names a group that the corpus does not have.
     """
     return tuple(
         _finding(threshold, evaluated, gap=comparison.fairness_gap)
@@ -215,9 +215,9 @@ class Checked:
     """The result of a check.
 
     Attributes:
-        findings: what became of each threshold.
-        aggregation: how documents became one figure.
-        notes: what whoever reads them has to know, a sentence each.
+        findings: the result of each threshold.
+        aggregation: how the documents are combined into one figure.
+        notes: remarks for the reader, one sentence each.
     """
 
     findings: tuple[ThresholdResult, ...]
@@ -231,7 +231,7 @@ class Checked:
 
 
 def checked_document(checked: Checked) -> dict[str, Any]:
-    """As `--json` prints it: schema tokbench.check/1."""
+    """Return the JSON that `--json` prints, schema tokbench.check/1."""
     return {
         "schema": "tokbench.check/1",
         "passed": checked.passed,

@@ -1,4 +1,4 @@
-"""How often each id occurs: by group, and by set of units."""
+"""Frequencies of ids, by group and by set of units."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import Encoded
 
 _MOST_FREQUENCIES = 1 << 26
-"""Counts that are kept by group and id: half a gigabyte."""
+"""Maximum number of counts by group and id: half a gigabyte."""
 _SETS, _MOST_IN_SETS = 64, 1 << 24
-"""Sets of units, and counts that are kept by set and id: at most 128 MB."""
+"""Maximum number of sets of units, and of counts by set and id: 128 MB."""
 
 
 class GroupFrequencies:
-    """How often each id occurs, by group while memory allows it."""
+    """Frequencies of ids, kept by group as long as the memory limit allows."""
 
     def __init__(self, vocab_size: int) -> None:
         self._vocab_size = vocab_size
@@ -28,11 +28,11 @@ class GroupFrequencies:
         self._groups: dict[str, NDArray[np.int64]] | None = {}
 
     def add(self, group: str, ids: NDArray[np.uint32]) -> None:
-        """Count the ids of some text of a group."""
+        """Count the ids of some text of a group, uint32[N]."""
         current_kernel().count_ids(ids, self._counts_of(group))
 
     def join(self, all_text: NDArray[np.int64], groups: dict[str, NDArray[np.int64]] | None) -> None:
-        """Count what was counted elsewhere: on text whose group is not known, and by group where that was kept."""
+        """Add counts made elsewhere: those without a group, and those by group (None if they were not kept)."""
         if groups is None:
             self._give_up()
         for name, counts in (groups or {}).items():
@@ -40,16 +40,16 @@ class GroupFrequencies:
         self._all += all_text
 
     def parts(self) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]] | None]:
-        """The counts in the form that `join` accepts."""
+        """Return the counts in the form that `join` accepts."""
         return self._all, self._groups
 
     def of(self, group: str) -> NDArray[np.int64] | None:
-        """The frequencies on the text of a group, where they were kept."""
+        """Return the frequencies on the text of a group; None if they are not kept by group."""
         return None if self._groups is None else self._groups[group]
 
     @property
     def total(self) -> NDArray[np.int64]:
-        """The frequencies on all text."""
+        """Frequencies on all text."""
         return self._all if self._groups is None else np.sum([self._all, *self._groups.values()], axis=0)
 
     def _counts_of(self, group: str) -> NDArray[np.int64]:
@@ -65,7 +65,7 @@ class GroupFrequencies:
 
 
 class SetFrequencies:
-    """How often each id occurs in each set of units: a set for each of up to 64 units, more are dealt by their keys."""
+    """Frequencies of ids in each set of units: one set per unit up to 64; more units are distributed by their keys."""
 
     def __init__(self, vocab_size: int) -> None:
         self._most = min(_SETS, _MOST_IN_SETS // max(vocab_size, 1))
@@ -74,7 +74,7 @@ class SetFrequencies:
         self._are_dealt = False
 
     def add(self, keys: NDArray[np.uint64], encoded: Encoded) -> None:
-        """Count the ids of documents: uint64[D], the keys of their units, and their tokens."""
+        """Count the ids of documents, given the keys of their units (uint64[D]) and their tokens."""
         if not self._most:
             return
         firsts = (self._rows_of(keys) * self._counts.shape[1]).astype(np.uint32)
@@ -82,22 +82,22 @@ class SetFrequencies:
         current_kernel().count_ids(ids, self._counts.reshape(-1))
 
     def join(self, keys: NDArray[np.uint64], counts: NDArray[np.int64], *, are_dealt: bool) -> None:
-        """Count what `parts` of another one gave."""
+        """Add the result of `parts` of another object."""
         if not self._most:
             return
         if are_dealt and not self._are_dealt:
             self._deal()
-        rows = self._rows_of(keys)  # before the counts are looked at: they may be dealt anew
+        rows = self._rows_of(keys)  # before `self._counts` is read, which this call may replace
         np.add.at(self._counts, rows, counts)
 
     def parts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], bool]:
-        """Of each set the key of its unit, or the number of its lot, ascending; its counts; whether these are lots."""
+        """Return the keys of the sets (units or lots), ascending, their counts, and whether the sets are lots."""
         keys = sorted(self._rows)
         rows = [self._rows[key] for key in keys]
         return np.array(keys, dtype=np.uint64), self._counts[rows], self._are_dealt
 
     def _rows_of(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """int64[D], the row of each."""
+        """Return the row of each key."""
         distinct, positions = np.unique(self._lots(keys), return_inverse=True)
         fresh = [key for key in distinct.tolist() if key not in self._rows]
         if not self._are_dealt and len(self._rows) + len(fresh) > self._most:

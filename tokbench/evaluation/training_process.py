@@ -1,7 +1,7 @@
-"""Train in a separate process, so that its peak memory can be measured.
+"""Training in a separate process, so that its peak memory can be measured.
 
-A process that has trained before holds memory that it no longer needs, and takes from there: by its high-water mark
-the second training of a Unigram on 5 MB takes 3 MB instead of 21, a WordPiece 16 instead of 225.
+A process that has trained before reuses memory that it did not return to the system: judged by the peak of such a
+process, a second training of Unigram on 5 MB takes 3 MB instead of 21, and one of WordPiece 16 instead of 225.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Trained:
     """A tokenizer trained in a separate process, with time and peak memory.
 
     Attributes:
-        tokenizer: as it opens from the folder that the process saved.
+        tokenizer: the tokenizer, opened from the folder that the process saved.
         seconds: wall time of the training itself.
-        peak_bytes: that the process which trains had resident at its peak, with the interpreter and the library.
+        peak_bytes: peak resident memory of the training process, including the interpreter and the library.
     """
 
     tokenizer: Tokenizer
@@ -53,21 +53,21 @@ def train_in_process(
     sample: Mapping[str, Any] | None,
     progress: Progress,
 ) -> Trained | None:
-    """Train in a process of its own.
+    """Train in a separate process.
 
     Args:
-        name: the backend.
-        texts: a side of a corpus; others cannot be read by another process.
+        name: name of the backend.
+        texts: a `Side` of a corpus; other texts cannot be read by another process.
         config: the backend's options.
-        sample: the share and the seed of a `TrainingSample` of the texts; None for all of them.
-        progress: called with how much of the work is done.
+        sample: share and seed of a `TrainingSample` of the texts; None for all texts.
+        progress: called with the amount of work done.
 
     Returns:
-        None where the system does not tell the peak of a process, or no process can be had: train here then.
+        None if the texts, the system or a missing interpreter prevents it; the caller then trains in this process.
 
     Raises:
-        TokbenchError: whatever the training raises.
-        TrainingError: the process was killed, as one is that takes more memory than there is.
+        TokbenchError: the training raised this error.
+        TrainingError: the process was killed, for example because memory ran out.
     """
     if (
         peak_bytes() is None
@@ -84,15 +84,15 @@ def train_in_process(
             "config": dict(config),
             "folder": folder,
         }
-        found = _asked(json.dumps(asked), name=name, progress=progress)
+        found = _run_worker(json.dumps(asked), name=name, progress=progress)
         if found is None:
             return None
         tokenizer = load_saved(Path(found["folder"]))
     return Trained(tokenizer, found["seconds"], found["peak_bytes"])
 
 
-def _asked(document: str, *, name: str, progress: Progress) -> dict[str, Any] | None:
-    """What the process reports at its end; None where it reported nothing."""
+def _run_worker(document: str, *, name: str, progress: Progress) -> dict[str, Any] | None:
+    """Run the worker and return its final report; None if it reported nothing or cannot be started."""
     try:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tokbench.evaluation.training_worker"],
@@ -108,7 +108,7 @@ def _asked(document: str, *, name: str, progress: Progress) -> dict[str, Any] | 
     assert process.stdin is not None
     assert process.stdout is not None
     found: dict[str, Any] | None = None
-    # It may not read before it is asked to end, so whoever writes may not be whoever reads.
+    # The worker may stop before it has read all of stdin, so a separate thread writes while this one reads.
     writer = Thread(target=_write, args=(process.stdin, document), daemon=True)
     try:
         writer.start()
@@ -139,12 +139,12 @@ def _write(stdin: IO[str], document: str) -> None:
     try:
         with stdin:
             stdin.write(document)
-    except OSError:  # it has ended
+    except OSError:  # the worker has ended
         return
 
 
 def _message(line: str) -> dict[str, Any]:
-    """A line of the process; empty where it is a library's."""
+    """Parse a line of the worker; return an empty dict for other output, such as a library's."""
     try:
         message = json.loads(line)
     except ValueError:
@@ -153,7 +153,7 @@ def _message(line: str) -> dict[str, Any]:
 
 
 def _error(kind: type[Exception], message: str, hint: str | None) -> TokbenchError:
-    """An error as the process raised it, of its class where that takes a message."""
+    """Rebuild an error that the worker raised, without calling the constructor of its class."""
     error = TokbenchError.__new__(kind if issubclass(kind, TokbenchError) else TrainingError)
     TokbenchError.__init__(error, message, hint=hint)
     return error

@@ -1,7 +1,7 @@
-"""The process that trains one tokenizer, saves it, and reports its time and peak memory.
+"""A process that trains one tokenizer, saves it, and reports its time and peak memory.
 
-It reads JSON from stdin, as `training_process.py` writes it, and writes a line of JSON to stdout for each report of
-progress, and one for the result or the error. Other lines are a library's.
+It reads JSON from stdin, as written by `training_process.py`, and writes a line of JSON to stdout for each progress
+report and for the result or the error. Other lines are output of a library.
 """
 
 from __future__ import annotations

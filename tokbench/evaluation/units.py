@@ -1,4 +1,4 @@
-"""The units that the bootstrap draws: lines, records or files; and their keys, the same in whatever parts they come."""
+"""The units that the bootstrap draws (lines, records or files), and their keys, which do not depend on parts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _RECORD = "\0record "
 
 _FILE, _NAMED, _COUNTED = 1 << 62, 2 << 62, 3 << 62
 _BITS_OF_PLACE = 44
-"""Places in a file are below 16 TiB."""
+"""Bits of a key for the position in a file, which is below 16 TiB."""
 _MASK = (1 << 62) - 1
 
 
 def aligned_unit(number: int) -> str:
-    """The unit of line `number` of every language; no file has such a name.
+    """Return the unit of line `number` of every language, a string that is no valid file name.
 
     >>> unit_kind(aligned_unit(3)), unit_kind("line 3.txt")
     ('aligned line', 'file')
@@ -35,7 +35,7 @@ def aligned_unit(number: int) -> str:
 
 
 def record_unit(source: str) -> str:
-    """The unit of all parts of one record of a file, which is one document.
+    """Return the unit of all parts of one record of a file, which is one document.
 
     >>> unit_kind(record_unit("data.jsonl:17"))
     'record'
@@ -44,17 +44,17 @@ def record_unit(source: str) -> str:
 
 
 def unit_kind(unit: str) -> UnitKind:
-    """What a unit is; one that is neither a line nor a record has the name of its file."""
+    """Return the kind of a unit; a unit that is neither a line nor a record is the name of a file."""
     if unit.startswith(_ALIGNED):
         return "aligned line"
     return "record" if unit.startswith(_RECORD) else "file"
 
 
 class UnitKeys:
-    """Gives each document the key of its unit, and remembers the units that are not single documents.
+    """Assigns each document the key of its unit, and records the units that are not single documents.
 
     Attributes:
-        single_documents: documents that are units by themselves.
+        single_documents: number of documents that are units by themselves.
         named: kind → the keys of its units.
         line_groups: groups with aligned lines.
     """
@@ -66,11 +66,11 @@ class UnitKeys:
         self._counted = 0
 
     def of(self, documents: Sequence[Document]) -> NDArray[np.uint64]:
-        """uint64[D], the keys of the next documents; without a place and a unit, one is known by its number."""
+        """Return the keys of the next documents, uint64[D]; without a unit and a place, the running number is used."""
         return _mixed(np.fromiter(map(self._number, documents), np.uint64, len(documents)))
 
     def join(self, single_documents: int, named: Mapping[UnitKind, set[int]], line_groups: set[str]) -> None:
-        """Remember units that were seen elsewhere."""
+        """Add units that were recorded elsewhere."""
         self.single_documents += single_documents
         self.line_groups |= line_groups
         for kind, numbers in named.items():
@@ -78,7 +78,7 @@ class UnitKeys:
 
     @property
     def units(self) -> dict[str, int]:
-        """How many of each kind there are: "aligned lines", "files", "documents" (records, too)."""
+        """Kind of unit → number of units: "aligned lines", "files", "documents" (records included)."""
         found = {
             "aligned lines": len(self.named["aligned line"]),
             "files": len(self.named["file"]),
@@ -110,7 +110,7 @@ class UnitKeys:
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers that follow one another spread over all: a bijection, so that different ones stay different.
+    """Spread consecutive numbers over the whole range by a bijection, so that distinct numbers stay distinct.
 
     Source: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators" (the mixing of SplitMix64).
     """

@@ -37,9 +37,9 @@ class VocabularyPart:
 
     Attributes:
         kind: a script, or one of the names above.
-        tokens: how many the vocabulary has.
-        used: those that occurred.
-        occurrences: how often they did.
+        tokens: number of such tokens in the vocabulary.
+        used: number of such tokens that occurred.
+        occurrences: number of their occurrences.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class VocabularyPart:
 
 
 def vocabulary_usage_of(vocabulary: Vocabulary, frequencies: NDArray[np.int64]) -> tuple[VocabularyPart, ...]:
-    """The tokens by kind, the largest kind first."""
+    """Count the tokens by kind, the largest kind first."""
     ids_by_kind: dict[str, list[int]] = {}
     for id, kind in enumerate(_kinds(vocabulary)):
         ids_by_kind.setdefault(kind, []).append(id)
@@ -76,7 +76,7 @@ def _kinds(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def kind_of(text: str) -> str:
-    """The kind of a token that is text.
+    """Return the kind of a token that is valid text.
 
     >>> kind_of(" the"), kind_of("  "), kind_of("2024"), kind_of("!="), kind_of("aб")
     ('Latin', 'white space', 'digits', 'punctuation and symbols', 'letters of several scripts')
@@ -97,7 +97,7 @@ def kind_of(text: str) -> str:
 
 
 def _kind_of_ascii(plain: str) -> str:
-    """The same for most tokens of most vocabularies, without a look at each character."""
+    """Return the kind of an ASCII token without a loop over its characters: most tokens are ASCII."""
     if not plain.isprintable():
         return CONTROLS
     if _LETTER.search(plain):
