@@ -1,4 +1,4 @@
-"""The vocabulary of a byte-level BPE as its `tokenizer.json` has it, and what it makes of a pre-token by definition."""
+"""The vocabulary of a byte-level BPE in a `tokenizer.json`, and its segmentation of pre-tokens by definition."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
 
 @dataclass(frozen=True)
 class BpeDocument:
-    """A byte-level BPE.
+    """The vocabulary and merges of a byte-level BPE.
 
     Attributes:
-        vocab: piece, in byte-level characters, → id; added tokens by their text.
+        vocab: piece in byte-level characters → id; for added tokens, text → id.
         added: text → id of the added tokens, special or not.
-        ranks: the merges: pair of pieces → rank.
-        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
-        unspelled: pieces that are not of byte-level characters and that no merge knows: no text becomes them.
-        unknown: the id of what stands for a character that is no piece; None where such characters are left out.
-        joins_unknown: whether one stands for all such characters one after another.
+        ranks: merges: pair of pieces → rank.
+        whole_tokens_first: whether a pre-token in the vocabulary becomes that token without merging.
+        unspelled: pieces with other than byte-level characters and without merges, which no text becomes.
+        unknown: id of the unknown token for characters that are not pieces; None if such characters are dropped.
+        joins_unknown: whether consecutive unknown characters become a single unknown token.
     """
 
     vocab: Mapping[str, int]
@@ -45,7 +45,7 @@ class BpeDocument:
 
     @cached_property
     def parts(self) -> MergeParts:
-        """What each token is made of; bytes, added tokens and what no text becomes are kept."""
+        """The parts of each token; bytes, added tokens and unspelled pieces are marked as kept."""
         return merge_parts(
             self.vocab,
             list(self.ranks),
@@ -55,12 +55,12 @@ class BpeDocument:
 
     @cached_property
     def token_bytes(self) -> Mapping[int, bytes]:
-        """The bytes of each token that is not added, by id; of what no text becomes there are none."""
+        """Id → bytes of the ordinary tokens, without added tokens and unspelled pieces."""
         others = self.added.keys() | self.unspelled
         return {id: from_byte_level(piece) for piece, id in self.vocab.items() if piece not in others}
 
     def segment(self, pretoken: str) -> list[int]:
-        """The ids of a pre-token in byte-level characters, by definition: slow."""
+        """Return the ids of a pre-token in byte-level characters, by the slow definition."""
         if self.whole_tokens_first and pretoken in self.vocab:
             return [self.vocab[pretoken]]
         if self.unknown is None:
@@ -76,19 +76,19 @@ class BpeDocument:
         return [self.vocab[part] for part in merged(characters, self.ranks)]
 
     def last_parts(self, piece: str) -> list[str]:
-        """What merging makes of a piece, before its last merge."""
+        """Return the parts of a piece after all merges but the last."""
         return last_parts(piece, self.ranks)
 
 
 def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
-    """The byte-level BPE of a `tokenizer.json`.
+    """Read the byte-level BPE of a `tokenizer.json`.
 
     Args:
-        document: parsed.
-        path: what error messages call it.
+        document: the parsed `tokenizer.json`.
+        path: its path for error messages.
 
     Raises:
-        SurgeryError: it is another model, or pieces of it are not written in byte-level characters.
+        SurgeryError: the model is not a BPE, or its pieces are not spelled in byte-level characters.
         ModelFormatError: its merges are not a list of pairs.
     """
     model = document["model"]
@@ -127,7 +127,7 @@ def _is_of_bytes(piece: str) -> bool:
 def _check_bytes(
     unspelled: frozenset[str], pieces: Collection[str], ranks: Mapping[tuple[str, str], int]
 ) -> None:
-    """Refuse a vocabulary with pieces of other than bytes, unless they are a few beside it that no merge knows."""
+    """Refuse a vocabulary that is not byte-level: a merge uses an unspelled piece, or all pieces are unspelled."""
     merged = next((part for pair in ranks for part in (*pair, "".join(pair)) if part in unspelled), None)
     if merged is not None or len(unspelled) == len(pieces):
         odd = merged or min(unspelled)

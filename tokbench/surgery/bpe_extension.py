@@ -1,4 +1,4 @@
-"""Adding tokens to a byte-level BPE: more merges, as a `tokenizer.json`."""
+"""Addition of tokens to a byte-level BPE by further merges; the result is a `tokenizer.json`."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class BpeExtension:
-    """A byte-level BPE to which tokens are to come; see `extending.Extension`.
+    """A byte-level BPE to extend; see `extending.Extension`.
 
     Attributes:
         opened: the tokenizer.
-        document: it as a `tokenizer.json`.
+        document: the tokenizer as a parsed `tokenizer.json`.
     """
 
     opened: Opened
@@ -55,11 +55,11 @@ class BpeExtension:
 
     @property
     def tokens(self) -> Sequence[bytes]:
-        """The bytes of the tokens that have come."""
+        """The bytes of the new tokens."""
         return self._grown.tokens[self._first_id :]
 
     def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
-        """Make each word one token, by as many merges as that needs."""
+        """Make each word one token by the merges that it needs; return notes about words that stay several tokens."""
         pretokens = CountedPretokens.once(map(self._pretoken, words))
         most = sum(len(pretoken_bytes(word)) for word in pretokens.words)
         self._grow(pretokens, most, min_frequency=1, max_token_length=None, threads=threads)
@@ -72,7 +72,7 @@ class BpeExtension:
         ]
 
     def count(self, corpus: Corpus, *, threads: int | None, progress: Progress) -> int | None:
-        """Count pre-tokens."""
+        """Count the pre-tokens of a corpus."""
         self._counted = count_pretokens(
             self.opened.tokenizer, self.document, corpus, threads=threads, progress=progress
         ).without(self._missing)
@@ -107,7 +107,7 @@ class BpeExtension:
         seed: int,
         progress: Progress,
     ) -> ExtendedTokenizer:
-        """Make the files, and prove them."""
+        """Create the files, and prove them."""
         first, new = self._first_id, self._new
         spelled = [to_byte_level(token) for token in self._grown.tokens]
         specials = {text: id for id, text in enumerate(special_tokens, first + len(new))}
@@ -143,7 +143,7 @@ class BpeExtension:
         return self._vocabulary.missing_bytes
 
     def _pretoken(self, word: str) -> str:
-        """A word as a pre-token. Raises `ConfigError` for one that is split."""
+        """Return a word as a pre-token. Raises `ConfigError` if it is split or contains a byte without a token."""
         pretokens = self._split(word)
         if len(pretokens) != 1:
             parts = ", ".join(repr(part).replace(r"\udc", r"\x") for part in pretokens) or "nothing"
@@ -162,12 +162,12 @@ class BpeExtension:
         return str(pretoken)
 
     def _grow(self, words: CountedPretokens, num_tokens: int, **options: Any) -> None:
-        found = grow(self._grown, words, num_tokens=num_tokens, **options)
-        self._new.extend(found.tokens)
-        self._grown = self._grown.grown(found.tokens)
+        growth = grow(self._grown, words, num_tokens=num_tokens, **options)
+        self._new.extend(growth.tokens)
+        self._grown = self._grown.grown(growth.tokens)
 
     def _check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
-        """That texts and counted pre-tokens only became coarser."""
+        """Check that texts and counted pre-tokens have no new token boundaries."""
         old = self.opened.tokenizer
         proof = check_texts(texts, tokenizers=(old, new), rule=Coarser(old, new), threads=threads)
         words = self._counted.words

@@ -1,4 +1,4 @@
-"""Removing tokens from a byte-level BPE: leaf by leaf, as a `tokenizer.json`."""
+"""Removal of tokens from a byte-level BPE, leaf by leaf; the result is a `tokenizer.json`."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from tokbench.surgery.leaves import Removal
 
 _PROVED_TEXTS = 256
-"""Merging by definition is slow."""
+"""Number of texts to compare; limited because merging by definition is slow."""
 
 
 @dataclass(frozen=True)
 class BpePruning:
-    """A byte-level BPE from which tokens are to go; see `pruning.Pruning`.
+    """A byte-level BPE to prune; see `pruning.Pruning`.
 
     Attributes:
         opened: the tokenizer.
-        document: it as a `tokenizer.json`.
+        document: the tokenizer as a parsed `tokenizer.json`.
     """
 
     opened: Opened
@@ -52,27 +52,27 @@ class BpePruning:
 
     @cached_property
     def vocabulary(self) -> BpeDocument:
-        """Its tokens and merges. Raises `ConversionError` where it is not a byte-level BPE."""
+        """Its tokens and merges. Raises `SurgeryError` if it is not a byte-level BPE."""
         return read_bpe(self.document, path=self.opened.source.path)
 
     @property
     def token_bytes(self) -> Mapping[int, bytes]:
-        """The bytes of each token that is not added."""
+        """Id → bytes of the ordinary tokens."""
         return self.vocabulary.token_bytes
 
     @property
     def kept(self) -> Collection[int]:
-        """The ids that always stay."""
+        """The ids that are never removed."""
         return self.vocabulary.parts.kept
 
     def count(self, texts: Iterable[str], *, threads: int | None) -> TokenUsage:
-        """How often each token occurs."""
+        """Count the occurrences of each token."""
         return count_usage(self.opened.tokenizer, texts, threads=threads)
 
     def choose(
         self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
     ) -> Removal:
-        """The leaves that go."""
+        """Choose the leaves to remove."""
         return choose_leaves(
             self.vocabulary.parts,
             frequencies=usage.frequencies,
@@ -84,7 +84,7 @@ class BpePruning:
     def prune(
         self, id_map: IdMap, *, name: str, texts: Iterable[str], seed: int, progress: Progress
     ) -> PrunedTokenizer:
-        """Make the files, and prove them."""
+        """Create the files, and prove them."""
         opened = self.opened
         changed = pruned_document(self.document, id_map, path=opened.source.path)
         before, after = self.vocabulary, read_bpe(changed, path=opened.source.path)

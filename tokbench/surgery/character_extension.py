@@ -1,4 +1,4 @@
-"""Adding pieces to a BPE over characters, as SentencePiece's: more merges after its own."""
+"""Addition of pieces to a BPE over characters, such as SentencePiece's: further merges after the existing ones."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ if TYPE_CHECKING:
 
 @dataclass
 class CharacterExtension(PieceExtension):
-    """A BPE over characters to which pieces are to come."""
+    """A BPE over characters to extend."""
 
     algorithm: ClassVar[Algorithm] = "character_bpe"
 
     @cached_property
     def pieces(self) -> MergedPieces:
-        """Its pieces, which grow."""
+        """Its pieces, including the new ones."""
         return self.new_pieces()
 
     @cached_property
     def words(self) -> PieceWords:
-        """How its text becomes words."""
+        """Its splitting of text into words."""
         if isinstance(self.content, bytes) and self.model is not None:
             return words_of_model(self.model, normalizer_of(self.content))
         return words_of_document(self.document, self._texts)
 
     @cached_property
     def ids(self) -> Mapping[str, int]:
-        """The ids of its pieces."""
+        """Piece → id."""
         if self.model is not None:
             return {piece.text: id for id, piece in enumerate(self.model.pieces)}
         return dict(self.document["model"]["vocab"])
 
     def new_pieces(self) -> MergedPieces:
-        """Its pieces, before any more come."""
+        """Return its pieces without any new ones."""
         if self.model is not None:
             scores = {piece.text: -piece.score for piece in self._merged}
             return MergedPieces(scores, by_text(scores))
@@ -62,23 +62,23 @@ class CharacterExtension(PieceExtension):
 
     @property
     def deciding(self) -> Sequence[Any]:
-        """Pieces with their scores, or merges."""
+        """Its pieces with their scores, or its merges."""
         return self._pairs if self.model is None else self.model.pieces
 
     def words_of(self, line: str) -> list[str]:
-        """A line as words."""
+        """Split a line into words."""
         return self.words.of_line(line)
 
     def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
-        """Words between which nothing merges."""
+        """Count words, across which nothing merges."""
         return self.words.count(texts, threads=threads, progress=progress)
 
     def may_be_piece(self, text: str) -> bool:
-        """Whether its training would have allowed a piece."""
+        """Whether the tokenizer's training would have allowed a piece."""
         return self.words.allows(text)
 
     def take(self, words: Sequence[str]) -> list[str]:
-        """The pieces that words need to be merged."""
+        """Add the pieces that merging the words requires, and return them."""
         learner = PieceLearner(
             self.pieces,
             Counter(words),
@@ -88,7 +88,7 @@ class CharacterExtension(PieceExtension):
         return learner.learn(None)
 
     def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
-        """New pieces with scores below all others, or their merges after all others."""
+        """Append new pieces with scores below all others, or with merges after all others."""
         if self.model is not None:
             scores = scores_below(self.model.pieces, number=len(pieces))
             found = zip(pieces, scores, strict=True)
@@ -99,7 +99,7 @@ class CharacterExtension(PieceExtension):
         return extended_document(self.document, pieces, merges=merges, special_tokens=special_tokens)
 
     def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
-        """Texts only became coarser."""
+        """Check that texts have no new token boundaries."""
         old = self.opened.tokenizer
         rule = Coarser(old, new, unknown=self.unknown_id)
         return check_texts(texts, tokenizers=(old, new), rule=rule, threads=threads)

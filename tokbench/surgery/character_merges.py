@@ -1,4 +1,4 @@
-"""The pieces of a BPE over characters, as SentencePiece's, and what each of them is merged of."""
+"""The pieces of a BPE over characters, such as SentencePiece's, and the parts that each is merged from."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class CharacterMerges:
     """The tokens of a BPE over characters.
 
     Attributes:
-        texts: id → text of the pieces that are merged, with ▁ for a space.
-        parts: what each of them is made of. Kept are single characters, all that is no such piece (special, unknown,
-            user-defined, unused and byte pieces), and what is made of a character that is not a piece by itself.
+        texts: id → text of the pieces that take part in merging, with ▁ for a space.
+        parts: the parts of each piece. Kept are single characters, all other tokens (special, unknown, user-defined and
+            byte pieces), unused pieces, and pieces with a part that is not a piece by itself.
     """
 
     texts: Mapping[int, str]
@@ -36,17 +36,17 @@ class CharacterMerges:
 
     @property
     def kept(self) -> frozenset[int]:
-        """The ids that never go."""
+        """The ids that are never removed."""
         return self.parts.kept
 
     @property
     def token_bytes(self) -> dict[int, bytes]:
-        """The bytes of each piece that is merged, by id."""
+        """Id → bytes of the pieces that take part in merging."""
         return {id: text.replace(SPACE, " ").encode() for id, text in self.texts.items()}
 
 
 def merges_of_model(model: SentencePieceFile) -> CharacterMerges:
-    """The pieces of a SentencePiece model: two neighbours merge where they make one, the best score first.
+    """Read the pieces of a SentencePiece model, in which adjacent pieces that form a piece merge, the best score first.
 
     >>> from tokbench.formats.sentencepiece.model import ModelPiece, SentencePieceFile
     >>> texts = {"<unk>": PieceType.UNKNOWN, "a": PieceType.NORMAL, "b": PieceType.NORMAL, "ab": PieceType.NORMAL}
@@ -62,7 +62,7 @@ def merges_of_model(model: SentencePieceFile) -> CharacterMerges:
     }
     ranks = {piece.text: -piece.score for piece in merged.values()}
     pairs = {id: last_pair(piece.text, ranks) for id, piece in merged.items() if len(piece.text) > 1}
-    return _found(
+    return _merges_of(
         {id: piece.text for id, piece in merged.items()},
         {id: pair for id, pair in pairs.items() if pair is not None},
         ids=range(len(model.pieces)),
@@ -71,14 +71,14 @@ def merges_of_model(model: SentencePieceFile) -> CharacterMerges:
 
 
 def merges_of_document(document: Mapping[str, Any], *, path: Path | str) -> CharacterMerges:
-    """The pieces of a `tokenizer.json` whose BPE merges characters, as Llama 2's does.
+    """Read the pieces of a `tokenizer.json` whose BPE merges characters, such as Llama 2's.
 
     Args:
-        document: parsed.
-        path: what error messages call it.
+        document: the parsed `tokenizer.json`.
+        path: its path for error messages.
 
     Raises:
-        SurgeryError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merges.
+        SurgeryError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merging.
         ModelFormatError: its merges are not a list of pairs.
     """
     texts = merged_texts(document)
@@ -90,14 +90,14 @@ def merges_of_document(document: Mapping[str, Any], *, path: Path | str) -> Char
         if len(parts) == 2 and (parts[0], parts[1]) in ranks:
             pairs[id] = parts[0], parts[1]
     ids = [*document["model"]["vocab"].values(), *(token["id"] for token in added)]
-    return _found(texts, pairs, ids=ids)
+    return _merges_of(texts, pairs, ids=ids)
 
 
 def merged_texts(document: Mapping[str, Any]) -> dict[int, str]:
-    """The pieces of a `tokenizer.json` that its BPE merges, or begins with, by id.
+    """Return id → text of the pieces of a `tokenizer.json` that take part in merging.
 
     Raises:
-        SurgeryError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merges.
+        SurgeryError: its pieces have a prefix or a suffix, or whole pre-tokens become tokens without merging.
     """
     model = document["model"]
     for option in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
@@ -110,10 +110,10 @@ def merged_texts(document: Mapping[str, Any]) -> dict[int, str]:
 
 
 def check_merges(old: CharacterMerges, new: CharacterMerges, id_map: IdMap) -> int:
-    """How many pieces are merged of the same two as before.
+    """Check that pieces are merged from the same two pieces as before, and return the number of merged pieces.
 
     Raises:
-        SurgeryError: one is merged of others, or no more.
+        SurgeryError: a piece is merged from other pieces, or no longer merged.
     """
     for id, text in new.texts.items():
         before = old.parts.parts.get(id_map.new_to_old[id])
@@ -123,7 +123,7 @@ def check_merges(old: CharacterMerges, new: CharacterMerges, id_map: IdMap) -> i
     return len(new.parts.parts)
 
 
-def _found(
+def _merges_of(
     texts: Mapping[int, str],
     pairs: Mapping[int, tuple[str, str]],
     *,

@@ -1,6 +1,6 @@
-"""Counting the words of a text by its chunks, spaces and what follows them: each distinct one is normalized once.
+"""Counting of words by chunks (spaces with the text that follows them), so that each distinct chunk is normalized once.
 
-That gives the words of the whole text where no step before the pieces looks further than to the next space or line end.
+This gives the words of the whole text if no step before the model looks beyond the next space or line end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BEFORE = "a"
 _LOCAL_SYMBOL = re.compile(f"{SPACE}*[^{SPACE}\n]*|\n+")
 _RUNS = {"Regex": " {2,}"}
 _NARROW = {"NFC", "NFD", "Lowercase", "StripAccents", "Prepend", "Replace"}
-"""Normalizers that make a space of nothing else."""
+"""Normalizers that turn no other character into a space."""
 _WIDE = {"NFKC", "NFKD", "Nmt", "Strip", "Precompiled"}
 _SPLITTING = {"Metaspace", "WhitespaceSplit", "Whitespace", "Digits"}
 
@@ -43,17 +43,17 @@ def count_by_chunks(
     threads: int | None,
     progress: Progress,
 ) -> Counter[str]:
-    """The words of texts with their counts: `words_of` of each part of each text, added up.
+    """Count the words of texts: the sum of `words_of` over each part of each text.
 
     Args:
-        texts: read once.
-        words_of: a part → its words, by steps that `model_is_local` or `document_is_local` approves of.
-        parts_of: a text → what of it is normalized by itself.
-        threads: that count chunks; None takes every processor.
-        progress: called with how much of the work is done.
+        texts: the texts, read once.
+        words_of: part → words, by steps that `model_is_local` or `document_is_local` accepts.
+        parts_of: text → its parts that are normalized separately.
+        threads: number of threads that count chunks; None uses every processor.
+        progress: called with the amount of work done.
 
     Raises:
-        CorpusError: a text cannot be read; `TrainingError` if there are too many chunks to be numbered.
+        CorpusError: a text cannot be read; `TrainingError` if there are too many chunks to number them.
     """
     counter = current_kernel().new_counter(
         dummy_prefix=False,
@@ -66,7 +66,7 @@ def count_by_chunks(
     for batch in batches(texts, progress=progress, phase="counting"):
         parts = (part for text in batch for part in parts_of(text))
         with limits_reported():
-            count_texts(counter, [_taken_apart(part, words_of, firsts, lines) for part in parts])
+            count_texts(counter, [_count_beginning(part, words_of, firsts, lines) for part in parts])
     with limits_reported():
         counter.finish()
         data, offsets, counts = counter.arrays()
@@ -85,12 +85,12 @@ def count_by_chunks(
     return words
 
 
-def _taken_apart(
+def _count_beginning(
     part: str, words_of: Callable[[str], list[str]], firsts: Counter[str], lines: Counter[str]
 ) -> str:
-    """What is left of a part without what is at its beginning, and without lines with ▁.
+    """Count the beginning of a part and its lines with ▁ separately, and return the rest.
 
-    That may stand beside a space: how many there are in a row, no chunk tells.
+    A ▁ may be next to spaces, and a chunk does not show how many of them are in a row.
     """
     if SPACE in part:
         return _without_marks(part, words_of, firsts, lines)
@@ -101,11 +101,11 @@ def _taken_apart(
 
 
 def _beginning(part: str, words_of: Callable[[str], list[str]]) -> str:
-    """A part up to the first chunk that has a word: a space may be put before it, or be taken away."""
+    """Return a part up to the end of its first chunk with a word: normalizing may add or remove a space before it."""
     stop = 0
     while stop < len(part):
         chunk = _CHUNK.match(part, stop)
-        assert chunk is not None  # as it matches nothing, too
+        assert chunk is not None  # the pattern matches the empty string
         stop = chunk.end()
         if words_of(chunk.group()):
             break
@@ -115,7 +115,10 @@ def _beginning(part: str, words_of: Callable[[str], list[str]]) -> str:
 def _without_marks(
     part: str, words_of: Callable[[str], list[str]], firsts: Counter[str], lines: Counter[str]
 ) -> str:
-    """The lines of a part but for the first, those with ▁, and what is after each of them up to a line with words."""
+    """Return the lines that can be counted by chunks, and count the others in `lines` or `firsts`.
+
+    The others are the first line and lines with ▁, each up to and including the next line that has words but no ▁.
+    """
     rows = part.split("\n")
     left = []
     at = 0
@@ -135,9 +138,10 @@ def _without_marks(
 
 
 def model_is_local(model: SentencePieceFile) -> bool:
-    """Whether the chunks of a text tell its words under a SentencePiece model.
+    """Whether a SentencePiece model's words can be counted by chunks.
 
-    It must take many spaces for one, where other characters become spaces that may stand beside a chunk's.
+    If its normalization turns other characters into spaces, which may be next to a chunk's own, it must also collapse
+    them.
     """
     options = model.trainer
     if not options["split_by_whitespace"] or options["treat_whitespace_as_suffix"]:
@@ -149,7 +153,7 @@ def model_is_local(model: SentencePieceFile) -> bool:
 
 
 def document_is_local(document: Mapping[str, Any]) -> bool:
-    """The same of a `tokenizer.json`: whether its steps are known ones of that kind."""
+    """Whether a `tokenizer.json`'s words can be counted by chunks: all of its steps are known to allow it."""
     steps = DocumentSteps(document)
     kinds = {step.get("type") for step in steps.normalizers}
     splitting = {step.get("type") for step in steps.pre_tokenizers}
@@ -166,12 +170,12 @@ def document_is_local(document: Mapping[str, Any]) -> bool:
 
 
 def _is_replacing(steps: Sequence[Mapping[str, Any]], *patterns: Mapping[str, str]) -> bool:
-    """Whether steps replace spaces by one, or by the ▁ that it becomes."""
+    """Whether steps only replace the given patterns of spaces by a space or by ▁."""
     return all(step.get("pattern") in patterns and step.get("content") in (" ", SPACE) for step in steps)
 
 
 def _stays_within(charsmap: bytes) -> bool:
-    """Whether no rule of a table replaces a space or a line end together with others, and none makes ▁."""
+    """Whether no rule of a table replaces a space or line end together with other characters or produces ▁."""
     try:
         rules = rules_of(charsmap).items() if charsmap else ()
     except ConversionError:

@@ -1,4 +1,4 @@
-"""What stands beside a tokenizer, with new ids: roles, added tokens, templates, what a model generates with."""
+"""The configuration files beside a tokenizer, renumbered: roles, added tokens, templates, generation settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def renumbered(config: TokenizerConfig, id_map: IdMap) -> TokenizerConfig:
-    """A configuration with new ids; what names a token that is gone is left out.
+    """Renumber a configuration; drop references to removed tokens.
 
     >>> from tokbench.formats.tokenizer_config.fields import AddedToken, TokenizerConfig
     >>> from tokbench.surgery.id_map import IdMap
@@ -35,11 +35,11 @@ def renumbered(config: TokenizerConfig, id_map: IdMap) -> TokenizerConfig:
 
 
 def files_beside(old: Tokenizer, new: Tokenizer, id_map: IdMap) -> dict[str, bytes]:
-    """The configuration files of a tokenizer with new ids, by name.
+    """Return file name → content of the configuration files of a renumbered tokenizer.
 
     Args:
-        old: whose configuration it is.
-        new: the one with the new ids.
-        id_map: from the old ids to the new.
+        old: the tokenizer whose configuration is used.
+        new: the tokenizer with the new ids.
+        id_map: the map from the old ids to the new ids.
     """
     return config_files(with_special_tokens(renumbered(config_of(old), id_map), new.info.special_tokens))

@@ -1,4 +1,4 @@
-"""The model that surgery works on: what holds the tokens of a tokenizer, and its algorithm."""
+"""The model that surgery changes: the file content that holds a tokenizer's tokens, and its algorithm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokbench.opening.request import Opened
 
 Algorithm = Literal["bpe", "character_bpe", "unigram", "wordpiece"]
-"""What tokens are removed from, or added to: proofs of each are worded with it."""
+"""Algorithms whose vocabularies can change; the wording of proofs depends on it."""
 
 Content = bytes | Mapping[str, Any]
 """A serialized `ModelProto`, or a parsed `tokenizer.json`."""
@@ -25,7 +25,7 @@ _OF_DOCUMENTS: dict[str, Algorithm] = {"Unigram": "unigram", "WordPiece": "wordp
 
 
 class Contents(NamedTuple):
-    """What is changed: by its algorithm, None for one that is not known, and the library's name of that."""
+    """The content to change, its algorithm (None if unsupported), and the library's name of the algorithm."""
 
     algorithm: Algorithm | None
     content: Content
@@ -33,10 +33,10 @@ class Contents(NamedTuple):
 
 
 def contents_of(opened: Opened) -> Contents:
-    """The model that a tokenizer is, where that is a SentencePiece model of a known kind, else its `tokenizer.json`.
+    """Return a tokenizer's SentencePiece model if it has one of a supported type, otherwise its `tokenizer.json`.
 
     Raises:
-        ConversionError: it has none that gives the same ids.
+        ConversionError: no `tokenizer.json` gives the same ids.
     """
     described = opened.tokenizer.description() if isinstance(opened.tokenizer, DescribesItself) else None
     if isinstance(described, SentencePieceModel):

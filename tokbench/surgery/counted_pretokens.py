@@ -1,4 +1,4 @@
-"""The pre-tokens of a text with their counts, as a byte-level BPE splits it."""
+"""The pre-tokens of a text under a byte-level BPE, with their counts."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _ESCAPED = "surrogateescape"
 
 @dataclass(frozen=True, slots=True)
 class CountedPretokens:
-    """Distinct pre-tokens of a text.
+    """The distinct pre-tokens of a text with their counts.
 
     Attributes:
-        words: they; a byte that is not a whole character as its surrogate escape, since some files split bytes.
-        counts: int64, how often each occurs.
-        num_bytes: UTF-8 bytes of the text; None where that was not counted.
+        words: the pre-tokens; bytes of incomplete characters, which some files split, as surrogate escapes.
+        counts: int64[N], the occurrences of each.
+        num_bytes: UTF-8 bytes of the text; None if not counted.
     """
 
     words: list[str]
@@ -47,12 +47,12 @@ class CountedPretokens:
 
     @classmethod
     def once(cls, words: Iterable[str]) -> CountedPretokens:
-        """Words that count alike."""
+        """Count each distinct word once."""
         distinct = list(dict.fromkeys(words))
         return cls(distinct, np.ones(len(distinct), np.int64))
 
     def without(self, missing: bytes) -> CountedPretokens:
-        """Those that have none of some bytes.
+        """Return the pre-tokens that contain none of the given bytes.
 
         >>> CountedPretokens.once(["ab", "b"]).without(b"a").words
         ['b']
@@ -65,7 +65,7 @@ class CountedPretokens:
 
 
 def pretoken_bytes(word: str) -> bytes:
-    r"""The bytes of a pre-token, whole characters or not.
+    r"""Return the bytes of a pre-token, whose incomplete characters are surrogate escapes.
 
     >>> pretoken_bytes("f\udcc3")
     b'f\xc3'
@@ -81,17 +81,17 @@ def count_pretokens(
     threads: int | None,
     progress: Progress,
 ) -> CountedPretokens:
-    """Split a corpus as a tokenizer does, and count what that gives; added tokens are left out.
+    """Split a corpus like a tokenizer, and count the pre-tokens; added tokens are excluded.
 
     Args:
         tokenizer: the tokenizer.
-        document: it as a `tokenizer.json`.
-        corpus: read once.
-        threads: None takes every processor.
-        progress: called with how much of the work is done.
+        document: the tokenizer as a parsed `tokenizer.json`.
+        corpus: the corpus, read once.
+        threads: number of threads; None uses every processor.
+        progress: called with the amount of work done.
 
     Raises:
-        ConversionError: the document does not say how text is split.
+        ConversionError: the document does not define how text is split.
         CorpusError: a document cannot be read.
     """
     added = tuple(token["content"] for token in document.get("added_tokens") or [] if token["content"])
@@ -112,7 +112,7 @@ def count_pretokens(
 
 
 def split_of(tokenizer: Tokenizer, document: Mapping[str, Any]) -> Callable[[str], list[str]]:
-    """A text → its pre-tokens, without added tokens. Raises `ConversionError` where that is not known."""
+    """Return a function that splits a text into pre-tokens without added tokens. Raises `ConversionError`."""
     added = {token["content"]: token["id"] for token in document.get("added_tokens") or []}
     split = tokenizer.pretokens if isinstance(tokenizer, BpeTokenizer) else _library_split(document)
     finder = SpecialTokenFinder({text: id for text, id in added.items() if text})
@@ -129,14 +129,14 @@ def split_of(tokenizer: Tokenizer, document: Mapping[str, Any]) -> Callable[[str
 def _kernel_counting(
     tokenizer: Tokenizer, added: tuple[str, ...], *, threads: int | None
 ) -> PretokenCounting | None:
-    """How the kernel counts; None where it does not split as the tokenizer does."""
+    """Return the kernel's counting; None if the kernel does not split like the tokenizer."""
     if not isinstance(tokenizer, BpeTokenizer):
         return None
     pattern = tokenizer.pattern
     name = (pattern.regex or "none") if pattern.is_custom else pattern.name
     try:
         counting = PretokenCounting(BpeConfig(pattern=name, special_tokens=added, threads=threads))
-    except ConfigError:  # a pattern or an added token that a training would not take
+    except ConfigError:  # training does not accept the pattern or an added token
         return None
     return counting if counting.pattern == pattern else None
 

@@ -1,4 +1,4 @@
-"""A `tokenizer.json` from which tokens went, or to which some came: the same settings, other pieces, merges and ids."""
+"""Documents (`tokenizer.json`) with tokens removed or added, and otherwise unchanged settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def dumped(content: bytes | Mapping[str, Any]) -> bytes:
-    """A model as it is, or a `tokenizer.json` as it is written."""
+    """Return a SentencePiece model unchanged, or serialize a `tokenizer.json`."""
     import orjson
 
     if isinstance(content, bytes):
@@ -24,14 +24,14 @@ def dumped(content: bytes | Mapping[str, Any]) -> bytes:
 
 
 def pruned_document(document: Mapping[str, Any], id_map: IdMap, *, path: Path | str) -> dict[str, Any]:
-    """A `tokenizer.json` without the tokens that have no new id, and with the new ids everywhere.
+    """Remove the tokens without a new id from a `tokenizer.json`, and renumber the others everywhere.
 
     Args:
         document: a parsed `tokenizer.json` of a BPE, a Unigram or a WordPiece.
-        id_map: the new ids; every added token has one.
-        path: what error messages call it.
+        id_map: the new ids; every added token must have one.
+        path: its path for error messages.
 
-    A merge stays where both its parts and what it makes do; scores stay as they are.
+    A merge is kept if its two parts and its result are kept; scores do not change.
 
     >>> from tokbench.surgery.id_map import IdMap
     >>> model = {"vocab": {"a": 0, "b": 1, "ab": 2, "aab": 3}, "merges": ["a b", "a ab"]}
@@ -67,7 +67,7 @@ def _pruned_model(model: Mapping[str, Any], id_map: IdMap, *, path: Path | str) 
 
 
 def _renumbered(processor: Mapping[str, Any], id_map: IdMap) -> dict[str, Any]:
-    """A post-processor with the new ids of the tokens that it writes."""
+    """Renumber the tokens that a post-processor inserts."""
     changed = dict(processor)
     if isinstance(processor.get("processors"), list):
         changed["processors"] = [_renumbered(each, id_map) for each in processor["processors"]]
@@ -84,7 +84,7 @@ def _renumbered(processor: Mapping[str, Any], id_map: IdMap) -> dict[str, Any]:
 
 
 def _new(id_map: IdMap, old: int) -> int:
-    """The new id of a token that something else names. Raises `SurgeryError` where it is gone."""
+    """Return the new id of a token that a setting refers to. Raises `SurgeryError` if it would be removed."""
     new = id_map.new(old)
     if new is None:
         raise SurgeryError(f"the id {old} is used by the file's settings, and its token would be removed")
@@ -99,19 +99,19 @@ def extended_document(
     scores: Mapping[str, float] | None = None,
     special_tokens: Mapping[str, int],
 ) -> dict[str, Any]:
-    """A `tokenizer.json` with pieces after its own, and with more special tokens.
+    """Append pieces and special tokens to a `tokenizer.json`.
 
     Args:
-        document: parsed.
-        pieces: the new ones, as the file spells them, → ids. A Unigram numbers pieces by their places, so that those
-            of added tokens after its own come first, where any come.
-        merges: of a BPE, what they are made of.
-        scores: of a Unigram, piece → score.
-        special_tokens: text → id, after those.
+        document: the parsed `tokenizer.json`.
+        pieces: new piece as the file spells it → id. Unigram ids are positions in the vocabulary, so placeholders
+            for added tokens outside the vocabulary must precede the new pieces.
+        merges: for a BPE, the merges that produce the new pieces.
+        scores: for a Unigram, piece → score.
+        special_tokens: text → id, after the pieces.
 
     Raises:
-        ConfigError: a special token is there already.
-        SurgeryError: the pieces of a Unigram would have other ids than their places.
+        ConfigError: a special token exists already.
+        SurgeryError: the ids of a Unigram's pieces would not equal their positions.
 
     >>> letters = {"a": 0, "b": 1}
     >>> model = {"vocab": letters, "merges": []}
@@ -130,7 +130,7 @@ def extended_document(
         _check_places(pieces, first=len(vocab))
         changed = {**model, "vocab": [*model["vocab"], *([text, (scores or {})[text]] for text in pieces)]}
     else:
-        # Their ids would follow the vocabulary, which grows: an id that is to stay can only be said there.
+        # The library numbers added tokens after the vocabulary, which grows: only entries of the vocabulary fix an id.
         vocab |= added_outside(document) | dict(pieces) | dict(special_tokens)
         changed = {**model, "vocab": dict(sorted(vocab.items(), key=lambda item: item[1]))}
     if "merges" in model:
@@ -143,7 +143,7 @@ def extended_document(
 
 
 def added_outside(document: Mapping[str, Any]) -> dict[str, int]:
-    """Text → id of the added tokens that the vocabulary of a document does not have."""
+    """Return text → id of the added tokens that are not in the vocabulary of a document."""
     vocab = document["model"]["vocab"]
     inside = {text for text, _ in vocab} if isinstance(vocab, list) else vocab
     return {

@@ -1,4 +1,4 @@
-"""An extended tokenizer: its files, opened again from a temporary place and proved before anything is written."""
+"""An extended tokenizer: its files, reopened from a temporary folder and proved before anything is written."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionProofs:
-    """What was checked before anything was written.
+    """The results of the checks before anything is written.
 
     Attributes:
-        tokens: old ids, each with the bytes that it had.
-        segmentations: texts and distinct words of which holds what the algorithm promises.
-        encodings: the comparison with each library that opens a file of it.
+        tokens: number of old ids, each with its old bytes.
+        segmentations: number of texts and distinct words for which the algorithm's guarantees hold.
+        encodings: the comparison with each library that opens one of the files.
     """
 
     tokens: int
@@ -43,7 +43,7 @@ class ExtensionProofs:
     encodings: tuple[ProofResult, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return the JSON of the checks."""
         return {
             "tokens": self.tokens,
             "segmentations": self.segmentations.to_json(),
@@ -53,16 +53,16 @@ class ExtensionProofs:
 
 @dataclass(frozen=True, slots=True)
 class ExtendedTokenizer:
-    """A tokenizer with more tokens.
+    """A tokenizer with additional tokens.
 
     Attributes:
-        opened: it, running.
-        contents: what holds its tokens.
-        files: its files by name.
-        id_map: from the old ids to the new.
-        rows: what the rows of an embedding begin from.
-        proofs: what was checked.
-        notes: what its user has to know, a sentence each.
+        opened: the extended tokenizer.
+        contents: the content with its tokens.
+        files: file name → content.
+        id_map: the map from the old ids to the new ids.
+        rows: the initial rows of a new embedding.
+        proofs: the results of the checks.
+        notes: remarks for the user, one sentence each.
     """
 
     opened: Opened
@@ -85,20 +85,20 @@ def extend_tokenizer(
     check: Callable[[Tokenizer], SegmentationProof],
     prove: Callable[[Tokenizer, Path], LibraryProofs],
 ) -> ExtendedTokenizer:
-    """Make the files of an extended tokenizer, and prove them.
+    """Create the files of an extended tokenizer, and prove them.
 
     Args:
         opened: the old tokenizer.
-        contents: what holds the tokens of the new one.
-        file_name: what that is called.
-        size: how many ids it has.
-        name: how the new one calls itself.
-        made_of: new id → old ids.
-        check: what must hold of texts; raises `ConversionError`.
-        prove: compares it with its file in libraries; raises `ProofError`.
+        contents: the content with the tokens of the new tokenizer.
+        file_name: name of the file with this content.
+        size: size of the new vocabulary.
+        name: name of the new tokenizer.
+        made_of: new id → the old ids that spell it.
+        check: checks the new tokenizer on texts; raises `SurgeryError`.
+        prove: compares the new tokenizer with its file in libraries; raises `ProofError`.
 
     Raises:
-        ConversionError: something does not hold; `ProofError` if a library gives other ids.
+        SurgeryError: a check fails; `ProofError` if a library gives other ids.
     """
     old, files = opened.tokenizer, {file_name: dumped(contents.content)}
     id_map = IdMap.of_pairs(((id, id) for id, _ in tokens_of(old)), sizes=(old.info.vocab_size, size))
@@ -126,7 +126,7 @@ def extend_tokenizer(
 
 
 def _check_tokens(old: Tokenizer, new: Tokenizer, id_map: IdMap) -> int:
-    """How many ids there were: each has the bytes that it had, and special tokens are special still."""
+    """Check that old tokens keep their bytes and remain special if they were; return the number of old ids."""
     kept = [id for id in id_map.new_to_old if id >= 0]
     for id in kept:
         if (before := old.token_bytes(id)) != (after := new.token_bytes(id)):

@@ -1,4 +1,4 @@
-"""How tokens are added to a tokenizer, by its algorithm."""
+"""Addition of tokens to a tokenizer of any supported algorithm."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Extension(Protocol):
-    """A tokenizer to extend: first with tokens of words, then with learned ones.
+    """A tokenizer to extend: first with given words as tokens, then with learned tokens.
 
     Attributes:
-        algorithm: what the tokenizer is, by a word of `contents.Algorithm`.
+        algorithm: the tokenizer's algorithm.
         opened: the tokenizer.
     """
 
@@ -37,14 +37,14 @@ class Extension(Protocol):
         """The bytes of the added tokens, in the order of their ids."""
 
     def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
-        """Make each word one token, with those that it needs on the way; notes, a sentence each.
+        """Make each word one token, with the intermediate tokens that it needs; return notes, one sentence each.
 
         Raises:
-            ConfigError: one is not a single word.
+            ConfigError: a text is not a single word.
         """
 
     def count(self, corpus: Corpus, *, threads: int | None, progress: Progress) -> int | None:
-        """Count what is to be learned from; the bytes of the text, where that is known. Raises `CorpusError`."""
+        """Count the words of a corpus to learn from; return its bytes, if known. Raises `CorpusError`."""
 
     def learn(
         self,
@@ -55,7 +55,7 @@ class Extension(Protocol):
         threads: int | None,
         progress: Progress,
     ) -> None:
-        """Learn tokens from the counts; fewer than asked for where no more are worth adding."""
+        """Learn tokens from the counts; fewer than `num_tokens` if no more are worth adding."""
 
     def extend(
         self,
@@ -67,24 +67,24 @@ class Extension(Protocol):
         seed: int,
         progress: Progress,
     ) -> ExtendedTokenizer:
-        """Make the files of the larger tokenizer, and prove them.
+        """Create the files of the extended tokenizer, and prove them.
 
         Args:
-            special_tokens: that come last.
-            name: how the new one calls itself.
-            texts: of which is proved what the algorithm promises.
-            threads: for encoding them.
-            seed: draws the generated texts of the comparison with libraries.
-            progress: called with how much of the work is done.
+            special_tokens: special tokens to append last.
+            name: name of the extended tokenizer.
+            texts: texts on which the algorithm's guarantees are checked.
+            threads: number of threads for encoding them.
+            seed: seed of the generated texts for the comparison with libraries.
+            progress: called with the amount of work done.
 
         Raises:
-            SurgeryError: something does not hold; `ProofError` if a library gives other ids.
-            ConfigError: a special token is there already.
+            SurgeryError: a check fails; `ProofError` if a library gives other ids.
+            ConfigError: a special token exists already.
         """
 
 
 def extension_of(opened: Opened) -> Extension:
-    """What adds tokens to a tokenizer. Raises `SurgeryError` where nothing does."""
+    """Return the `Extension` for a tokenizer. Raises `SurgeryError` for an unsupported algorithm."""
     found = contents_of(opened)
     if found.algorithm is None:
         raise SurgeryError(f"a {found.kind} cannot learn more pieces")

@@ -1,8 +1,8 @@
-"""What must hold of texts after tokens were added: only new tokens change them, and only for the better.
+"""Checks on texts after tokens were added: only new tokens change a segmentation, and only for the better.
 
-Where new pieces are merged last, a text keeps its tokens, or some are joined. Of a Unigram and of a WordPiece a text
-without a new piece keeps its tokens: what was the best sum, or the longest match, of fewer pieces is that of more, too,
-as long as none of the others takes its place.
+If new pieces are merged last, a text keeps its tokens, or some of them are joined. Under a Unigram or WordPiece, a
+text whose segmentation has no new piece keeps its tokens: a best sum or longest match among all pieces that uses old
+pieces only was also the best among the old ones.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 Rule = Callable[["list[int]", "list[int]"], "str | None"]
-"""The ids of a text before and after → what of that must not be."""
+"""A function of the ids of a text before and after that returns a description of the fault; None if there is none."""
 
 _HALF_UNIT = 2.0**-24
-"""By how much a sum in single precision is wrong at most, as a share of it."""
+"""Maximum relative rounding error of a single-precision addition."""
 
 
 def check_texts(
     texts: Sequence[str], *, tokenizers: tuple[Tokenizer, Tokenizer], rule: Rule, threads: int | None
 ) -> SegmentationProof:
-    """Compare the tokens of texts, and of each distinct word of theirs, with those before.
+    """Compare the tokens of texts and of their distinct words before and after.
 
     Args:
-        texts: some of a corpus.
-        tokenizers: the old and the new one, as they run.
-        rule: why other tokens than before are a fault, in words; None where they are not.
-        threads: for encoding.
+        texts: texts of a corpus.
+        tokenizers: the old and the new tokenizer.
+        rule: decides whether changed ids are a fault.
+        threads: number of threads for encoding.
 
     Raises:
-        SurgeryError: something is that must not be.
+        SurgeryError: the rule is violated.
     """
     words = list(dict.fromkeys(word for text in texts for word in text.split()))
     _unchanged(texts, tokenizers, rule, threads)
@@ -67,12 +67,12 @@ def _unchanged(
 
 
 class Coarser:
-    """A text has no token boundary that it had not before.
+    """The rule that a text has no new token boundaries.
 
     Args:
-        old: the tokenizer.
-        new: it with more tokens.
-        unknown: the id of what is not a token; text with it is not judged, as some of that may be known now.
+        old: the old tokenizer.
+        new: the new tokenizer.
+        unknown: id of the unknown token; texts with it are exempt, since parts of them may be known now.
     """
 
     def __init__(self, old: Tokenizer, new: Tokenizer, *, unknown: int | None = None) -> None:
@@ -80,7 +80,7 @@ class Coarser:
         self._unknown = unknown
 
     def __call__(self, before: list[int], after: list[int]) -> str | None:
-        """What must not be."""
+        """Return a description of the fault; None if there is none."""
         if self._unknown in before:
             return None
         old, new = np.cumsum(self._old[before]), np.cumsum(self._new[after])
@@ -91,13 +91,13 @@ class Coarser:
 
 @dataclass(frozen=True, slots=True)
 class OnlyByNewPieces:
-    """A text has other tokens only where some of them are new, and none that is unknown where there was none.
+    """The rule that changed texts contain a new token, decode to the same text, and have no new unknown token.
 
     Attributes:
-        old: the tokenizer.
-        new: it with more tokens.
-        first_id: of those.
-        unknown: the id of what is not a token; None where there is none.
+        old: the old tokenizer.
+        new: the new tokenizer.
+        first_id: id of the first new token.
+        unknown: id of the unknown token; None if there is none.
     """
 
     old: Tokenizer
@@ -106,7 +106,7 @@ class OnlyByNewPieces:
     unknown: int | None
 
     def __call__(self, before: list[int], after: list[int]) -> str | None:
-        """What must not be."""
+        """Return a description of the fault; None if there is none."""
         if max(after, default=0) < self.first_id:
             return "would have other tokens, though none of them is new"
         if self.unknown in before:
@@ -124,25 +124,25 @@ class OnlyByNewPieces:
 
 @dataclass(frozen=True, slots=True)
 class LikelierByNewPieces:
-    """The same of a Unigram, whose sums of scores do not fall.
+    """The rule for a Unigram: `OnlyByNewPieces`, and the sum of scores does not fall.
 
     Attributes:
-        changes: what else must hold.
-        scores: id → score of pieces; texts with other tokens are not added up.
+        changes: the first part of the rule.
+        scores: score of each id, None for other tokens; sums of texts with such tokens are not compared.
     """
 
     changes: OnlyByNewPieces
     scores: Sequence[float | None]
 
     def __call__(self, before: list[int], after: list[int]) -> str | None:
-        """What must not be."""
+        """Return a description of the fault; None if there is none."""
         if (reason := self.changes(before, after)) is not None:
             return reason
         old, new = ([self.scores[id] for id in ids] for ids in (before, after))
         if None in old or None in new:
             return None
         was, now = sum(filter(None, old)), sum(filter(None, new))
-        # The library rounds each sum on the way.
+        # The library rounds every intermediate sum.
         if now < was - (len(before) + len(after)) * abs(was) * _HALF_UNIT:
             return f"would have the sum of scores {now:.4f}, and had {was:.4f}"
         return None

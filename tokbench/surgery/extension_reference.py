@@ -1,8 +1,9 @@
-"""Extending lists of pieces by the textbook: slow, the definition that every faster form must equal.
+"""The reference implementation of extending lists of pieces: slow and simple, it defines the result of the faster ones.
 
-Of a byte-level BPE the definition is `continue_training` in `backends/bpe/reference.py`. Here are those of vocabularies
-whose pieces are text. In all three a word *votes*: for each two neighbours that it is cut into, which could be one
-piece, and for each character that is not a piece. What is chosen becomes a piece, words are cut anew, and so on.
+For a byte-level BPE, the definition is `continue_training` in `backends/bpe/reference.py`; this module covers
+vocabularies whose pieces are text. In all three algorithms a word *votes* for each adjacent pair of its parts, which
+could become one piece, and for each character that is not a piece. The chosen text becomes a piece, the words are
+segmented again, and so on.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
 UNKNOWN_PENALTY = 10.0
 STEP = 1 / 32
-"""The scores of new pieces are multiples of it."""
+"""The scores of new pieces are multiples of this."""
 INSIDE = "##"
 
 
 def votes(parts: list[str], known: Collection[str]) -> list[str]:
-    """What could become a piece.
+    """Return the texts that could become pieces.
 
     >>> votes(["a", "b", "☃"], {"a", "b"})
     ['ab', '☃']
@@ -35,7 +36,7 @@ def votes(parts: list[str], known: Collection[str]) -> list[str]:
 
 
 def merge(word: str, ranks: Mapping[str, int]) -> list[str]:
-    """What merging makes of a word: two neighbours that are a piece, the lowest rank first, of equals the leftmost.
+    """Merge adjacent parts that form a piece, the lowest rank first, ties broken from the left.
 
     >>> merge("abab", {"ab": 0, "ba": 1}), merge("aab", {"ab": 0, "aab": 1})
     (['ab', 'ab'], ['aab'])
@@ -54,15 +55,15 @@ def merge(word: str, ranks: Mapping[str, int]) -> list[str]:
 def extend_merged(
     ranks: Mapping[str, int], words: Mapping[str, int], *, most: int, min_frequency: int = 2
 ) -> list[str]:
-    """Learn pieces after those of a BPE over characters: the one with most votes, of equals the first by its text.
+    """Learn further pieces of a BPE over characters: the text with the most votes first, ties broken by the text.
 
-    None is a part of an old piece that no text becomes, as some text might then.
+    No new piece is a substring of an old piece that no text becomes, since that could make the old piece reachable.
 
     Args:
-        ranks: piece → rank, single characters too.
-        words: text → count.
-        most: how many come; fewer when votes run out.
-        min_frequency: what has fewer votes never comes.
+        ranks: piece → rank, including single characters.
+        words: word → count.
+        most: maximum number of new pieces.
+        min_frequency: minimum number of votes for a new piece.
 
     "ab" has 5 votes, "bb" has 3; then "abb" has 3, and "bb" none:
 
@@ -89,14 +90,16 @@ def extend_merged(
 
 
 class BestCut(NamedTuple):
-    """A sum of scores, and the parts."""
+    """A segmentation: the sum of the scores, and the parts."""
 
     score: float
     parts: list[str]
 
 
 def best_cut(word: str, scores: Mapping[str, float], unknown: float) -> BestCut:
-    """The cut of the greatest sum; of equal ones that whose last parts are longer. A character may be unknown.
+    """Return the segmentation with the greatest sum of scores, ties broken by longer last parts.
+
+    A character that is not a piece has the score `unknown`.
 
     >>> best_cut("abx", {"a": -1.0, "b": -1.0, "ab": -1.5}, unknown=-11.0)
     BestCut(score=-12.5, parts=['ab', 'x'])
@@ -108,26 +111,27 @@ def best_cut(word: str, scores: Mapping[str, float], unknown: float) -> BestCut:
             piece, before = word[start:stop], best[start]
             score = scores.get(piece, unknown if stop - start == 1 else -inf)
             found.append(BestCut(before.score + score, [*before.parts, piece]))
-        best.append(max(found, key=lambda each: each.score))  # the first one begins at the lowest start
+        best.append(max(found, key=lambda each: each.score))  # of equals the lowest start
     return best[-1]
 
 
 def extend_scored(
     scores: Mapping[str, float], words: Mapping[str, int], *, most: int, min_frequency: int = 2
 ) -> dict[str, float]:
-    """Learn pieces of a Unigram: the one that raises the likelihood most, of equals the first by its text.
+    """Learn pieces of a Unigram: the text that raises the likelihood most first, ties broken by the text.
 
-    A piece with c votes gets the logarithm of c / (all parts of the words to begin with) as its score, no lower and no
-    higher than the scores that there are. It raises the likelihood by c times what that is above its cut before. Pieces
-    that others have made useless, to all words or to their own text, go for good, but for characters, and others come.
+    A piece with c votes gets the score log(c / number of initial parts of all words), clipped to the range of the old
+    scores. It raises the likelihood by c times the difference between this score and that of its previous segmentation.
+    New pieces, except characters, that later ones make useless (no word uses them), and new pieces into which their own
+    text is no longer segmented, are removed for good, and others are learned instead.
 
     Args:
         scores: piece → score.
-        words: text → count.
-        most: how many come; fewer when no piece raises the likelihood by a step for each vote.
-        min_frequency: what has fewer votes never comes.
+        words: word → count.
+        most: maximum number of new pieces; fewer if no piece raises the likelihood by a step per vote.
+        min_frequency: minimum number of votes for a new piece.
 
-    Of 8 parts 4 would be "ab", and log(4 / 8), rounded, is above -2.5:
+    4 of 8 parts would be "ab", and log(4 / 8), rounded, is above -2.5:
 
     >>> extend_scored({"a": -0.5, "b": -2.0}, {"ab": 4}, most=1)
     {'ab': -0.6875}
@@ -167,7 +171,7 @@ def extend_scored(
 
 
 def match(word: str, pieces: Collection[str]) -> tuple[list[str], str]:
-    """The longest pieces that a word begins with, one after another; and the rest, at which none matches.
+    """Return the longest matches in a word from left to right, and the rest, where no piece matches.
 
     >>> match("abc", ["a", "ab", "##c"]), match("abd", ["a", "ab", "##c"])
     ((['ab', '##c'], ''), (['ab'], 'd'))
@@ -183,17 +187,17 @@ def match(word: str, pieces: Collection[str]) -> tuple[list[str], str]:
 def extend_matched(
     pieces: Collection[str], words: Mapping[str, int], *, most: int, min_frequency: int = 2
 ) -> list[str]:
-    """Learn pieces of a WordPiece: the one with most votes, of equals the first by its text.
+    """Learn pieces of a WordPiece: the text with the most votes first, ties broken by the text.
 
-    An unknown word votes for the character at which no piece matches, which then is a piece. Another piece is refused
-    for good where the words that are known do not get fewer tokens by it, or one becomes unknown. Those that no word
-    has in the end go for good, but for characters, and others come for them.
+    An unknown word votes only for the character at which no piece matches; a chosen character always becomes a piece.
+    Other texts are refused for good if they do not reduce the tokens of the known words, or make one unknown. New
+    pieces, except characters, that no word uses in the end are removed for good, and others are learned instead.
 
     Args:
-        pieces: they; "##" marks those inside words.
-        words: text → count.
-        most: how many come; fewer when votes run out.
-        min_frequency: what has fewer votes never comes.
+        pieces: the existing pieces; "##" marks pieces inside words.
+        words: word → count.
+        most: maximum number of new pieces.
+        min_frequency: minimum number of votes for a new piece.
 
     >>> extend_matched(["a", "##b"], {"ab": 2, "abb": 3, "ac": 4}, most=4)
     ['ab', '##c', 'ac', 'abb']

@@ -1,4 +1,4 @@
-"""The pieces of a BPE over characters, of a Unigram and of a WordPiece while they grow; see `piece_learning`."""
+"""Growing sets of pieces of a BPE over characters, a Unigram and a WordPiece; see `piece_learning`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class MergedPieces:
-    r"""Pieces that two neighbours are merged into, the lowest rank first.
+    r"""Pieces of a BPE over characters: the lowest-ranked adjacent pair merges first.
 
     Args:
-        known: the pieces, single characters among them.
-        rank: what two neighbours are merged by; infinite for those that are not.
+        known: the existing pieces, including single characters.
+        rank: returns the rank of an adjacent pair; infinite for pairs that do not merge.
 
     >>> pieces = MergedPieces(["a", "b", "ab"], by_text({"ab": 0}))
     >>> pieces.cut("abax"), list(pieces.votes(("ab", "a", "\0x")))
@@ -31,12 +31,12 @@ class MergedPieces:
     def __init__(self, known: Iterable[str], rank: Callable[[str, str], float]) -> None:
         self._known = set(known)
         self._rank = rank
-        self._made: dict[str, int] = {}
+        self._added_ranks: dict[str, int] = {}
         self.parts: dict[str, tuple[str, str]] = {}
-        """Each new piece that is merged → of what."""
+        """New piece → the two parts that it is merged from."""
 
     def cut(self, word: str) -> Parts:
-        """The parts of a word."""
+        """Segment a word."""
         parts = list(word)
         found = [self._rank_of(left, right) for left, right in pairwise(parts)]
         while found and (best := min(found)) != inf:
@@ -50,9 +50,9 @@ class MergedPieces:
         return tuple(part if part in self._known else UNKNOWN + part for part in parts)
 
     def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
-        """The parts with two neighbours joined that make the new piece.
+        """Join every adjacent pair of parts that forms the new piece.
 
-        It is merged last; and nothing merges with it yet, as it is in no piece that was not made without it.
+        The new piece is merged last, and nothing merges with it yet, since all older pieces were formed without it.
         """
         del word
         left, right = self.parts.get(text, ("", UNKNOWN + text))
@@ -65,52 +65,52 @@ class MergedPieces:
         return tuple(joined)
 
     def votes(self, parts: Parts) -> Iterator[str]:
-        """What could become a piece."""
+        """Yield the texts that could become pieces."""
         return _votes(parts)
 
     def value(self, text: str, votes: int) -> float:
-        """The votes; none for a part of a piece that no text becomes, as some text might then."""
+        """Return the votes; 0 for a substring of an unreachable piece, which the new piece could make reachable."""
         return 0 if text in self._fixed else votes
 
     def add(self, text: str, votes: int) -> None:
-        """Make a piece after all others."""
+        """Add a piece with a rank after all others."""
         del votes
         if len(text) > 1:
             left, right = self.cut(text)
             self.parts[text] = left, right
         self._known.add(text)
         self._fixed.add(text)
-        self._made[text] = len(self._made)
+        self._added_ranks[text] = len(self._added_ranks)
 
     def drop(self, text: str) -> None:
-        """Do nothing, as every piece is accepted."""
+        """Raise `NotImplementedError`: every piece is accepted, so none is ever dropped."""
         raise NotImplementedError
 
     def accepts(self, text: str, changes: Sequence[Change]) -> bool:
-        """Whatever is merged last only joins what there was."""
+        """Return True: a piece that is merged last only joins existing parts."""
         del text, changes
         return True
 
     def lost(self, used: Collection[str]) -> list[str]:
-        """None: each is what its text is merged into, and others may be made of it."""
+        """Return an empty list: the text of each piece is merged into it, and other pieces may need it."""
         del used
         return []
 
     @cached_property
     def _fixed(self) -> set[str]:
-        """What never becomes a piece; asked for before anything does."""
+        """Texts that never become pieces; computed before the first piece is added."""
         return self._known | parts_of(text for text in self._known if self.cut(text) != (text,))
 
     def _rank_of(self, left: str, right: str) -> float:
         rank = self._rank(left, right)
-        if rank != inf or not self._made:
+        if rank != inf or not self._added_ranks:
             return rank
-        made = self._made.get(left + right)
+        made = self._added_ranks.get(left + right)
         return inf if made is None else _AFTER_ALL + made
 
 
 def parts_of(texts: Iterable[str]) -> set[str]:
-    """All substrings of some texts.
+    """Return all substrings of some texts.
 
     >>> sorted(parts_of(["abc"]))
     ['a', 'ab', 'abc', 'b', 'bc', 'c']
@@ -124,25 +124,25 @@ def parts_of(texts: Iterable[str]) -> set[str]:
 
 
 _AFTER_ALL = 1e12
-"""The ranks of new pieces begin here: scores are single precision, and lists of merges shorter."""
+"""The first rank of new pieces, above all old ranks: indices of merges, or negated single-precision scores."""
 
 
 def by_text(ranks: Mapping[str, float]) -> Callable[[str, str], float]:
-    """The rank of two neighbours by what they make, as SentencePiece has it."""
+    """Return a function that ranks a pair by the text that it forms, like SentencePiece."""
     return lambda left, right: ranks.get(left + right, inf)
 
 
 def by_pair(ranks: Mapping[tuple[str, str], float]) -> Callable[[str, str], float]:
-    """The rank of two neighbours that are listed, as tokenizers has it."""
+    """Return a function that ranks only listed pairs, like tokenizers."""
     return lambda left, right: ranks.get((left, right), inf)
 
 
 class ScoredGrowing:
-    r"""Pieces with scores, whose greatest sum cuts a word.
+    r"""Pieces of a Unigram: words are segmented with the greatest sum of scores.
 
     Args:
         scores: piece → score.
-        total: the parts of the text, which the votes for a new piece are a share of.
+        total: number of parts of the text, by which the votes for a new piece are divided.
 
     >>> ScoredGrowing({"a": -1.0, "b": -1.0, "ab": -1.5}, total=9).cut("abx")
     ('ab', '\x00x')
@@ -159,7 +159,7 @@ class ScoredGrowing:
         self._words: list[str] = []
 
     def cut(self, word: str) -> Parts:
-        """The parts of a word."""
+        """Segment a word."""
         scores, size = self.scores, len(word)
         sums, starts = [-inf] * (size + 1), [0] * (size + 1)
         sums[0] = 0.0
@@ -181,16 +181,16 @@ class ScoredGrowing:
         return tuple(reversed(parts))
 
     def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
-        """The parts from the beginning, as another sum may be the greatest anywhere."""
+        """Segment the word again, since a new piece may change the best segmentation anywhere."""
         del parts, text
         return self.cut(word)
 
     def sum(self, parts: Parts) -> float:
-        """The sum of the scores of parts."""
+        """Return the sum of the scores of parts."""
         return sum(self.scores.get(part, self._unknown) for part in parts)
 
     def votes(self, parts: Parts) -> Iterator[str]:
-        """What could become a piece."""
+        """Yield the texts that could become pieces."""
         for left, right in pairwise(parts):
             if left in self.scores and right in self.scores:
                 text = left + right
@@ -199,20 +199,20 @@ class ScoredGrowing:
         yield from (part[1:] for part in parts if part[0] == UNKNOWN)
 
     def value(self, text: str, votes: int) -> float:
-        """How much the likelihood rises."""
+        """Return by how much a piece would raise the log-likelihood; 0 if by less than a step per vote."""
         if text in self.scores or votes <= 0:
             return 0
         above = self._score(votes) - self._spelled.get(text, self._unknown)
         return votes * above if above >= STEP else 0
 
     def add(self, text: str, votes: int) -> None:
-        """Make a piece with the score that its votes give it."""
+        """Add a piece with a score that depends on its votes."""
         self._take(text, self._score(votes))
 
     def add_word(self, word: str) -> bool:
-        """Make a word one piece: e times as likely as its best cut, within the scores that there are.
+        """Add a word as a piece that is e times as likely as its best segmentation, within the range of old scores.
 
-        It keeps what it was cut into where that is no less likely. Whether it is one piece.
+        The word is not added if its segmentation is at least as likely. Return whether its segmentation is one piece.
         """
         known = self.cut(word)
         if known != (word,) and word not in self.scores:
@@ -225,16 +225,16 @@ class ScoredGrowing:
         return False
 
     def drop(self, text: str) -> None:
-        """Take a piece back."""
+        """Remove an added piece."""
         del self.scores[text], self.new[text]
 
     def accepts(self, text: str, changes: Sequence[Change]) -> bool:
-        """Whether the words that were made one piece still are."""
+        """Whether the words added by `add_word` are still segmented into one piece."""
         del changes
         return all(self.cut(word) == (word,) for word in self._words if text in word)
 
     def lost(self, used: Collection[str]) -> list[str]:
-        """The new pieces that others spell at least as well, and those of no word."""
+        """Return the new pieces that no word uses, and those whose text is segmented otherwise."""
         useless = (text for text in self.new if len(text) > 1 and text not in used)
         return [*useless, *(text for text in self.new if self.cut(text) != (text,))]
 
@@ -246,16 +246,16 @@ class ScoredGrowing:
         return self._within(rounded(log(votes / self.total)))
 
     def _within(self, score: float) -> float:
-        """Other scores would give another one to unknown characters, or to symbols of the user."""
+        """Clip a score to the old range, on which the scores of unknown characters and user-defined symbols depend."""
         return min(max(score, self._lowest), self._highest)
 
 
 class MatchedGrowing:
-    r"""Pieces of which the longest match cuts a word.
+    r"""Pieces of a WordPiece: words are segmented by longest match.
 
     Args:
-        known: the pieces.
-        prefix: marks those inside words.
+        known: the existing pieces.
+        prefix: prefix of pieces inside words.
 
     >>> pieces = MatchedGrowing(["a", "ab", "##c"], prefix="##")
     >>> pieces.cut("abc"), pieces.cut("acd"), list(pieces.votes(("ab", "##c")))
@@ -269,22 +269,22 @@ class MatchedGrowing:
         self._longest = max(map(len, known), default=0)
 
     def cut(self, word: str) -> Parts:
-        """The parts of a word; the last one is unknown where no piece matches any more."""
+        """Segment a word up to the first character at which no piece matches, which is the last part then."""
         if word.startswith(self._prefix) and word != self._prefix:
             return self._cut(word.removeprefix(self._prefix), self._prefix)
         return self._cut(word, "")
 
     def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
-        """The parts from the beginning."""
+        """Segment the word again."""
         del parts, text
         return self.cut(word)
 
     def text_of(self, piece: str) -> str:
-        """A piece without its prefix."""
+        """Return a piece without its prefix."""
         return piece.removeprefix(self._prefix)
 
     def votes(self, parts: Parts) -> Iterator[str]:
-        """What could become a piece."""
+        """Yield the texts that could become pieces."""
         if parts and parts[-1][0] == UNKNOWN:
             yield parts[-1][1:]
             return
@@ -293,23 +293,23 @@ class MatchedGrowing:
             yield left + right[size:]
 
     def value(self, text: str, votes: int) -> float:
-        """The number of votes."""
+        """Return the votes; 0 for an existing piece."""
         return 0 if text in self._known else votes
 
     def add(self, text: str, votes: int) -> None:
-        """Make a piece."""
+        """Add a piece."""
         del votes
         self._known.add(text)
         self._new[text] = None
         self._longest = max(self._longest, len(text))
 
     def drop(self, text: str) -> None:
-        """Take a piece back."""
+        """Remove an added piece."""
         self._known.remove(text)
         del self._new[text]
 
     def accepts(self, text: str, changes: Sequence[Change]) -> bool:
-        """Whether words get fewer tokens and none becomes unknown, or a character is no longer unknown."""
+        """Whether a piece is a character, or reduces the tokens of known words without making one unknown."""
         if len(self.text_of(text)) == 1:
             return True
         known = [each for each in changes if each.before[-1][0] != UNKNOWN]
@@ -318,7 +318,7 @@ class MatchedGrowing:
         return sum(each.count * (len(each.before) - len(each.after)) for each in known) > 0
 
     def lost(self, used: Collection[str]) -> list[str]:
-        """The new pieces of no word."""
+        """Return the new pieces, except characters, that no word uses."""
         return [text for text in self._new if len(self.text_of(text)) > 1 and text not in used]
 
     def _cut(self, word: str, mark: str) -> Parts:
@@ -337,7 +337,7 @@ class MatchedGrowing:
 
 
 def _votes(parts: Parts) -> Iterator[str]:
-    """Two neighbours that are pieces, and characters that are none."""
+    """Yield the adjacent pairs of pieces, joined, and the characters that are not pieces."""
     for left, right in pairwise(parts):
         if left[0] != UNKNOWN != right[0]:
             yield left + right

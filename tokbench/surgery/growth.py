@@ -1,4 +1,4 @@
-"""A byte-level BPE that learns more merges: the tokens after the old ones, and what each is made of."""
+"""Continued training of a byte-level BPE: the new tokens after the old ones, and the parts of each."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
 class NewToken(NamedTuple):
-    """A token that was learned: the ids of its parts, and how often they stood side by side."""
+    """A learned token: the ids of its parts, and the number of their adjacent occurrences."""
 
     left: int
     right: int
-    count: int  # type: ignore[assignment]  # tuple.count is not missed here
+    count: int  # type: ignore[assignment]  # shadows tuple.count, which is not used
 
 
 class Cut(NamedTuple):
-    """Words as tokens: word number i is ids[offsets[i] : offsets[i + 1]]."""
+    """Tokenized words: word i has the ids ids[offsets[i] : offsets[i + 1]]."""
 
     ids: NDArray[np.uint32]
     offsets: NDArray[np.int64]
 
     def with_parts(self, parts: Mapping[int, Sequence[int]]) -> Cut:
-        """The same words, with the ids of some that were empty.
+        """Insert the ids of words that were empty so far.
 
         Args:
-            parts: number of a word → its ids; numbers ascend.
+            parts: index of a word → its ids, in ascending order of the indices.
 
         >>> found = Cut(np.array([7, 8], np.uint32), np.array([0, 1, 1, 2])).with_parts({1: [5, 6]})
         >>> found.ids.tolist(), found.offsets.tolist()
@@ -64,9 +64,9 @@ class Vocabulary:
     """The tokens and merges of a byte-level BPE.
 
     Attributes:
-        tokens: the bytes of each id; none for a gap, a special token or another added one.
-        merges: (left id, right id, made id) in the order of their ranks.
-        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
+        tokens: bytes of each id; empty for gaps, special tokens and other added tokens.
+        merges: (left id, right id, merged id) in rank order.
+        whole_tokens_first: whether a pre-token in the vocabulary becomes that token without merging.
     """
 
     tokens: tuple[bytes, ...]
@@ -75,7 +75,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, bpe: BpeDocument, *, size: int) -> Vocabulary:
-        """The vocabulary of a document of which new ids begin at `size`."""
+        """Build the vocabulary of a document, whose first new id is `size`."""
         tokens = [b""] * size
         for id, token in bpe.token_bytes.items():
             tokens[id] = token
@@ -84,7 +84,7 @@ class Vocabulary:
         return cls(tuple(tokens), merges, bpe.whole_tokens_first)
 
     def grown(self, new: Sequence[NewToken]) -> Vocabulary:
-        """The vocabulary with more tokens after its own.
+        """Return the vocabulary with further tokens appended.
 
         >>> letters = tuple(bytes([value]) for value in range(256))
         >>> grown = Vocabulary(letters, ()).grown([NewToken(97, 98, 2), NewToken(256, 99, 1)])
@@ -98,7 +98,7 @@ class Vocabulary:
         return Vocabulary(tuple(tokens), tuple(merges), self.whole_tokens_first)
 
     def cut(self, words: list[str], *, threads: int | None) -> Cut:
-        """Words as its tokens, in which all bytes have one."""
+        """Tokenize words; every byte of theirs must have a token."""
         encoder = self._encoder()
         parts = {
             number: encoder.encode_bytes(pretoken_bytes(word))
@@ -111,13 +111,13 @@ class Vocabulary:
 
     @property
     def missing_bytes(self) -> bytes:
-        """The bytes that have no token: those that text hardly has, or never, as 192."""
+        """The bytes without a token: bytes that are rare or impossible in text, such as 192."""
         known = {token for token in self.tokens if len(token) == 1}
         return bytes(byte for byte in range(256) if bytes([byte]) not in known)
 
     def _encoder(self) -> Encoder:
         merges = np.array(self.merges, dtype=np.uint32).reshape(-1, 3)
-        # A kernel wants every byte; ids after the vocabulary come of no word that is cut here.
+        # The kernel requires a token for every byte; words never contain the ones appended here.
         tokens = [*self.tokens, *(bytes([byte]) for byte in self.missing_bytes)]
         try:
             return current_kernel().encoder_from_parts(
@@ -129,12 +129,12 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What was learned from words.
+    """The tokens learned from words.
 
     Attributes:
-        tokens: in order; the first has the id after the last old one.
-        old_count: tokens of the text before.
-        new_count: tokens of the text with them.
+        tokens: the new tokens in order; the first has the id after the last old one.
+        old_count: number of tokens of the words without the new tokens.
+        new_count: number of tokens of the words with the new tokens.
     """
 
     tokens: tuple[NewToken, ...]
@@ -152,19 +152,19 @@ def grow(
     threads: int | None,
     progress: Progress = no_progress,
 ) -> Growth:
-    """Learn tokens after those of a vocabulary: `tokbench.backends.bpe.reference.continue_training` of its words.
+    """Learn further tokens: a fast `tokbench.backends.bpe.reference.continue_training` of a vocabulary.
 
     Args:
-        vocabulary: cuts the words to begin with.
-        words: with their counts.
-        num_tokens: how many are wanted; fewer are learned when pairs run out.
+        vocabulary: the old tokens, which the words are first split into.
+        words: the words with their counts.
+        num_tokens: number of tokens to learn; fewer if pairs run out.
         min_frequency: learning stops when the most frequent pair is rarer.
-        max_token_length: bytes that a token may have; None for any number.
-        threads: for cutting the words; None takes every processor.
-        progress: called with the number learned.
+        max_token_length: maximum bytes of a token; None for no limit.
+        threads: number of threads for tokenizing the words; None uses every processor.
+        progress: called with the number of learned tokens.
 
     Raises:
-        SurgeryError: the vocabulary is none that merges make.
+        SurgeryError: the kernel rejects the vocabulary.
     """
     cut = vocabulary.cut(words.words, threads=threads)
     pairs, counts, new_count = current_kernel().continue_training(
@@ -188,7 +188,7 @@ def grow(
 
 
 def made_of(new: Sequence[NewToken], *, first_id: int) -> dict[int, list[int]]:
-    """The old ids that each new token is made of, in their order.
+    """Map each new id to the old ids that spell it, in order.
 
     >>> made_of([NewToken(97, 98, 2), NewToken(256, 99, 1)], first_id=256)
     {256: [97, 98], 257: [97, 98, 99]}
@@ -202,13 +202,13 @@ def made_of(new: Sequence[NewToken], *, first_id: int) -> dict[int, list[int]]:
 def unchanged_words(
     vocabulary: Vocabulary, grown: Vocabulary, words: list[str], *, threads: int | None
 ) -> int | None:
-    """How many words a grown vocabulary cuts as before; None where one has a boundary that it had not.
+    """Count the words that a grown vocabulary tokenizes as before; None if a word has a new token boundary.
 
     Args:
-        vocabulary: the tokens there were.
-        grown: those and others.
-        words: they.
-        threads: for cutting; None takes every processor.
+        vocabulary: the old vocabulary.
+        grown: the old vocabulary with new tokens.
+        words: the words.
+        threads: number of threads; None uses every processor.
     """
     before, after = (each.cut(words, threads=threads) for each in (vocabulary, grown))
     ends, new_ends = (

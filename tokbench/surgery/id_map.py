@@ -1,4 +1,4 @@
-"""Which id of one vocabulary is which of another, and from which old rows new ones begin: what two JSON files say."""
+"""The map between the ids of two vocabularies, and the initial rows of a new embedding; both are saved as JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _INIT_SCHEMA = "tokbench.init/1"
 
 @dataclass(frozen=True, slots=True)
 class IdMap:
-    """The ids of two vocabularies that mean the same token.
+    """The correspondence between the ids of the same tokens in two vocabularies.
 
     Attributes:
-        old_to_new: for each old id the new one; -1 where there is none.
-        new_to_old: for each new id the old one; -1 where there is none.
+        old_to_new: for each old id, the new id, or -1 if there is none.
+        new_to_old: for each new id, the old id, or -1 if there is none.
     """
 
     old_to_new: tuple[int, ...]
@@ -28,11 +28,11 @@ class IdMap:
 
     @classmethod
     def closing_up(cls, ids: Collection[int], *, size: int) -> IdMap:
-        """The map of a vocabulary from which tokens went: those that stay keep their order, and leave no gap.
+        """Return the map of a vocabulary with tokens removed: the remaining ones keep their order without gaps.
 
         Args:
-            ids: the old ids that stay, special tokens among them: they are not moved in any other way.
-            size: how many old ids there are: one more than the greatest.
+            ids: the remaining old ids, including those of special tokens, which are treated like any other.
+            size: size of the old vocabulary: the greatest id plus one.
 
         >>> IdMap.closing_up([0, 1, 4], size=6)
         IdMap(old_to_new=(0, 1, -1, -1, 2, -1), new_to_old=(0, 1, 4))
@@ -41,7 +41,7 @@ class IdMap:
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[int, int]], *, sizes: tuple[int, int]) -> IdMap:
-        """The map of (old id, new id) that mean the same, between vocabularies of some sizes.
+        """Return the map with the given (old id, new id) pairs between vocabularies of the given sizes.
 
         >>> IdMap.of_pairs([(0, 1)], sizes=(2, 2))
         IdMap(old_to_new=(1, -1), new_to_old=(-1, 0))
@@ -52,12 +52,12 @@ class IdMap:
         return cls(tuple(forward), tuple(back))
 
     def new(self, old: int) -> int | None:
-        """The new id of an old one; None where there is none."""
+        """Return the new id of an old id; None if there is none."""
         found = self.old_to_new[old] if 0 <= old < len(self.old_to_new) else NONE
         return None if found == NONE else found
 
     def to_json(self) -> dict[str, Any]:
-        """As `id_map.json` has it."""
+        """Return the content of `id_map.json`."""
         return {
             "schema": SCHEMA,
             "old_size": len(self.old_to_new),
@@ -69,12 +69,12 @@ class IdMap:
 
 @dataclass(frozen=True, slots=True)
 class InitialRows:
-    """For each new id the old ids that its row begins from.
+    """The initial embedding rows of a new vocabulary: weighted sums of old rows.
 
     Attributes:
-        old_size: how many old ids there are.
-        ids: for each new id the old ones; none where nothing is known.
-        weights: for each of them its weight; those of a row add up to 1.
+        old_size: size of the old vocabulary.
+        ids: for each new id, the old ids; empty if unknown.
+        weights: for each new id, the weights of these old ids, which add up to 1.
     """
 
     old_size: int
@@ -83,11 +83,11 @@ class InitialRows:
 
     @classmethod
     def of(cls, id_map: IdMap, made_of: Mapping[int, Sequence[int]] | None = None) -> InitialRows:
-        """The old id of the same token where there is one, else the mean of those that spell it.
+        """Initialize each row from the same token's old row, otherwise from the mean of the old tokens that spell it.
 
         Args:
-            id_map: which ids mean the same.
-            made_of: new id → the old ids of its bytes in their order, of tokens that are new.
+            id_map: the map between the old and the new ids.
+            made_of: id of a new token → the old ids that spell its bytes, in order.
 
         >>> from tokbench.surgery.id_map import IdMap
         >>> rows = InitialRows.of(IdMap.of_pairs([(5, 0)], sizes=(6, 3)), {1: [2, 3]})
@@ -103,7 +103,7 @@ class InitialRows:
         return cls(len(id_map.old_to_new), ids, weights)
 
     def to_json(self) -> dict[str, Any]:
-        """As `init.json` has it."""
+        """Return the content of `init.json`."""
         return {
             "schema": _INIT_SCHEMA,
             "old_size": self.old_size,

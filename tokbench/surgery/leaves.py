@@ -1,7 +1,7 @@
-"""Choose the tokens to remove from a BPE, leaf by leaf: `reference.prune` in one pass.
+"""Choice of the tokens to remove from a BPE, leaf by leaf: a one-pass implementation of `reference.prune`.
 
-A token becomes a leaf when the last merge that takes it has gone, and waits in a heap from then on. Its frequency can
-only rise there, where a whole pre-token falls apart into it, so that one whose frequency has risen is put back.
+A token becomes a leaf, and enters a heap, when the last merge that uses it has been removed. While it waits, its
+frequency can only rise, when a removed token that was a whole pre-token is split into it; such a token is pushed again.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Removal:
     """The tokens to remove.
 
     Attributes:
-        ids: in the order in which they go.
-        frequencies: id → token occurrences of each that stays, with those of what falls apart into it.
-        needed: ids that were selected and stay, as a surviving merge takes them.
-        fixed: ids that were selected and stay, as bytes and added tokens always do.
+        ids: the ids in the order of their removal.
+        frequencies: id → token occurrences of each remaining token, including those inherited from removed tokens.
+        needed: selected ids that remain because remaining tokens need them.
+        fixed: selected ids that remain because they are never removed, such as bytes and added tokens.
     """
 
     ids: tuple[int, ...]
@@ -46,17 +46,17 @@ def choose_leaves(
     size: int | None = None,
     min_count: int | None = None,
 ) -> Removal:
-    """The tokens to remove: those selected, then the least frequent until both limits hold.
+    """Choose the tokens to remove: the selected ones, then the least frequent leaves until both limits hold.
 
     Args:
-        tokens: what there is.
-        frequencies: id → token occurrences; one that is missing has none.
-        selected: ids to remove wherever no surviving merge needs them.
-        size: how many tokens stay, special tokens included; None for no limit.
-        min_count: leaves with fewer occurrences go; None for no limit.
+        tokens: the tokens with their parts.
+        frequencies: id → token occurrences; 0 for missing ids.
+        selected: ids to remove, unless a remaining merge needs them.
+        size: maximum number of remaining tokens, special tokens included; None for no limit.
+        min_count: leaves with fewer occurrences are removed; None for no limit.
 
     Raises:
-        ConfigError: the tokens that always stay are more than `size`.
+        ConfigError: more than `size` tokens can never be removed.
 
     >>> from tokbench.surgery.merge_parts import merge_parts
     >>> vocab = {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, "bc": 5}
@@ -75,7 +75,7 @@ def choose_leaves(
 
 
 def check_size(size: int | None, *, kept: Collection[int], what: str) -> None:
-    """Raise `ConfigError` where the tokens that always stay are more than are to stay."""
+    """Raise `ConfigError` if more than `size` tokens can never be removed; `what` names these tokens."""
     if size is not None and size < len(kept):
         raise ConfigError(
             f"{what} alone are {len(kept):,} tokens, more than {size:,}",
@@ -91,7 +91,7 @@ def removal_of(
     selected: Collection[int],
     kept: Collection[int],
 ) -> Removal:
-    """What went and what is left, with those that were selected and stay."""
+    """Build a `Removal` from the removed, the remaining and the selected ids."""
     still = sorted(set(selected) & set(left))
     return Removal(
         ids=tuple(removed),
@@ -102,7 +102,7 @@ def removal_of(
 
 
 class _Leaves:
-    """What is left of a vocabulary while its leaves go."""
+    """A vocabulary from which leaves are removed."""
 
     def __init__(self, tokens: MergeParts, frequencies: Mapping[int, int]) -> None:
         self._tokens = tokens
@@ -115,7 +115,7 @@ class _Leaves:
         self.removed: list[int] = []
 
     def frequency(self, id: int) -> int:
-        """Token occurrences, with those of removed tokens that fell apart into it."""
+        """Return the token occurrences, including those inherited from removed tokens."""
         return self._frequencies.get(id, 0)
 
     def remove_selected(self, selected: set[int]) -> None:
@@ -149,20 +149,20 @@ class _Leaves:
         return self.frequency(id), -id
 
     def _remove(self, id: int) -> list[int]:
-        """Remove a leaf; the tokens that are leaves thereby."""
+        """Remove a leaf, and return the tokens that become leaves."""
         self.left.remove(id)
         self.removed.append(id)
         if frequency := self._frequencies.pop(id, 0):
-            self._fall_apart(id, frequency)
+            self._pass_on(id, frequency)
         parts = self._tokens.parts.get(id, ())
         for part in parts:
             self._uses[part] -= 1
         return [part for part in dict.fromkeys(parts) if self._is_leaf(part)]
 
-    def _fall_apart(self, id: int, frequency: int) -> None:
-        """Add the occurrences of a removed token to what takes its place."""
+    def _pass_on(self, id: int, frequency: int) -> None:
+        """Add the occurrences of a removed token to the remaining tokens that replace it."""
         for part in self._tokens.parts.get(id) or self._tokens.spelled.get(id, ()):
             if part in self.left:
                 self._frequencies[part] = self.frequency(part) + frequency
             else:
-                self._fall_apart(part, frequency)
+                self._pass_on(part, frequency)

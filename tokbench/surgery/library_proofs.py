@@ -1,4 +1,4 @@
-"""Prove a changed tokenizer in libraries: each of its files gives the same ids there, or is not written."""
+"""Proofs of a changed tokenizer in libraries: a file is written only if its library gives the same ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 WITH_RANKS = (Format.RANKS, Format.SAVED)
-"""The formats with a rank file: what is made of them gets one, too."""
+"""The formats for which the result includes a rank file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class LibraryProofs:
     """The proofs of a tokenizer in libraries.
 
     Attributes:
-        encodings: the comparison with each library that opens a file of it.
-        ranks: its rank file; None where none is wanted, or where tiktoken would give other ids.
-        document: the `tokenizer.json` of a SentencePiece model; None where tokenizers would give other ids.
-        word_list: the `vocab.txt` of a WordPiece; None where none is wanted, or where its readers would give other ids.
-        notes: what its user has to know, a sentence each.
+        encodings: the comparison with each library that opens one of the files.
+        ranks: the rank file; None if none is wanted, or if tiktoken would give other ids.
+        document: the `tokenizer.json` of a SentencePiece model; None if tokenizers would give other ids.
+        word_list: the `vocab.txt` of a WordPiece; None if none is wanted, or if its readers would give other ids.
+        notes: remarks for the user, one sentence each.
     """
 
     encodings: tuple[ProofResult, ...]
@@ -51,14 +51,14 @@ class LibraryProofs:
 def prove_in_libraries(
     tokenizer: Tokenizer, document: Path, *, with_ranks: bool, seed: int, progress: Progress
 ) -> LibraryProofs:
-    """Compare a tokenizer with its `tokenizer.json` in tokenizers and, where it is wanted, with its ranks in tiktoken.
+    """Compare a tokenizer with its `tokenizer.json` in tokenizers and, if wanted, with its rank file in tiktoken.
 
     Args:
-        tokenizer: as it runs.
-        document: its `tokenizer.json`; a rank file is made beside it to be opened.
-        with_ranks: whether there is to be a rank file.
-        seed: draws the generated texts.
-        progress: called with how much of the work is done.
+        tokenizer: the tokenizer.
+        document: path of its `tokenizer.json`; a rank file is written to the same folder.
+        with_ranks: whether to create a rank file.
+        seed: seed of the generated texts.
+        progress: called with the amount of work done.
 
     Raises:
         ProofError: a library gives other ids.
@@ -81,13 +81,13 @@ def prove_in_libraries(
 def prove_model_in_libraries(
     tokenizer: Tokenizer, path: Path, *, seed: int, progress: Progress
 ) -> LibraryProofs:
-    """Compare a SentencePiece model with itself in sentencepiece, and with its `tokenizer.json` in tokenizers.
+    """Compare a tokenizer with its model in sentencepiece, and with its `tokenizer.json` in tokenizers.
 
     Args:
-        tokenizer: as it runs.
-        path: its `.model`; a `tokenizer.json` is made beside it to be opened.
-        seed: draws the generated texts.
-        progress: called with how much of the work is done.
+        tokenizer: the tokenizer.
+        path: path of its `.model`; a `tokenizer.json` is written to the same folder.
+        seed: seed of the generated texts.
+        progress: called with the amount of work done.
 
     Raises:
         ProofError: sentencepiece gives other ids.
@@ -109,13 +109,13 @@ def prove_word_list_in_libraries(
 ) -> LibraryProofs:
     """Compare a WordPiece with its `tokenizer.json` and with its `vocab.txt`, both in tokenizers.
 
-    With the `vocab.txt` it is given the special tokens that the `tokenizer_config.json` beside it lists.
+    The `vocab.txt` is opened with the special tokens of the `tokenizer_config.json` in the same folder.
 
     Args:
-        tokenizer: as it runs.
-        path: its `tokenizer.json`; a `vocab.txt` is made beside it to be opened.
-        seed: draws the generated texts.
-        progress: called with how much of the work is done.
+        tokenizer: the tokenizer.
+        path: path of its `tokenizer.json`; a `vocab.txt` is written to the same folder.
+        seed: seed of the generated texts.
+        progress: called with the amount of work done.
 
     Raises:
         ProofError: tokenizers gives other ids.
@@ -133,13 +133,13 @@ def prove_word_list_in_libraries(
 
 
 def source_of(tokenizer: Tokenizer) -> Source:
-    """A tokenizer as conversions take it."""
+    """Return a tokenizer as a `Source` for conversions."""
     described = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
     return Source(tokenizer=tokenizer, description=described)
 
 
 def _opened(product: Product, path: Path) -> Peer:
-    """A file as its library opens it. Raises `ConversionError` where it does not: it may want more than we do."""
+    """Open a file in its library. Raises `ConversionError` if the library, which may be stricter, refuses it."""
     try:
         return product.open(path)
     except TokbenchError:
@@ -149,7 +149,7 @@ def _opened(product: Product, path: Path) -> Peer:
 
 
 def _agreeing(proof: ProofResult) -> ProofResult:
-    """A proof that holds. Raises `ProofError`."""
+    """Return a proof if it holds. Raises `ProofError` otherwise."""
     if proof.disagreement is not None:
         raise ProofError(
             f"{proof.second} {in_words(proof.disagreement)}", proof=proof, hint="nothing was written"

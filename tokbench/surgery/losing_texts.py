@@ -1,4 +1,4 @@
-"""The texts of a corpus that become more tokens than before."""
+"""The texts of a corpus that have more tokens under a new tokenizer."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from tokbench.corpus import Document
 
 FEWEST_TOKENS = 8
-"""Old tokens of a text that is looked at: two tokens instead of one are not a loss to speak of."""
+"""Minimum number of old tokens of a text: two tokens instead of one are not a notable loss."""
 _BATCH_CHARACTERS = 1 << 20
 _CHARACTERS_KEPT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class LosingText:
-    """A text that becomes more tokens.
+    """A text that has more tokens under a new tokenizer.
 
     Attributes:
-        source: what messages call it.
-        group: a language or another kind of text.
+        source: its source, as messages name it.
+        group: its group, such as a language.
         text: its beginning.
-        old_tokens: how many it was.
-        new_tokens: how many it becomes.
+        old_tokens: number of its old tokens.
+        new_tokens: number of its new tokens.
     """
 
     source: str
@@ -41,11 +41,11 @@ class LosingText:
 
     @property
     def ratio(self) -> float:
-        """New tokens over old ones."""
+        """Ratio of new tokens to old tokens."""
         return self.new_tokens / self.old_tokens
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return the JSON of the text."""
         return {
             "source": self.source,
             "group": self.group,
@@ -64,18 +64,18 @@ def losing_texts(
     threads: int | None = None,
     progress: Progress = no_progress,
 ) -> tuple[LosingText, ...]:
-    """The documents that grow most, by the ratio of their tokens; those with few tokens are left out.
+    """Find the documents whose number of tokens grows most, by ratio; documents with few tokens are skipped.
 
     Args:
-        old: the tokenizer until now.
-        new: the one to come.
-        documents: read once.
-        most: how many to keep.
-        threads: for encoding; None takes every processor.
-        progress: called with how much of the work is done.
+        old: the old tokenizer.
+        new: the new tokenizer.
+        documents: the documents, read once.
+        most: maximum number of results.
+        threads: number of threads for encoding; None uses every processor.
+        progress: called with the amount of work done.
 
     Returns:
-        Those that have more tokens than before, the one that loses most first.
+        Documents with more tokens than before, in descending order of the ratio.
     """
     found: list[LosingText] = []
     read, num_bytes = reading_of(documents), 0

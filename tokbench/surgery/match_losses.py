@@ -1,8 +1,8 @@
-"""Choose the pieces to remove from a WordPiece by the tokens that a text gains: a fast `reference.prune_matches`.
+"""Choice of the pieces to remove from a WordPiece, by the tokens that a text gains: a fast `reference.prune_matches`.
 
-The loss of a piece is a sum over the words that it is a token of. Of each word it is known how many tokens it would
-have without each of its own, and which pieces that is made of; when one of these goes, the word is matched again. So
-is an unknown word when a piece goes that it begins with: a longer match may have led astray.
+The loss of a piece is a sum over the words that contain it as a token. For each word, the number of tokens without
+each of its own tokens is stored, with all pieces involved; when one of these is removed, the word is matched again.
+An unknown word is matched again when one of its matched pieces is removed, since a shorter match may succeed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ NO_WORDS: Mapping[str, int] = MappingProxyType({})
 
 
 class _Word(NamedTuple):
-    """A word as it is matched now.
+    """The current matches of a word.
 
     Attributes:
-        tokens: its pieces, by id; none of an unknown word.
-        gains: each of these → the tokens that the word gains without it; None where it would become unknown.
-        looked_at: the pieces that any of this is made of, those before a part without a piece included.
+        tokens: ids of its pieces; empty for an unknown word.
+        gains: token → number of tokens that the word gains without it; None if the word would become unknown.
+        looked_at: all pieces that these values depend on, including the matches before a failure.
     """
 
     tokens: tuple[int, ...]
@@ -44,20 +44,20 @@ def choose_matches(
     size: int | None = None,
     min_count: int | None = None,
 ) -> Removal:
-    """The tokens to remove: those selected, then rare ones, then those of least loss until `size` are left.
+    """Choose the tokens to remove: the selected ones, then rare ones, then those of least loss until `size` remain.
 
     Args:
-        vocabulary: what there is.
-        words: text → count.
-        selected: ids to remove wherever no word becomes unknown.
-        size: how many tokens stay, special tokens included; None for no limit.
-        min_count: pieces with fewer occurrences go; None for no limit.
+        vocabulary: the pieces.
+        words: word → count.
+        selected: ids to remove, unless a word would become unknown.
+        size: maximum number of remaining tokens, special tokens included; None for no limit.
+        min_count: pieces with fewer occurrences are removed; None for no limit.
 
     Raises:
-        ConfigError: the tokens that always stay are more than `size`.
+        ConfigError: more than `size` tokens can never be removed.
     """
     check_size(size, kept=vocabulary.kept, what="single characters and special tokens")
-    left = _Left(vocabulary, words)
+    left = _Remaining(vocabulary, words)
     named = set(selected)
     left.remove(lambda piece: piece in named)
     if min_count is not None:
@@ -73,8 +73,8 @@ def choose_matches(
     )
 
 
-class _Left:
-    """What is left of a vocabulary while pieces go."""
+class _Remaining:
+    """A vocabulary from which pieces are removed."""
 
     def __init__(self, vocabulary: MatchedPieces, words: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
@@ -94,13 +94,13 @@ class _Left:
             self._add(word)
 
     def remove(self, may_go: Callable[[int], bool], *, most: int = 0) -> None:
-        """Remove pieces of which something holds, the least loss first, while more than `most` tokens are left."""
+        """Remove pieces that satisfy `may_go`, in order of ascending loss, while more than `most` tokens remain."""
         waiting = [(self._losses[id], -id) for id in self.ids if self._can_go(id)]
         heapq.heapify(waiting)
         while waiting and len(self.ids) > most:
             loss, negative = heapq.heappop(waiting)
             if -negative not in self.ids or loss != self._losses[-negative]:
-                continue  # there is a younger item of it
+                continue  # an outdated item
             if not self._can_go(-negative) or not may_go(-negative):
                 continue
             self._changed.clear()
@@ -121,7 +121,7 @@ class _Left:
             self._add(word)
 
     def _add(self, word: str) -> None:
-        """Match a word."""
+        """Match a word, and add its counts."""
         found, is_known = self._matched(word)
         tokens = found if is_known else ()
         others = {token: self._matched(word, without=token) for token in set(tokens)}
@@ -136,7 +136,7 @@ class _Left:
         self._take(word, sign=1)
 
     def _take(self, word: str, *, sign: int) -> None:
-        """Count a word, or take its counts back."""
+        """Add the counts of a word (sign 1), or subtract them (sign -1)."""
         found, count = self._words[word], sign * self._counts[word]
         for token in found.tokens:
             self.frequencies[token] += count
@@ -151,7 +151,7 @@ class _Left:
                 self._words_of[piece].discard(word)
 
     def _matched(self, word: str, *, without: int | None = None) -> tuple[tuple[int, ...], bool]:
-        """The longest matches in a word from its left, and whether that is all of it."""
+        """Return the longest matches in a word from left to right, and whether they cover the whole word."""
         found: list[int] = []
         pieces, prefix, start = self._pieces, "", 0
         while start < len(word):

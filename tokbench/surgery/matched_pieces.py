@@ -1,4 +1,4 @@
-"""The pieces of a WordPiece, and those that pruning never takes."""
+"""The pieces of a WordPiece, and the ones that pruning never removes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class MatchedPieces:
 
     Attributes:
         ids: every id that has a token.
-        texts: id → piece, of those that words are matched with.
-        prefix: marks pieces inside words.
-        kept: the ids that never go: single characters, special, unknown and added tokens.
-        needed: the ids of pieces with a character that is not a piece by itself in its place.
+        texts: id → piece, for the pieces that words are matched with.
+        prefix: the prefix of pieces inside words.
+        kept: ids that are never removed: single characters, special, unknown and added tokens.
+        needed: ids of pieces with a character that is not a piece by itself at its position (word start or inside).
     """
 
     ids: frozenset[int]
@@ -37,11 +37,11 @@ class MatchedPieces:
 
     @property
     def token_bytes(self) -> dict[int, bytes]:
-        """The bytes of each piece that words are matched with, without its prefix, by id."""
+        """Id → bytes of the pieces that words are matched with, without their prefix."""
         return {id: text.removeprefix(self.prefix).encode() for id, text in self.texts.items()}
 
     def words(self, ids: Iterable[int]) -> Iterator[str]:
-        """The words of tokens; those with an unknown or a special token are left out.
+        """Yield the words that ids spell; unknown and special tokens separate words and are skipped.
 
         >>> model = {"unk_token": "[UNK]", "vocab": {"[UNK]": 0, "a": 1, "##b": 2}}
         >>> list(pieces_of_document({"model": model}).words([1, 2, 2, 0, 1]))
@@ -61,7 +61,7 @@ class MatchedPieces:
 
 
 def pieces_of_document(document: Mapping[str, Any]) -> MatchedPieces:
-    """The pieces of a `tokenizer.json` whose model is a WordPiece.
+    """Read the pieces of a `tokenizer.json` whose model is a WordPiece.
 
     >>> vocab = {"[UNK]": 0, "a": 1, "##b": 2, "ab": 3, "ax": 4}
     >>> found = pieces_of_document({"model": {"unk_token": "[UNK]", "vocab": vocab}})
@@ -83,7 +83,7 @@ def pieces_of_document(document: Mapping[str, Any]) -> MatchedPieces:
 
 
 def _characters(text: str, prefix: str) -> list[str]:
-    """A piece character by character, as pieces.
+    """Split a piece into pieces of one character.
 
     >>> _characters("abc", "##"), _characters("##bc", "##")
     (['a', '##b', '##c'], ['##b', '##c'])
@@ -94,7 +94,7 @@ def _characters(text: str, prefix: str) -> list[str]:
 
 
 def characters_without_piece(pieces: MatchedPieces) -> Counter[str]:
-    """The characters that pieces hold and that are not pieces by themselves in their place, with how many hold them."""
+    """Count the characters in pieces that are not pieces by themselves at their position."""
     known = set(pieces.texts.values())
     return Counter(
         character
@@ -105,7 +105,7 @@ def characters_without_piece(pieces: MatchedPieces) -> Counter[str]:
 
 
 def notes_of_characters(pieces: MatchedPieces) -> tuple[str, ...]:
-    """That words can become unknown on other text, where some can."""
+    """Return a note that words of other text can become unknown, if that is possible."""
     without = characters_without_piece(pieces)
     if not without:
         return ()
@@ -117,10 +117,12 @@ def notes_of_characters(pieces: MatchedPieces) -> tuple[str, ...]:
 
 
 def check_pieces(old: MatchedPieces, new: MatchedPieces, id_map: IdMap) -> int:
-    """How many pieces stay, each as it was: what was the longest match of more is the longest of fewer.
+    """Check that the remaining pieces are unchanged, and return their number.
+
+    That suffices: a longest match among all pieces is also the longest among the remaining ones.
 
     Raises:
-        ConversionError: one is another.
+        SurgeryError: an id has a different piece.
     """
     for id, text in new.texts.items():
         if old.texts.get(id_map.new_to_old[id]) != text:

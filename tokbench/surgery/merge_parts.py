@@ -1,4 +1,4 @@
-"""What each token of a BPE is merged of, as far as pruning needs it."""
+"""The parts of each token of a BPE, as pruning needs them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class MergeParts:
 
     Attributes:
         ids: every id that has a token.
-        parts: id → the two tokens that its merge joins. Where several merges are listed for a token, only the last
-            one of the token's own bytes is ever made (`formats.ranked_merges` has the proof), so it alone counts.
-        spelled: id → what merging makes of its bytes, for a token that no merge leads to and that is taken only where
-            it is a whole pre-token.
-        kept: the ids that never go: bytes, special tokens and other added ones.
+        parts: id → the two tokens that its merge joins. If several merges are listed for a token, only the last merge
+            of its own bytes ever produces it (`formats.ranked_merges` has the proof), so only that one is used.
+        spelled: id → the result of merging its bytes, for a token without a merge that is used only for whole
+            pre-tokens.
+        kept: ids that are never removed: bytes, special tokens and other added tokens.
     """
 
     ids: frozenset[int]
@@ -38,13 +38,13 @@ def merge_parts(
     kept: Iterable[int] = (),
     whole_tokens_first: bool = False,
 ) -> MergeParts:
-    """The parts of each token of a vocabulary.
+    """Determine the parts of each token of a vocabulary.
 
     Args:
-        vocab: piece → id; a piece of one character is a symbol that merging begins with, and is kept.
-        merges: pairs of pieces in the order of their ranks.
-        kept: ids that never go, besides.
-        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
+        vocab: piece → id; a piece of one character is an initial symbol of merging, and is kept.
+        merges: pairs of pieces in rank order.
+        kept: further ids that are never removed.
+        whole_tokens_first: whether a pre-token in the vocabulary becomes that token without merging.
 
     >>> found = merge_parts({"a": 0, "b": 1, "ab": 2, "abab": 3, "x": 4}, [("a", "b"), ("ab", "ab")])
     >>> dict(found.parts), sorted(found.kept)
@@ -70,7 +70,7 @@ def merge_parts(
 
 
 def merged(piece: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
-    """What merging makes of a piece by itself.
+    """Merge a piece by itself.
 
     >>> merged("bab", {("a", "b"): 0}), merged("abab", {("a", "b"): 0, ("ab", "ab"): 1})
     (['b', 'ab'], ['abab'])
@@ -80,10 +80,10 @@ def merged(piece: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
 
 
 def last_parts(piece: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
-    """What merging makes of a piece by itself, before the merge that joins the last two parts.
+    """Merge a piece by itself until two parts are left, and return the parts.
 
     Args:
-        piece: of one symbol a character.
+        piece: a piece whose characters are its initial symbols.
         ranks: pair of pieces → rank.
 
     >>> last_parts("abab", {("a", "b"): 0, ("ab", "ab"): 1}), last_parts("bab", {("a", "b"): 0})

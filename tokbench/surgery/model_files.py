@@ -1,4 +1,4 @@
-"""What a model needs to follow its tokenizer: the map of ids, first rows, a patch of its configuration, a script."""
+"""Files for adapting a model to its changed tokenizer: id map, initial rows, configuration patch, and a script."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _NAMES = {
 
 
 def model_files(id_map: IdMap, rows: InitialRows, patch: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files for the model, by name.
+    """Return file name → content of the files for the model.
 
     Args:
-        id_map: which ids mean the same.
-        rows: what each new row begins from.
-        patch: of config.json.
+        id_map: the map between the old and the new ids.
+        rows: the initial rows of the new embedding.
+        patch: changes to config.json.
     """
     return {
         MAP_NAME: _dumped(id_map.to_json()),
@@ -51,14 +51,14 @@ def model_files(id_map: IdMap, rows: InitialRows, patch: Mapping[str, Any]) -> d
 
 
 def config_patch(opened: Opened, new: Tokenizer, id_map: IdMap, *, pad_multiple: int) -> dict[str, Any]:
-    """What changes in the config.json of a model whose tokenizer changes.
+    """Return the changes to the config.json of a model whose tokenizer changes.
 
     Args:
-        opened: the old tokenizer; the ids of a config.json beside it are brought to the new ones, null where their
-            tokens are gone. Without one those of the roles are given.
+        opened: the old tokenizer. The ids in a config.json beside it are renumbered, and null if their tokens were
+            removed; without a config.json, the ids of the roles are returned.
         new: the new tokenizer.
-        id_map: from the old ids to the new.
-        pad_multiple: the rows of the embedding are a multiple of it.
+        id_map: the map from the old ids to the new ids.
+        pad_multiple: the vocabulary size is rounded up to a multiple of this.
     """
     size = len(id_map.new_to_old)
     patch: dict[str, Any] = {"vocab_size": -(-size // pad_multiple) * pad_multiple}
@@ -81,7 +81,7 @@ def _renumbered(value: object, id_map: IdMap) -> Any:
 
 
 def _config_beside(opened: Opened) -> Mapping[str, Any] | None:
-    """The model's own configuration beside the old tokenizer; None where there is none that can be read."""
+    """Return the model's config.json beside the old tokenizer; None if there is none that can be read."""
     from tokbench.opening.files import parse_json, read_file
 
     if not opened.source.files:
@@ -101,20 +101,20 @@ def _dumped(document: Mapping[str, Any]) -> bytes:
 
 
 def model_name(opened: Opened) -> str:
-    """What the `.model` of a changed tokenizer is called: as that of the old one, where that was one."""
+    """Return the file name for a changed `.model`: the name of the old one if there is one, else `MODEL_NAME`."""
     names = [path.name for path in opened.source.files if path.suffix == MODEL_SUFFIX]
     return names[0] if names else MODEL_NAME
 
 
 def check_place(out: Path, *, overwrite: bool) -> None:
-    """Refuse, before any work, a place where something would be lost that surgery did not write.
+    """Refuse, before any work, an output folder whose replacement would lose files that surgery did not write.
 
     Args:
         out: the folder to write.
-        overwrite: whether a folder that holds nothing else is replaced.
+        overwrite: whether to replace a folder that contains only files of surgery.
 
     Raises:
-        StoreError: a file is there, or a folder with other files, or any folder with files without `overwrite`.
+        StoreError: `out` is a file, a folder with other files, or a non-empty folder without `overwrite`.
     """
     if not out.exists():
         return

@@ -1,4 +1,4 @@
-"""A SentencePiece model with more pieces after its own, or without some: the same options."""
+"""SentencePiece models with pieces appended or removed, and unchanged options."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _ROLE_IDS = ("unk_id", "bos_id", "eos_id", "pad_id")
 
 
 def extended_model(proto: bytes, pieces: Sequence[ModelPiece]) -> bytes:
-    """A `ModelProto` with pieces after its own; what else it holds stays, but for the self-test.
+    """Append pieces to a `ModelProto`; everything else is kept, except the self-test.
 
     Args:
         proto: the serialized model.
-        pieces: the new ones.
+        pieces: the new pieces.
 
     >>> from tokbench.formats.sentencepiece.model import ModelPiece
     >>> proto = dump_model([ModelPiece("<unk>", 0.0, PieceType.UNKNOWN)], trainer={"unk_id": 0}, normalizer={})
@@ -39,12 +39,12 @@ def extended_model(proto: bytes, pieces: Sequence[ModelPiece]) -> bytes:
     every = range(size)
     same = pruned_model(proto, IdMap.of_pairs(zip(every, every, strict=True), sizes=(size, size)))
     counted = varint_field(TRAINER_FIELDS["vocab_size"].number, size + len(pieces))
-    # Of a field that stands twice, a reader takes the last one; pieces may stand anywhere.
+    # Readers take the last occurrence of a repeated scalar field; pieces may be anywhere in the message.
     return same + dump_model(pieces, trainer={}, normalizer={}) + length_field(_TRAINER, counted)
 
 
 def scores_below(pieces: Iterable[ModelPiece], *, number: int) -> list[float]:
-    """Scores in single precision, each below the one before it, and all below those that are merged.
+    """Return descending single-precision scores, all below those of the existing mergeable pieces.
 
     >>> from tokbench.formats.sentencepiece.model import ModelPiece
     >>> scores_below([ModelPiece("ab", -3.0, PieceType.NORMAL)], number=2)
@@ -59,13 +59,13 @@ def scores_below(pieces: Iterable[ModelPiece], *, number: int) -> list[float]:
 
 
 def pruned_model(proto: bytes, id_map: IdMap) -> bytes:
-    """A `ModelProto` without the pieces that have no new id; scores, tables and options stay as they are.
+    """Remove the pieces without a new id from a `ModelProto`; scores, tables and options are kept.
 
-    Its self-test, which lists what some texts become, is left out: the library would refuse a model that fails it.
+    The self-test, which lists the segmentations of some texts, is dropped: the library rejects a model that fails it.
 
     Args:
         proto: the serialized model.
-        id_map: from its ids to the new ones, which keep their order.
+        id_map: the map from its ids to the new ids, which must preserve the order.
 
     >>> from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
     >>> from tokbench.formats.sentencepiece.model import dump_model
@@ -81,7 +81,7 @@ def pruned_model(proto: bytes, id_map: IdMap) -> bytes:
     for role in _ROLE_IDS:
         new = id_map.new(before[role])
         changed[role] = -1 if new is None else new
-    # Of a field that stands twice, a reader takes the last one.
+    # Readers take the last occurrence of a repeated scalar field.
     trainer = b"".join(varint_field(TRAINER_FIELDS[name].number, value) for name, value in changed.items())
     made, id = [], 0
     for number, value in fields(proto):
@@ -91,5 +91,5 @@ def pruned_model(proto: bytes, id_map: IdMap) -> bytes:
             stays = number != _SELF_TEST
         if stays:
             made.append(written_field(number, value))
-    # Of a message that stands twice, a reader joins the fields.
+    # Readers merge repeated occurrences of an embedded message.
     return b"".join([*made, length_field(_TRAINER, trainer)])

@@ -1,4 +1,4 @@
-"""Adding pieces to a SentencePiece model or a `tokenizer.json`: its files, and proofs whatever the algorithm."""
+"""Addition of pieces to a SentencePiece model or a `tokenizer.json`, with files and proofs, for any algorithm."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class PieceExtension:
-    """What is the same for all tokenizers that are lists of pieces; see `extending.Extension`.
+    """Base class for extending lists of pieces; see `extending.Extension`.
 
     Attributes:
         opened: the tokenizer.
-        content: what holds its pieces.
+        content: the content with its pieces: a serialized `ModelProto`, or a parsed `tokenizer.json`.
     """
 
     opened: Opened
@@ -50,32 +50,32 @@ class PieceExtension:
 
     algorithm: ClassVar[Algorithm]
 
-    # --- what the algorithms say --------------------------------------------------------------
+    # --- defined by the algorithms ------------------------------------------------------------
 
     def new_pieces(self) -> GrowingPieces:
-        """Its pieces, before any more come."""
+        """Return its pieces without any new ones."""
         raise NotImplementedError
 
     @property
     def ids(self) -> Mapping[str, int]:
-        """The ids of its pieces, those of bytes among them."""
+        """Piece → id, including byte pieces."""
         raise NotImplementedError
 
     @property
     def deciding(self) -> Sequence[Any]:
-        """All that decides of its segmentations, what is new after what is old."""
+        """Everything that determines its segmentations; new items come after the old ones."""
         raise NotImplementedError
 
     def words_of(self, line: str) -> list[str]:
-        """A line as the words that pieces can be."""
+        """Split a line into words, each of which could be a piece."""
         raise NotImplementedError
 
     def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
-        """The words of a text with their counts."""
+        """Count the words of texts."""
         raise NotImplementedError
 
     def take(self, words: Sequence[str]) -> list[str]:
-        """Make each word one token; the pieces that came."""
+        """Make each word one token, and return the new pieces."""
         raise NotImplementedError
 
     def may_be_piece(self, text: str) -> bool:
@@ -83,55 +83,55 @@ class PieceExtension:
         raise NotImplementedError
 
     def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
-        """What holds the larger vocabulary. Raises `ConfigError`, `SurgeryError`."""
+        """Return the content of the extended vocabulary. Raises `ConfigError`, `SurgeryError`."""
         raise NotImplementedError
 
     def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
-        """What holds of texts. Raises `SurgeryError`."""
+        """Check the algorithm's guarantees on texts. Raises `SurgeryError`."""
         raise NotImplementedError
 
     def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
-        """Compare it with its file in libraries. Raises `ProofError`."""
+        """Compare the extended tokenizer with its file in libraries. Raises `ProofError`."""
         if isinstance(self.content, bytes):
             return prove_model_in_libraries(new, path, seed=seed, progress=progress)
         return prove_in_libraries(new, path, with_ranks=False, seed=seed, progress=progress)
 
     def bytes_of(self, piece: str) -> bytes:
-        """What a piece stands for."""
+        """Return the bytes of a piece."""
         return piece.replace(SPACE, " ").encode()
 
     def text_of(self, piece: str) -> str:
-        """What words hold where a piece may be used."""
+        """Return the text of a piece as it appears in words."""
         return piece
 
     def old_parts(self, pieces: GrowingPieces, piece: str) -> Parts:
-        """What a new piece was cut into by the old ones."""
+        """Return the segmentation of a new piece by the old ones."""
         return pieces.cut(piece)
 
-    # --- what is the same for all -------------------------------------------------------------
+    # --- common to all algorithms -------------------------------------------------------------
 
     @cached_property
     def pieces(self) -> GrowingPieces:
-        """Its pieces, which grow."""
+        """Its pieces, including the new ones."""
         return self.new_pieces()
 
     @property
     def tokens(self) -> Sequence[bytes]:
-        """The bytes of the pieces that have come."""
+        """The bytes of the new pieces."""
         return [self.bytes_of(piece) for piece in self._new]
 
     @cached_property
     def model(self) -> SentencePieceFile | None:
-        """The tokenizer as a SentencePiece model; None where it is a `tokenizer.json`."""
+        """The tokenizer as a SentencePiece model; None for a `tokenizer.json`."""
         return parse_model(self.content) if isinstance(self.content, bytes) else None
 
     @property
     def first_id(self) -> int:
-        """The id of the first token that comes."""
+        """The id of the first new token."""
         return self.opened.tokenizer.info.vocab_size
 
     def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
-        """Make each word one token."""
+        """Make each word one token; return notes about words that stay several tokens."""
         del threads
         single = list(dict.fromkeys(map(self._word, words)))
         self._new += self.take(single)
@@ -144,7 +144,7 @@ class PieceExtension:
         ]
 
     def count(self, corpus: Corpus, *, threads: int | None, progress: Progress) -> int | None:
-        """Count words."""
+        """Count the words of a corpus."""
         self._counted = self.count_words(corpus, threads=threads, progress=progress)
         return None
 
@@ -183,7 +183,7 @@ class PieceExtension:
         seed: int,
         progress: Progress,
     ) -> ExtendedTokenizer:
-        """Make the files, and prove them."""
+        """Create the files, and prove them."""
         ids = {piece: id for id, piece in enumerate(self._new, self.first_id)}
         first_special = self.first_id + len(ids)
         specials = {text: id for id, text in enumerate(special_tokens, first_special)}
@@ -202,7 +202,7 @@ class PieceExtension:
         )
 
     def extended_model(self, pieces: Sequence[ModelPiece], special_tokens: Iterable[str]) -> bytes:
-        """The SentencePiece model with more pieces, special tokens last. Raises `ConfigError`."""
+        """Append pieces and then special tokens to the SentencePiece model. Raises `ConfigError`."""
         assert isinstance(self.content, bytes)
         assert self.model is not None
         known = {piece.text for piece in self.model.pieces}
@@ -214,7 +214,7 @@ class PieceExtension:
 
     @property
     def unknown_id(self) -> int | None:
-        """The id of what is not a piece; None where there is none."""
+        """The id of the unknown token; None if there is none."""
         if self.model is not None:
             return next(id for id, piece in enumerate(self.model.pieces) if piece.type is PieceType.UNKNOWN)
         model = self.document["model"]
@@ -223,12 +223,12 @@ class PieceExtension:
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """The tokenizer as a `tokenizer.json`, where it is one."""
+        """The tokenizer as a parsed `tokenizer.json`; it must be one."""
         assert not isinstance(self.content, bytes)
         return self.content
 
     def _check_content(self, content: Content) -> None:
-        """That old pieces are as they were, and that each new one is what its own text is cut into."""
+        """Check that old pieces are unchanged, and that the text of each new piece is segmented into that piece."""
         larger = type(self)(self.opened, content)
         if self.deciding != larger.deciding[: len(self.deciding)]:
             raise wrong("an old piece would have another score, or other merges")
@@ -238,7 +238,7 @@ class PieceExtension:
                 raise wrong(f"no text would become the new piece {piece!r}")
 
     def _word(self, line: str) -> str:
-        """A line as one word. Raises `ConfigError`."""
+        """Return a line as one word. Raises `ConfigError` if it is split into several."""
         words = self.words_of(line)
         if len(words) == 1:
             return words[0]
@@ -249,7 +249,7 @@ class PieceExtension:
         )
 
     def _old_ids(self, parts: Parts) -> list[int]:
-        """The old ids of what a new piece was cut into; of an unknown character those of its bytes, or none."""
+        """Return the ids of old parts; for an unknown character, the ids of its byte pieces, if there are any."""
         found: list[int] = []
         for part in parts:
             if part[0] != UNKNOWN:

@@ -1,7 +1,7 @@
-"""Learning pieces from words, whatever the algorithm: what has most votes, or is worth most, becomes a piece.
+"""Learning of pieces from words, for any algorithm: the text with the most votes, or the highest value, is added.
 
-The definitions are in `extension_reference.py`. Here words are cut anew only where they hold the text of a new piece,
-and only the votes of these are cast again.
+The definitions are in `extension_reference.py`. Here, only words that contain the text of a new piece are segmented
+again, and only their votes are recounted.
 """
 
 from __future__ import annotations
@@ -19,49 +19,49 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 UNKNOWN = "\0"
-"""Marks a part of a word that is not a piece."""
+"""Prefix of a part of a word that is not a piece."""
 
 Parts = tuple[str, ...]
 
 
 class Change(NamedTuple):
-    """A word whose parts are others with one more piece: how often it occurs, and its parts."""
+    """A word whose segmentation a new piece changes: its count, and its parts before and after."""
 
-    count: int  # type: ignore[assignment]  # tuple.count is not missed here
+    count: int  # type: ignore[assignment]  # shadows tuple.count, which is not used
     before: Parts
     after: Parts
 
 
 class GrowingPieces(Protocol):
-    """Pieces that become more, and how they cut words."""
+    """A growing set of pieces, and its segmentation of words."""
 
     def cut(self, word: str) -> Parts:
-        """The parts of a word; a character that is not a piece has `UNKNOWN` before it."""
+        """Segment a word; a character that is not a piece is preceded by `UNKNOWN`."""
 
     def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
-        """The parts of a word that is cut into some, when one more piece was made."""
+        """Return the parts of a word after the piece `text` was added, given its parts before."""
 
     def votes(self, parts: Parts) -> Iterator[str]:
-        """What could become a piece by these parts, or is one already."""
+        """Yield the texts that could become pieces given these parts; some may be pieces already."""
 
     def value(self, text: str, votes: int) -> float:
-        """What a piece is chosen by; 0 where it is not worth anything."""
+        """Return the value by which pieces are chosen; 0 for a piece that must not be added."""
 
     def add(self, text: str, votes: int) -> None:
-        """Make a piece."""
+        """Add a piece."""
 
     def drop(self, text: str) -> None:
-        """Take the last piece that was made back."""
+        """Remove an added piece."""
 
     def accepts(self, text: str, changes: Sequence[Change]) -> bool:
-        """Whether a piece that was made may stay, by what words it changes."""
+        """Whether an added piece may stay, given the words that it changes."""
 
     def lost(self, used: Collection[str]) -> list[str]:
-        """Which pieces that were made may go again: no others need them, and no word has them, nor their own text."""
+        """Return the added pieces to remove: no piece needs them, and no word uses them or their own text is split."""
 
 
 class WordIndex:
-    """Finds the words that hold a text, by the rarest two characters of it.
+    """An index that finds the words that contain a text, by the text's rarest pair of adjacent characters.
 
     >>> WordIndex(["abc", "bcd", "cb"]).holding("bc")
     [0, 1]
@@ -75,7 +75,7 @@ class WordIndex:
                 self._holding[text].append(number)
 
     def holding(self, text: str) -> list[int]:
-        """The numbers of the words, in order."""
+        """Return the indices of the words that contain a text, in ascending order."""
         keys = [left + right for left, right in pairwise(text)] or [text]
         fewest = min((self._holding.get(key, []) for key in keys), key=len)
         return [number for number in fewest if text in self._words[number]]
@@ -85,11 +85,11 @@ class PieceLearner:
     """Learns pieces from words.
 
     Args:
-        pieces: those that there are, which grow.
-        words: text → count.
-        min_frequency: what has fewer votes never comes.
+        pieces: the existing pieces, to which new ones are added.
+        words: word → count.
+        min_frequency: minimum number of votes for a new piece.
         may_be_piece: whether a text may become a piece.
-        text_of: the text that words hold where a piece may be used.
+        text_of: returns the text of a piece as it appears in words.
     """
 
     def __init__(
@@ -115,10 +115,10 @@ class PieceLearner:
         for count, parts in zip(self._counts, self._cuts, strict=True):
             for text in pieces.votes(parts):
                 self._votes[text] += count
-        self._wait(self._votes)
+        self._push(self._votes)
 
     def learn(self, most: int | None, *, progress: Progress = no_progress) -> list[str]:
-        """The pieces that come: this many, or all that do."""
+        """Learn up to `most` pieces, or as many as possible if it is None, and return them."""
         taken: list[str] = []
         while True:
             while (most is None or len(taken) < most) and (text := self._best()) is not None:
@@ -137,11 +137,11 @@ class PieceLearner:
     def _best(self) -> str | None:
         while self._waiting:
             negative, text = heapq.heappop(self._waiting)
-            if -negative == self._pieces.value(text, self._votes[text]) and self._may_come(text):
+            if -negative == self._pieces.value(text, self._votes[text]) and self._may_be_added(text):
                 return text
         return None
 
-    def _may_come(self, text: str) -> bool:
+    def _may_be_added(self, text: str) -> bool:
         return (
             text not in self._refused
             and self._votes[text] >= self._min_frequency
@@ -149,7 +149,7 @@ class PieceLearner:
         )
 
     def _take(self, text: str) -> bool:
-        """Make a piece, and cut the words anew that hold it; whether it stays."""
+        """Add a piece, segment the words that contain it again, and return whether it stays."""
         pieces = self._pieces
         pieces.add(text, self._votes[text])
         numbers = self._index.holding(self._text_of(text))
@@ -172,10 +172,10 @@ class PieceLearner:
                 touched.add(vote)
         for number, parts in changed:
             self._cuts[number] = parts
-        self._wait(touched)
+        self._push(touched)
         return True
 
-    def _wait(self, texts: Iterable[str]) -> None:
+    def _push(self, texts: Iterable[str]) -> None:
         for text in texts:
             votes = self._votes[text]
             if votes >= self._min_frequency and (value := self._pieces.value(text, votes)) > 0:

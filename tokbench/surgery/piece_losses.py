@@ -1,8 +1,8 @@
-"""Choose the pieces to remove from a Unigram by the lost likelihood of a text: `reference.prune_pieces` with a heap.
+"""Choice of the pieces to remove from a Unigram, by a text's loss of likelihood: `reference.prune_pieces` with a heap.
 
-The loss of a piece only rises while others go: its frequency by those that it takes the place of, and the score of its
-best other segmentation falls with the pieces there are. So a piece whose loss was worked out before waits at what it
-was, and is put back once it comes up and has risen.
+The loss of a piece can only rise while others are removed: its frequency grows by those of the pieces that it replaces,
+and the score of its best alternative segmentation falls. So a piece waits in the heap with its last known loss, and is
+pushed again if its loss turns out to have risen when it is popped.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class Spelling(NamedTuple):
-    """The best segmentation of a piece into others: the sum of its scores, and its pieces."""
+    """The best segmentation of a piece into other pieces: the sum of their scores, and the pieces."""
 
     score: float
     pieces: tuple[str, ...]
 
 
 def best_spelling(text: str, scores: Mapping[str, float], *, longest: int) -> Spelling | None:
-    """The segmentation of a text into pieces other than itself; of equal ones that whose last pieces are longer.
+    """Return the best segmentation of a text into pieces other than itself; ties go to longer last pieces.
 
     Args:
-        text: of a piece.
+        text: the text of a piece.
         scores: piece → score.
-        longest: the characters of the longest piece.
+        longest: length of the longest piece in characters.
 
     >>> best_spelling("abc", {"a": -1.0, "bc": -3.0, "ab": -3.0, "c": -1.0, "abc": 0.0}, longest=3)
     Spelling(score=-4.0, pieces=('a', 'bc'))
@@ -69,20 +69,20 @@ def choose_pieces(
     size: int | None = None,
     min_count: int | None = None,
 ) -> Removal:
-    """The tokens to remove: those selected, then rare ones, then those of least loss until `size` are left.
+    """Choose the tokens to remove: the selected ones, then rare ones, then those of least loss until `size` remain.
 
     Args:
-        vocabulary: what there is.
-        frequencies: id → token occurrences; one that is missing has none.
-        selected: ids to remove wherever others spell them.
-        size: how many tokens stay, special tokens included; None for no limit.
-        min_count: pieces with fewer occurrences go; None for no limit.
+        vocabulary: the pieces with their scores.
+        frequencies: id → token occurrences; 0 for missing ids.
+        selected: ids to remove, unless no other pieces spell them.
+        size: maximum number of remaining tokens, special tokens included; None for no limit.
+        min_count: pieces with fewer occurrences are removed; None for no limit.
 
     Raises:
-        ConfigError: the tokens that always stay are more than `size`.
+        ConfigError: more than `size` tokens can never be removed.
     """
     check_size(size, kept=vocabulary.kept, what="single characters and special tokens")
-    left = _Left(vocabulary, frequencies)
+    left = _Remaining(vocabulary, frequencies)
     left.remove(set(selected))
     if min_count is not None:
         left.remove(
@@ -96,8 +96,8 @@ def choose_pieces(
     )
 
 
-class _Left:
-    """What is left of a vocabulary while pieces go."""
+class _Remaining:
+    """A vocabulary from which pieces are removed."""
 
     def __init__(self, vocabulary: ScoredPieces, frequencies: Mapping[int, int]) -> None:
         self._vocabulary = vocabulary
@@ -110,7 +110,7 @@ class _Left:
         self.removed: list[int] = []
 
     def frequency(self, id: int) -> int:
-        """Token occurrences, with those of removed pieces whose place it takes."""
+        """Return the token occurrences, including those inherited from removed pieces."""
         return self._frequencies.get(id, 0)
 
     def remove(
@@ -120,7 +120,7 @@ class _Left:
         may_go: Callable[[int], bool] = lambda _: True,
         most: int = 0,
     ) -> None:
-        """Remove candidates, the least loss first, while more than `most` tokens are left."""
+        """Remove candidates in order of ascending loss, while more than `most` tokens remain."""
         waiting = [(0.0, -id) for id in (candidates & self.ids) - self._vocabulary.kept]
         heapq.heapify(waiting)
         while waiting and len(self.ids) > most:
@@ -136,10 +136,10 @@ class _Left:
                 self._remove(id)
 
     def _loss(self, id: int) -> float | None:
-        """What the text's log likelihood falls by; None for a piece that no others spell."""
+        """Return the decrease of the text's log-likelihood; None for a piece that no others spell."""
         frequency = self.frequency(id)
         if not frequency and all(character in self._scores for character in self._vocabulary.texts[id]):
-            return 0.0  # most pieces of a large vocabulary: how else they are spelled does not matter
+            return 0.0  # a shortcut for most pieces of a large vocabulary, whose other segmentation does not matter
         found = self._spelling(id)
         return None if found is None else frequency * max(0.0, self._vocabulary.scores[id] - found.score)
 

@@ -1,4 +1,4 @@
-"""Removing pieces from a SentencePiece model or a `tokenizer.json`: by leaves, by loss; its files, and its proofs."""
+"""Removal of pieces from a SentencePiece model or a `tokenizer.json`, by leaves or by loss, with files and proofs."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(Protocol):
-    """The pieces of a tokenizer, whatever its algorithm.
+    """The pieces of a tokenizer of any algorithm.
 
     Attributes:
-        kept: the ids that never go.
-        token_bytes: the bytes of the pieces that text becomes, by id.
+        kept: the ids that are never removed.
+        token_bytes: id → bytes of the ordinary pieces.
     """
 
     @property
@@ -55,11 +55,11 @@ class Vocabulary(Protocol):
 
 @dataclass(frozen=True)
 class PiecePruning:
-    """What is the same for all tokenizers that are lists of pieces; see `pruning.Pruning`.
+    """Base class for pruning lists of pieces; see `pruning.Pruning`.
 
     Attributes:
         opened: the tokenizer.
-        content: what holds its pieces: a serialized `ModelProto`, or a parsed `tokenizer.json`.
+        content: the content with its pieces: a serialized `ModelProto`, or a parsed `tokenizer.json`.
     """
 
     opened: Opened
@@ -72,37 +72,37 @@ class PiecePruning:
 
     @cached_property
     def token_bytes(self) -> Mapping[int, bytes]:
-        """The bytes of each piece that text becomes."""
+        """Id → bytes of the ordinary pieces."""
         return self.vocabulary.token_bytes
 
     @property
     def kept(self) -> Collection[int]:
-        """The ids that always stay."""
+        """The ids that are never removed."""
         return self.vocabulary.kept
 
     def check(self, changed: Content, id_map: IdMap) -> int:
-        """How many pieces stay as good as they were, of what the file will hold. Raises `ConversionError`."""
+        """Check the pieces of the changed content, and return their number. Raises `SurgeryError`."""
         raise NotImplementedError
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What its user has to know of the algorithm, a sentence each."""
+        """Remarks for the user about the algorithm, one sentence each."""
         return ()
 
     def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
-        """Compare what is left with its file in libraries. Raises `ProofError`."""
+        """Compare the pruned tokenizer with its file in libraries. Raises `ProofError`."""
         if isinstance(self.content, bytes):
             return prove_model_in_libraries(new, path, seed=seed, progress=progress)
         return prove_in_libraries(new, path, with_ranks=False, seed=seed, progress=progress)
 
     def count(self, texts: Iterable[str], *, threads: int | None) -> TokenUsage:
-        """How often each token occurs."""
+        """Count the occurrences of each token."""
         return count_usage(self.opened.tokenizer, texts, threads=threads)
 
     def prune(
         self, id_map: IdMap, *, name: str, texts: Iterable[str], seed: int, progress: Progress
     ) -> PrunedTokenizer:
-        """Make the files, and prove them."""
+        """Create the files, and prove them."""
         old = self.opened.tokenizer
         changed, files = self._changed(id_map)
         [file_name] = files
@@ -125,7 +125,7 @@ class PiecePruning:
         return PrunedTokenizer(new, files, proofs, (*self.notes, *proved.notes))
 
     def _changed(self, id_map: IdMap) -> tuple[Content, dict[str, bytes]]:
-        """What holds the pieces that stay, and as a file."""
+        """Return the content with the remaining pieces, and the file with it."""
         if isinstance(self.content, bytes):
             model = pruned_model(self.content, id_map)
             return model, {model_name(self.opened): model}
@@ -135,19 +135,19 @@ class PiecePruning:
 
 @dataclass(frozen=True)
 class CharacterPruning(PiecePruning):
-    """A BPE over characters from which pieces are to go."""
+    """A BPE over characters to prune."""
 
     algorithm: ClassVar[Algorithm] = "character_bpe"
 
     @cached_property
     def vocabulary(self) -> CharacterMerges:
-        """Its pieces. Raises `ConversionError`."""
+        """Its pieces and merges. Raises `SurgeryError`."""
         return self._merges(self.content)
 
     def choose(
         self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
     ) -> Removal:
-        """The leaves that go."""
+        """Choose the leaves to remove."""
         return choose_leaves(
             self.vocabulary.parts,
             frequencies=usage.frequencies,
@@ -157,7 +157,7 @@ class CharacterPruning(PiecePruning):
         )
 
     def check(self, changed: Content, id_map: IdMap) -> int:
-        """How many pieces are merged of the same two."""
+        """Check that pieces are merged from the same two as before, and return their number."""
         return check_merges(self.vocabulary, self._merges(changed), id_map)
 
     def _merges(self, content: Content) -> CharacterMerges:
@@ -168,19 +168,19 @@ class CharacterPruning(PiecePruning):
 
 @dataclass(frozen=True)
 class UnigramPruning(PiecePruning):
-    """A Unigram from which pieces are to go."""
+    """A Unigram to prune."""
 
     algorithm: ClassVar[Algorithm] = "unigram"
 
     @cached_property
     def vocabulary(self) -> ScoredPieces:
-        """Its pieces."""
+        """Its pieces with their scores."""
         return _pieces(self.content)
 
     def choose(
         self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
     ) -> Removal:
-        """The pieces that go, by loss."""
+        """Choose the pieces to remove, by loss."""
         return choose_pieces(
             self.vocabulary,
             frequencies=usage.frequencies,
@@ -190,7 +190,7 @@ class UnigramPruning(PiecePruning):
         )
 
     def check(self, changed: Content, id_map: IdMap) -> int:
-        """How many pieces keep their scores."""
+        """Check that pieces keep their scores, and return their number."""
         return check_scores(self.vocabulary, _pieces(changed), id_map)
 
 

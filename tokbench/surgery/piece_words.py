@@ -1,4 +1,4 @@
-"""The words of a text that pieces are learned from: normalized, and cut where no piece may reach across."""
+"""The words of a text that pieces are learned from: normalized, and split where no piece may cross."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ _WORD_BEFORE_SPACE = re.compile(f"[^{SPACE}{_IN_NO_WORD}]+{SPACE}*|{SPACE}+")
 _LINE = re.compile(f"[^{_IN_NO_WORD}]+")
 _LONGEST_WORD = 100
 _RARE = 1000
-"""What less than one piece in this many does, the trainer's options did not allow: somebody added it by hand."""
+"""A rule that fewer than one piece in this many violates counts as a training option; exceptions were added by hand."""
 
 
 @dataclass(frozen=True)
 class PieceWords:
-    """How a text becomes words.
+    """The splitting of text into words, and the rules for new pieces.
 
     Attributes:
-        normal: a part of a text → its normalized parts, without symbols of the user.
-        parts: a text → what is normalized by itself: what stands between added tokens.
-        is_local: whether the chunks of a part tell its words, by `chunk_counting`.
-        rules: what a new piece may be.
+        normal: part of a text → its normalized parts, split at user-defined symbols.
+        rules: the rules for new pieces.
+        parts: text → its parts between added tokens, which are normalized separately.
+        is_local: whether words can be counted by chunks, see `chunk_counting`.
         space_after: whether ▁ ends a word instead of beginning one.
-        taken: texts that are not new piece, whatever they are now.
+        taken: texts that must not become new pieces.
     """
 
     normal: Callable[[str], Iterable[str]]
@@ -59,7 +59,7 @@ class PieceWords:
     taken: frozenset[str] = frozenset()
 
     def count(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
-        """The words of texts with their counts. Raises `CorpusError`."""
+        """Count the words of texts. Raises `CorpusError`."""
         if self.is_local:
             words = count_by_chunks(
                 texts, self._words_of, parts_of=self.parts, threads=threads, progress=progress
@@ -72,7 +72,7 @@ class PieceWords:
                 for part in self.parts(text)
                 for word in self._words_of(part)
             )
-        del words[SPACE]  # it teaches nothing, and is at the ends of texts, which chunks do not tell
+        del words[SPACE]  # teaches nothing, and chunks miscount it at the ends of texts
         if not self.space_after:
             return segments_of(words, self.rules)
         mirrored = segments_of({word[::-1]: count for word, count in words.items()}, self.rules)
@@ -83,7 +83,7 @@ class PieceWords:
         return piece not in self.taken and self.rules.allow(piece[::-1] if self.space_after else piece)
 
     def of_line(self, line: str) -> list[str]:
-        """The words of a line as they stand after a space, where one is put before each text."""
+        """Split a line into words as if inside a text: its own space replaces one that normalization adds."""
         [probe, *_] = [*self.normal("x"), ""]
         if probe.startswith(SPACE):
             line = line.removeprefix(" ")
@@ -103,7 +103,7 @@ class PieceWords:
 
 
 def normalizer_of(proto: bytes) -> Callable[[str], str]:
-    """A text → what the pieces of a SentencePiece model are looked for in, as the library makes it."""
+    """Return the library's normalization function of a SentencePiece model."""
     import sentencepiece
 
     processor = sentencepiece.SentencePieceProcessor(model_proto=proto)
@@ -116,11 +116,11 @@ def normalizer_of(proto: bytes) -> Callable[[str], str]:
 
 
 def words_of_model(model: SentencePieceFile, normalize: Callable[[str], str]) -> PieceWords:
-    """The words of a SentencePiece model, by the options that it was trained with.
+    """Return the word splitting of a SentencePiece model, by its training options.
 
     Args:
-        model: what it says.
-        normalize: a text → what its pieces are looked for in.
+        model: the parsed model.
+        normalize: the model's normalization function.
     """
     options = model.trainer
     symbols = sorted(iter_user_defined(model), key=len, reverse=True)
@@ -130,7 +130,7 @@ def words_of_model(model: SentencePieceFile, normalize: Callable[[str], str]) ->
         normalized = normalize(text)
         return [normalized] if cut is None else cut(normalized)
 
-    # A piece that is not used is taken apart into the two that it was merged of: it must stay clear which these are.
+    # An unused piece is split into the two parts that it was merged from, which new pieces must not change.
     unused = frozenset(piece.text for piece in model.pieces if piece.type is PieceType.UNUSED)
     rules = PieceRules(
         longest=options["max_sentencepiece_length"],
@@ -151,11 +151,11 @@ def words_of_model(model: SentencePieceFile, normalize: Callable[[str], str]) ->
 
 
 def words_of_document(document: Mapping[str, Any], pieces: Iterable[str]) -> PieceWords:
-    """The words of a `tokenizer.json`, which does not say what its pieces may be: what hardly any is, no new one is.
+    """Return the word splitting of a `tokenizer.json`, with the rules that nearly all of its pieces obey.
 
     Args:
-        document: parsed.
-        pieces: those that text is cut into.
+        document: the parsed `tokenizer.json`.
+        pieces: its ordinary pieces.
     """
     known = list(pieces)
     texts = {token["content"] for token in document.get("added_tokens") or []} | set(known)
@@ -170,7 +170,7 @@ def words_of_document(document: Mapping[str, Any], pieces: Iterable[str]) -> Pie
 
 
 def rules_of_pieces(pieces: Iterable[str]) -> PieceRules:
-    """The rules that pieces were learned by, as far as pieces tell.
+    """Infer the rules that pieces were learned by.
 
     >>> rules_of_pieces(["▁the", "12", "1a", "x"]) == PieceRules(split_by_number=False)
     True
@@ -198,10 +198,10 @@ def rules_of_pieces(pieces: Iterable[str]) -> PieceRules:
 
 
 class MatchedWords:
-    """How a text becomes the words of a WordPiece.
+    """The splitting of text into the words of a WordPiece.
 
     Args:
-        document: its `tokenizer.json`.
+        document: the parsed `tokenizer.json`.
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
@@ -210,11 +210,11 @@ class MatchedWords:
         self.longest = int(document["model"].get("max_input_chars_per_word", _LONGEST_WORD))
 
     def of_text(self, text: str) -> list[str]:
-        """The words of a text, in order."""
+        """Split a text into words."""
         return [word for part in self._parts(text) for word in self._pretokens(part)]
 
     def count(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
-        """The words of texts with their counts, without those that are too long to be cut. Raises `CorpusError`."""
+        """Count the words of texts, except words that are too long to be matched. Raises `CorpusError`."""
         counting = self._kernel_counting()
         if counting is not None:
             counter = counting.new_counter(threads=threads or os.cpu_count() or 1, seed=0)
@@ -225,9 +225,9 @@ class MatchedWords:
         return Counter({word: number for word, number in words.items() if len(word) <= self.longest})
 
     def _kernel_counting(self) -> NormalWordCounting | None:
-        """How the kernel counts; None where its words are others."""
+        """Return the kernel's counting; None if it would split words differently."""
         added, unknown = _added(self._document), self._document["model"]["unk_token"]
-        if unknown not in added:  # a training takes it out of texts all the same
+        if unknown not in added:  # training would remove it from texts nevertheless
             return None
         try:
             described = wordpiece_description(self._document)
@@ -239,12 +239,12 @@ class MatchedWords:
                     **asdict(described.rules),
                 )
             )
-        except (LeftToLibraryError, ConfigError):  # or an added token that a training would not take
+        except (LeftToLibraryError, ConfigError):  # also for an added token that training does not accept
             return None
 
 
 def _parts_of(document: Mapping[str, Any]) -> Callable[[str], Iterator[str]]:
-    """A text → what stands between its added tokens."""
+    """Return a function that yields the parts of a text between added tokens."""
     finder = SpecialTokenFinder(_added(document))
 
     def parts(text: str) -> Iterator[str]:
@@ -255,6 +255,6 @@ def _parts_of(document: Mapping[str, Any]) -> Callable[[str], Iterator[str]]:
 
 
 def _added(document: Mapping[str, Any]) -> dict[str, int]:
-    """The added tokens of a document that any text can have → their ids."""
+    """Return text → id of the added tokens of a document, without an empty one."""
     tokens = document.get("added_tokens") or []
     return {token["content"]: token["id"] for token in tokens if token["content"]}

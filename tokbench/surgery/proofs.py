@@ -1,7 +1,7 @@
-"""What must hold of a pruned tokenizer before anything is written: its tokens, its merges, its segmentations.
+"""Checks of a pruned tokenizer before anything is written: its tokens, its merges, its segmentations.
 
-Two facts make pruning safe, and both are checked here rather than believed. A token whose parts all stay is made as
-before: fewer merges compete with those that make it. And so a pre-token of which all tokens stay keeps them.
+Pruning is safe because of two facts, which are checked here nevertheless. A token whose parts all remain is merged as
+before, since fewer merges compete with its own. Hence a pre-token whose tokens all remain keeps its tokens.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ MOST_TEXTS = 1024
 
 @dataclass(frozen=True, slots=True)
 class SegmentationProof:
-    """On how much text segmentations were compared with the definition.
+    """The amount of text on which segmentations were compared with the definition.
 
     Attributes:
-        texts: how many, of which no part is an added token.
-        unchanged: distinct pre-tokens, or words, of which every token stays; they have the same tokens.
-        changed: the others; they have what merging with the surviving merges gives, or spell the same text.
+        texts: number of texts; for a byte-level BPE, of texts without added tokens.
+        unchanged: number of distinct pre-tokens or words whose tokens all remain, and are the same.
+        changed: number of other pre-tokens or words: their tokens are the result of the remaining merges, or decode to
+            the same text.
     """
 
     texts: int
@@ -38,7 +39,7 @@ class SegmentationProof:
     changed: int
 
     def to_json(self) -> dict[str, int]:
-        """As a part of `--json`."""
+        """Return the JSON of the proof."""
         return {
             "texts": self.texts,
             "unchanged_pretokens": self.unchanged,
@@ -47,10 +48,10 @@ class SegmentationProof:
 
 
 def check_tokens(old: Tokenizer, new: Tokenizer, id_map: IdMap) -> int:
-    """How many tokens stay: each has the bytes that it had, and every byte that was a token is one.
+    """Check that tokens keep their bytes and that single-byte tokens remain; return the number of tokens.
 
     Raises:
-        SurgeryError: one does not.
+        SurgeryError: the check fails.
     """
     for new_id, old_id in enumerate(id_map.new_to_old):
         before, after = old.token_bytes(old_id), new.token_bytes(new_id)
@@ -63,17 +64,17 @@ def check_tokens(old: Tokenizer, new: Tokenizer, id_map: IdMap) -> int:
 
 
 def check_reachable(old: BpeDocument, new: BpeDocument) -> int:
-    """How many tokens merging makes: its last step makes each of the same two tokens as before.
+    """Check that merging produces each token from the same two tokens as before; return the number of these tokens.
 
     Raises:
-        SurgeryError: a token that could be made is made no more, or of others.
+        SurgeryError: a token can no longer be produced, or is produced from other tokens.
     """
     made = 0
     for piece, id in new.vocab.items():
         if piece in new.added or id not in new.parts.parts:
             continue
         parts = new.last_parts(piece)
-        # What could not be made before need not be made now; that is asked of few, as it takes its time.
+        # A token that merging could not produce before is exempt; this slow check is needed for few tokens.
         if (parts[0], parts[-1]) not in new.ranks or len(parts) != 2:
             if _is_made(old.last_parts(piece), old):
                 raise wrong(f"merging would no longer make the token {piece!r}")
@@ -92,21 +93,21 @@ def check_segmentations(
     new_document: Mapping[str, Any],
     id_map: IdMap,
 ) -> SegmentationProof:
-    """Compare the segmentation of texts with what the definition says.
+    """Compare the segmentation of texts with the definition.
 
     Args:
-        texts: some of a corpus.
-        tokenizers: the old and the new one, as they run.
-        documents: what they are made of.
-        new_document: the new `tokenizer.json`, whose steps before merging split the texts, in their library.
-        id_map: from the old ids to the new.
+        texts: texts of a corpus.
+        tokenizers: the old and the new tokenizer.
+        documents: their vocabularies and merges.
+        new_document: the new `tokenizer.json`, by whose normalizer and pre-tokenizer the library splits the texts.
+        id_map: the map from the old ids to the new ids.
 
     Raises:
-        SurgeryError: the new tokenizer, or the old one, has other ids; or a pre-token has others though all of its
-            tokens stay.
+        SurgeryError: the ids of a tokenizer differ from the definition, or a pre-token changes though all its
+            tokens remain.
     """
     split = _splitting(new_document)
-    known = _Segmented(*documents, id_map)
+    known = _SegmentationCache(*documents, id_map)
     old, new = tokenizers
     compared = 0
     for text in texts:
@@ -124,8 +125,8 @@ def check_segmentations(
 
 
 @dataclass
-class _Segmented:
-    """Pre-tokens with their old and new ids, each worked out once."""
+class _SegmentationCache:
+    """A cache of the old and new ids of pre-tokens."""
 
     before: BpeDocument
     after: BpeDocument
@@ -155,7 +156,7 @@ class _Segmented:
 
 
 def _splitting(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
-    """A text → its pre-tokens in byte-level characters, as the library of a `tokenizer.json` splits it."""
+    """Return a function that splits a text into pre-tokens in byte-level characters, by the library."""
     import orjson
     import tokenizers
 
@@ -173,25 +174,25 @@ def _is_made(parts: list[str], document: BpeDocument) -> bool:
 
 
 def wrong(reason: str) -> SurgeryError:
-    """The error for a proof that does not hold."""
+    """Return the error for a failed proof."""
     return SurgeryError(reason, hint="nothing was written; this is a fault of tokbench, please report it")
 
 
 def check_words(
     texts: Iterable[str], *, tokenizers: tuple[Tokenizer, Tokenizer], id_map: IdMap
 ) -> SegmentationProof:
-    """Compare the tokens of texts, and of each distinct word of theirs, before and after.
+    """Compare the tokens of texts and of their distinct words before and after pruning.
 
-    A word of which every token stays keeps them, as no better segmentation can come up where pieces only go; and
-    another word is still spelled by what is left: it decodes to what it decoded to, so that nothing became unknown.
+    A word whose tokens all remain keeps them, since removing pieces cannot create a better segmentation. Any other
+    word must decode to the same text as before, so that no part of it has become unknown.
 
     Args:
-        texts: some of a corpus, of which this many are taken.
-        tokenizers: the old and the new one, as they run.
-        id_map: from the old ids to the new.
+        texts: texts of a corpus, of which the first `MOST_TEXTS` are used.
+        tokenizers: the old and the new tokenizer.
+        id_map: the map from the old ids to the new ids.
 
     Raises:
-        ConversionError: a word or a text has other tokens though all that it had stay, or becomes another text.
+        SurgeryError: a word or text changes though all its tokens remain, or decodes to another text.
     """
     taken = list(islice(texts, MOST_TEXTS))
     words = list(dict.fromkeys(word for text in taken for word in text.split()))
@@ -201,7 +202,7 @@ def check_words(
 
 
 def _compare(texts: list[str], tokenizers: tuple[Tokenizer, Tokenizer], id_map: IdMap) -> int:
-    """How many texts keep all their tokens. Raises `ConversionError`."""
+    """Compare texts, and return how many keep all their tokens. Raises `SurgeryError`."""
     old, new = tokenizers
     unchanged = 0
     encoded = (old.encode_batch(texts), new.encode_batch(texts))

@@ -1,4 +1,4 @@
-"""A pruned tokenizer: its files, and what was proved of them before anything is written."""
+"""A pruned tokenizer: its files, and the checks that they passed before anything is written."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PruningProofs:
-    """What was checked before anything was written.
+    """The results of the checks before anything is written.
 
     Attributes:
-        tokens: that stay, each with the bytes that it had.
-        made: of these, those that merging makes, each of the same two tokens as before; of other algorithms those
-            that text is cut into, each as good as before.
-        segmentations: texts of the corpus whose ids are what the definition says.
-        encodings: the comparison with each library that opens a file of it.
+        tokens: number of remaining tokens, each with its old bytes.
+        made: number of remaining tokens that merging produces from the same two tokens as before; for other
+            algorithms, of remaining ordinary pieces, each with its old text (and score).
+        segmentations: the comparison of ids with the definition on texts of the corpus.
+        encodings: the comparison with each library that opens one of the files.
     """
 
     tokens: int
@@ -36,7 +36,7 @@ class PruningProofs:
     encodings: tuple[ProofResult, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return the JSON of the checks."""
         return {
             "tokens": self.tokens,
             "made": self.made,
@@ -47,13 +47,13 @@ class PruningProofs:
 
 @dataclass(frozen=True, slots=True)
 class PrunedTokenizer:
-    """A tokenizer without some of its tokens.
+    """A tokenizer with tokens removed.
 
     Attributes:
-        tokenizer: it, running.
-        files: its files by name.
-        proofs: what was checked.
-        notes: what its user has to know, a sentence each.
+        tokenizer: the pruned tokenizer.
+        files: file name → content.
+        proofs: the results of the checks.
+        notes: remarks for the user, one sentence each.
     """
 
     tokenizer: Tokenizer
@@ -63,10 +63,10 @@ class PrunedTokenizer:
 
 
 def document_of(opened: Opened) -> dict[str, Any]:
-    """A tokenizer as a `tokenizer.json`: its own, or the one that a conversion gives.
+    """Return a tokenizer as a parsed `tokenizer.json`: its own file, or the result of a conversion.
 
     Raises:
-        ConversionError: it has none that gives the same ids.
+        ConversionError: no `tokenizer.json` gives the same ids.
     """
     from tokbench.opening.added_tokens import without_empty
     from tokbench.opening.files import parse_json, read_file
@@ -80,7 +80,7 @@ def document_of(opened: Opened) -> dict[str, Any]:
 
 
 def _with_ids_in_use(document: dict[str, Any], data: bytes) -> dict[str, Any]:
-    """With the ids that the library gives added tokens: it heeds its vocabulary before those that the file states."""
+    """Set the ids of added tokens to the library's, which prefers ids of the vocabulary to those in `added_tokens`."""
     if not document.get("added_tokens"):
         return document
     from tokenizers import Tokenizer

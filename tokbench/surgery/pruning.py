@@ -1,4 +1,4 @@
-"""How tokens are removed from a tokenizer, by its algorithm."""
+"""Removal of tokens from a tokenizer of any supported algorithm."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class Pruning(Protocol):
     """A tokenizer to prune.
 
     Attributes:
-        algorithm: what the tokenizer is, by a word of `contents.Algorithm`.
+        algorithm: the tokenizer's algorithm.
     """
 
     algorithm: ClassVar[Algorithm]
 
     @property
     def kept(self) -> Collection[int]:
-        """The ids that always stay."""
+        """The ids that are never removed."""
 
     @property
     def token_bytes(self) -> Mapping[int, bytes]:
-        """Id → bytes of the ordinary tokens: those that may be named."""
+        """Id → bytes of the ordinary tokens, which can be selected."""
 
     def count(self, texts: Iterable[str], *, threads: int | None) -> TokenUsage:
-        """What a text tells of its tokens. Raises `TextError`, `CorpusError`."""
+        """Count tokens or words of texts, as the algorithm needs. Raises `TextError`, `CorpusError`."""
 
     def choose(
         self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
@@ -48,41 +48,41 @@ class Pruning(Protocol):
         """Choose the tokens to remove.
 
         Args:
-            usage: what was counted; nothing where only `selected` says what goes.
-            selected: ids to remove, whatever their frequency, wherever they can be spared.
-            size: how many tokens stay, special tokens included; None for no limit.
-            min_count: tokens with fewer occurrences go; None for no limit.
+            usage: the counts; empty if only `selected` decides.
+            selected: ids to remove regardless of their frequency, unless other tokens need them.
+            size: maximum number of remaining tokens, special tokens included; None for no limit.
+            min_count: tokens with fewer occurrences are removed; None for no limit.
 
         Raises:
-            ConfigError: the tokens that always stay are more than `size`.
+            ConfigError: more than `size` tokens can never be removed.
         """
 
     def prune(
         self, id_map: IdMap, *, name: str, texts: Iterable[str], seed: int, progress: Progress
     ) -> PrunedTokenizer:
-        """Make the files of the tokenizer that is left, and prove them.
+        """Create the files of the pruned tokenizer, and prove them.
 
         Args:
-            id_map: which tokens stay, with their new ids.
-            name: how the new one calls itself.
-            texts: on which segmentations are compared; of many as many are taken as take a moment.
-            seed: draws the generated texts of the comparison with libraries.
-            progress: called with how much of the work is done.
+            id_map: the remaining tokens with their new ids.
+            name: name of the pruned tokenizer.
+            texts: texts to compare segmentations on; a limited number is used.
+            seed: seed of the generated texts for the comparison with libraries.
+            progress: called with the amount of work done.
 
         Raises:
-            SurgeryError: something does not hold; `ProofError` if a library gives other ids.
+            SurgeryError: a check fails; `ProofError` if a library gives other ids.
         """
 
 
 def pruning_of(opened: Opened, contents: Contents | None = None) -> Pruning:
-    """What removes tokens from a tokenizer.
+    """Return the `Pruning` for a tokenizer.
 
     Args:
         opened: the tokenizer.
-        contents: what it is, where that is known.
+        contents: the tokenizer's contents, if already known.
 
     Raises:
-        SurgeryError: nothing does, or its file does not say what that needs.
+        SurgeryError: the algorithm is not supported, or the file lacks necessary information.
     """
     found = contents or contents_of(opened)
     if found.algorithm is None:

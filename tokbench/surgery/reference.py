@@ -1,14 +1,14 @@
-"""Pruning by the textbook: slow, the definition that every faster form must equal.
+"""The reference implementation of pruning: slow and simple, the definition of the result of the faster ones.
 
-A *leaf* of a BPE is a token that a merge makes and no surviving merge takes. Leaves go one after another, the least
-frequent first and of equals the one with the greatest id; the frequency of one that goes is added to its two parts,
-which may be leaves then.
+A *leaf* of a BPE is a token that a merge produces and no remaining merge uses. Leaves are removed one at a time, the
+least frequent first, ties broken by the greatest id; the frequency of a removed leaf is added to its two parts, which
+may become leaves.
 
-The *loss* of a piece of a Unigram is its frequency times what its score is above that of the best other segmentation
-of its text. Pieces go one after another, the least loss first and of equals the one with the greatest id; the
-frequency of one that goes is added to the pieces of that segmentation.
+The *loss* of a piece of a Unigram is its frequency times the difference between its score and that of the best other
+segmentation of its text. Pieces are removed one at a time, the least loss first, ties broken by the greatest id; the
+frequency of a removed piece is added to the pieces of that segmentation.
 
-The loss of a piece of a WordPiece is how many tokens a text gains when words are matched without it.
+The loss of a piece of a WordPiece is the number of tokens that a text gains when words are matched without it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Merge = tuple[int, int, int]
 
 
 class Pruned(NamedTuple):
-    """What is left: merges in their order, frequencies of what is left, and what went, in its order."""
+    """The remaining merges in rank order, the remaining frequencies, and the removed ids in order of removal."""
 
     merges: list[Merge]
     frequencies: dict[int, int]
@@ -39,17 +39,17 @@ def prune(
     most: int | None = None,
     min_count: int | None = None,
 ) -> Pruned:
-    """Remove leaves: those selected, then the least frequent until no more than `most` are left and none is rarer.
+    """Remove leaves: the selected ones, then the least frequent until both limits hold.
 
     Args:
-        merges: (left id, right id, made id) in the order of their ranks; each token is made by one.
+        merges: (left id, right id, merged id) in rank order; each token is the result of one merge.
         frequencies: id → token occurrences.
-        kept: ids that stay, special tokens for one.
-        selected: ids that go as soon as they are leaves, whatever their frequency.
-        most: how many merges stay at most; None for any number.
-        min_count: leaves with fewer occurrences go; None keeps them.
+        kept: ids that are never removed, such as special tokens.
+        selected: ids to remove as soon as they are leaves, regardless of their frequency.
+        most: maximum number of remaining merges; None for no limit.
+        min_count: leaves with fewer occurrences are removed; None for no limit.
 
-    "ab" (3) is needed by "abc" (4); of the leaves "abc" is the rarest, and then "ab" has its three occurrences, too.
+    "ab" (3) is needed by "abc" (4); the rarest leaf is "abc", whose three occurrences are then added to those of "ab".
 
     >>> done = prune([(0, 1, 3), (3, 2, 4), (1, 2, 5)], {2: 1, 3: 2, 4: 3, 5: 4}, most=1)
     >>> done.removed, done.merges, done.frequencies
@@ -81,7 +81,7 @@ def prune(
 
 
 def segment(symbols: Sequence[int], merges: Sequence[Merge]) -> list[int]:
-    """What merging makes of a pre-token: the merge of the lowest rank first, and of equal ones the leftmost.
+    """Merge the symbols of a pre-token: the merge of the lowest rank first, ties broken from the left.
 
     >>> segment([0, 1, 2], [(0, 1, 3), (3, 2, 4), (1, 2, 5)]), segment([0, 1, 2], [(1, 2, 5)])
     ([4], [0, 5])
@@ -99,7 +99,7 @@ def segment(symbols: Sequence[int], merges: Sequence[Merge]) -> list[int]:
 
 
 class PrunedPieces(NamedTuple):
-    """What is left of a Unigram: ids with their frequencies, and what went, in its order."""
+    """The remaining ids with their frequencies, and the removed ids in order of removal."""
 
     frequencies: dict[int, int]
     removed: list[int]
@@ -114,19 +114,19 @@ def prune_pieces(
     most: int | None = None,
     min_count: int | None = None,
 ) -> PrunedPieces:
-    """Remove pieces: those selected, then those rarer than `min_count`, then any until no more than `most` are left.
+    """Remove pieces: the selected ones, then those rarer than `min_count`, then any until no more than `most` remain.
 
-    A piece that no others spell stays.
+    A piece that no other pieces spell is not removed.
 
     Args:
-        pieces: texts and scores, by id.
+        pieces: (text, score) of each id.
         frequencies: id → token occurrences.
-        kept: ids that stay.
-        selected: ids that go, whatever their frequency.
-        most: how many pieces stay at most; None for any number.
-        min_count: pieces with fewer occurrences go; None keeps them.
+        kept: ids that are never removed.
+        selected: ids to remove, regardless of their frequency.
+        most: maximum number of remaining pieces; None for no limit.
+        min_count: pieces with fewer occurrences are removed; None for no limit.
 
-    "abc" (3 times) is worth 2 more than "ab" + "c"; "ab" (2 times) is worth 4 more than "a" + "b", and goes after it.
+    "abc" (3 times) scores 2 more than "ab" + "c"; "ab" (2 times) scores 4 more than "a" + "b", and is removed second.
 
     >>> scored = [("a", -4.0), ("b", -4.0), ("c", -4.0), ("ab", -4.0), ("abc", -6.0)]
     >>> prune_pieces(scored, {3: 2, 4: 3}, kept=[0, 1, 2], most=3)
@@ -136,7 +136,7 @@ def prune_pieces(
     counts, removed = {id: frequencies.get(id, 0) for id in left}, []
 
     def remove(chosen: Collection[int]) -> bool:
-        """Remove the one of least loss; whether there was one."""
+        """Remove the piece of least loss, and return whether there was one."""
         found = []
         for id in chosen:
             best = spelling(left[id][0], {each: left[each] for each in left if each != id})
@@ -165,7 +165,7 @@ def prune_pieces(
 
 
 def spelling(text: str, pieces: Mapping[int, tuple[str, float]]) -> tuple[float, list[int]] | None:
-    """The segmentation of the greatest sum of scores; of equal ones that whose last pieces are longer. None for none.
+    """Return the segmentation with the greatest sum of scores, ties broken by longer last pieces; None for none.
 
     >>> spelling("abc", {0: ("a", -1.0), 1: ("bc", -3.0), 2: ("ab", -3.0), 3: ("c", -1.0)})
     (-4.0, [0, 1])
@@ -194,17 +194,17 @@ def prune_matches(
     most: int | None = None,
     min_count: int | None = None,
 ) -> PrunedPieces:
-    """Remove pieces of a WordPiece: those selected, then rare ones, then any; the one that adds least tokens first.
+    """Remove pieces of a WordPiece: selected ones, then rare ones, then any; the one that adds the fewest tokens first.
 
-    A piece without which a word would become unknown stays.
+    A piece without which a word would become unknown is not removed.
 
     Args:
-        pieces: id → piece; "##" marks those inside words.
-        words: text → count.
-        kept: ids that stay.
-        selected: ids that go, whatever their loss.
-        most: how many pieces stay at most; None for any number.
-        min_count: pieces with fewer occurrences go; None keeps them.
+        pieces: id → piece; "##" marks pieces inside words.
+        words: word → count.
+        kept: ids that are never removed.
+        selected: ids to remove, regardless of their loss.
+        most: maximum number of remaining pieces; None for no limit.
+        min_count: pieces with fewer occurrences are removed; None for no limit.
 
     "abc" (3 times) becomes "ab", "##c" and gains one token each time; "ab" (4 times, 7 by then) becomes "a", "##b".
 
@@ -227,7 +227,7 @@ def prune_matches(
         return total
 
     def remove(chosen: Collection[int]) -> bool:
-        """Remove the one of least loss; whether there was one."""
+        """Remove the piece of least loss, and return whether there was one."""
         losses = {id: loss(id) for id in chosen if id not in kept}
         found = min(losses.items(), key=lambda item: (item[1], -item[0]), default=(0, inf))
         if found[1] == inf:
@@ -246,7 +246,7 @@ def prune_matches(
 
 
 def longest_matches(word: str, pieces: Mapping[int, str]) -> list[int] | None:
-    """The longest pieces that a word begins with, one after another; None for an unknown word.
+    """Return the longest matches in a word from left to right; None for an unknown word.
 
     >>> longest_matches("abc", {0: "a", 1: "ab", 2: "##c"}), longest_matches("abd", {0: "a", 1: "ab", 2: "##c"})
     ([1, 2], None)

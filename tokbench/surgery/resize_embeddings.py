@@ -10,7 +10,7 @@ from typing import Any
 
 
 def resized(rows: Any, init: dict[str, Any], size: int) -> Any:
-    """The new rows: weighted sums of old ones; the mean of all where nothing is known."""
+    """Return the new rows: weighted sums of old rows, or the mean of all old rows if nothing is known."""
     new = rows[[0] * size]
     new[:] = rows[: init["old_size"]].mean(0)
     for row, (ids, weights) in enumerate(zip(init["ids"], init["weights"], strict=True)):
@@ -38,7 +38,7 @@ def main(old: str, new: str, *, beside: Path) -> None:
             parameter.data[:] = resized(before[name], init, patch["vocab_size"])
             if not getattr(
                 model.config, "tie_word_embeddings", True
-            ):  # resizing ties what reading does not, as biases
+            ):  # resizing ties parameters that loading does not, such as biases
                 setattr(layer(), name, type(parameter)(parameter.data.clone()))
     model.config.update(patch)
     if getattr(model, "generation_config", None) is not None:

@@ -1,4 +1,4 @@
-"""The pieces of a Unigram with their scores, and those that pruning never takes."""
+"""The pieces of a Unigram with their scores, and the ones that pruning never removes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class ScoredPieces:
 
     Attributes:
         ids: every id that has a token.
-        texts: id → text of the pieces that text is cut into, with ▁ for a space.
-        scores: id → score of the same.
-        kept: the ids that never go: all that is no such piece (special, unknown, user-defined and byte pieces), single
-            characters, and a piece of the lowest score, as that of unknown characters is reckoned from it.
+        texts: id → text of the ordinary pieces, with ▁ for a space.
+        scores: id → score of the ordinary pieces.
+        kept: ids that are never removed: all other tokens (special, unknown, user-defined and byte pieces), single
+            characters, and one piece with the lowest score, from which the score of unknown characters is derived.
     """
 
     ids: frozenset[int]
@@ -35,17 +35,17 @@ class ScoredPieces:
 
     @property
     def token_bytes(self) -> dict[int, bytes]:
-        """The bytes of each of the pieces that text is cut into, by id."""
+        """Id → bytes of the ordinary pieces."""
         return {id: text.replace(SPACE, " ").encode() for id, text in self.texts.items()}
 
     @property
     def lowest(self) -> float | None:
-        """The lowest score, from which that of unknown characters is reckoned; None where there is no piece."""
+        """The lowest score, from which the score of unknown characters is derived; None if there are no pieces."""
         return min(self.scores.values(), default=None)
 
 
 def pieces_of_model(model: SentencePieceFile) -> ScoredPieces:
-    """The pieces of a SentencePiece model.
+    """Read the pieces of a SentencePiece model.
 
     >>> from tokbench.formats.sentencepiece.model import ModelPiece, SentencePieceFile
     >>> pieces = (ModelPiece("<unk>", 0.0, PieceType.UNKNOWN), ModelPiece("▁", -1.0, PieceType.NORMAL))
@@ -58,7 +58,7 @@ def pieces_of_model(model: SentencePieceFile) -> ScoredPieces:
 
 
 def pieces_of_document(document: Mapping[str, Any]) -> ScoredPieces:
-    """The pieces of a `tokenizer.json` whose model is a Unigram.
+    """Read the pieces of a `tokenizer.json` whose model is a Unigram.
 
     >>> model = {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0], ["ab", -2.0]]}
     >>> found = pieces_of_document({"model": model, "added_tokens": [{"id": 3, "content": "</s>"}]})
@@ -80,10 +80,12 @@ def pieces_of_document(document: Mapping[str, Any]) -> ScoredPieces:
 
 
 def check_scores(old: ScoredPieces, new: ScoredPieces, id_map: IdMap) -> int:
-    """How many pieces stay, each with its text and its score: what was the best of more is the best of fewer.
+    """Check that the remaining pieces keep their texts and scores, and return their number.
+
+    That suffices: a best segmentation into all pieces is also the best into the remaining ones.
 
     Raises:
-        ConversionError: one has another text or score, or the lowest score is another.
+        SurgeryError: a piece has another text or score, or the lowest score has changed.
     """
     for id, text in new.texts.items():
         before = id_map.new_to_old[id]

@@ -1,4 +1,4 @@
-"""Select tokens as a user names them: by the script of their letters, or by a list of ids."""
+"""Selection of tokens by the user: by the script of their letters, or by a list of ids."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LIST_HINT = "it has an id at the start of each line, as `tokbench inspect --voc
 
 
 def parse_scripts(names: Sequence[str]) -> frozenset[str]:
-    """The scripts of lists with commas, as `--script` takes them.
+    """Parse comma-separated lists of scripts, as accepted by `--script`.
 
     Raises:
-        ConfigError: Unicode has no script of a name.
+        ConfigError: a name is not a Unicode script, or no script is named.
 
     >>> sorted(parse_scripts(["thai, Han"]))
     ['Han', 'Thai']
@@ -40,14 +40,14 @@ def of_scripts(
     drop: Collection[str] = (),
     keep: Collection[str] | None = None,
 ) -> frozenset[int]:
-    """The tokens with a letter of a script to drop, or of one that is not to keep.
+    """Return the ids of tokens with a letter of a script in `drop`, or of a script not in `keep`.
 
-    Letters that scripts share have no say, nor have tokens that are not whole characters.
+    Letters shared by several scripts and tokens with incomplete characters are ignored.
 
     Args:
         tokens: id → bytes.
-        drop: names of scripts.
-        keep: names of scripts; None keeps all but those.
+        drop: names of the scripts to drop.
+        keep: names of the scripts to keep; None keeps all scripts that are not dropped.
 
     >>> tokens = {0: b"a", 1: " б".encode(), 2: "aб".encode(), 3: b"1", 4: "б".encode()[:1]}
     >>> sorted(of_scripts(tokens, drop=["Cyrillic"])), sorted(of_scripts(tokens, keep=["Cyrillic"]))
@@ -65,7 +65,7 @@ def of_scripts(
 
 
 def read_ids(path: Path) -> frozenset[int]:
-    """The ids of a file, as `parse_ids` reads its lines. Raises `ConfigError`, also where it has none."""
+    """Read the ids of a file, see `parse_ids`. Raises `ConfigError`, also for a file without ids."""
     from tokbench.files.untrusted import decode_text, read_named, unreadable
 
     try:
@@ -79,14 +79,14 @@ def read_ids(path: Path) -> frozenset[int]:
 
 
 def parse_ids(lines: Sequence[str], *, name: str) -> frozenset[int]:
-    r"""The ids of a list: one a line, or the first column of a table, as `tokbench inspect --vocab-out` writes one.
+    r"""Parse a list of ids: one per line, or the first column of a table such as `tokbench inspect --vocab-out` writes.
 
     Args:
-        lines: of the file; empty ones and those that begin with # say nothing, nor does a head `id`.
-        name: what error messages call the file.
+        lines: lines of the file; empty lines, lines that begin with # and a header `id` are ignored.
+        name: name of the file for error messages.
 
     Raises:
-        ConfigError: a line that begins with no id.
+        ConfigError: a line does not begin with an id.
 
     >>> sorted(parse_ids(["id\ttext", "7\tab", "# rare", "", "3"], name="list.tsv"))
     [3, 7]

@@ -1,4 +1,4 @@
-"""The tokens that two unrelated vocabularies share, and the old tokens that spell the others."""
+"""The tokens that two unrelated vocabularies share, and the old tokens that spell the new ones."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SharedTokens:
-    """The tokens that mean the same in two vocabularies.
+    """The tokens that two vocabularies share.
 
     Attributes:
-        id_map: their ids.
-        same_id: how many have the same id in both.
-        moved: how many have another.
-        by_role: role → (old id, new id) of special tokens that have other texts and are the same to a model.
-        only_old: how many ids the new vocabulary has nothing for.
-        only_new: the new ids that the old vocabulary has nothing for.
+        id_map: the map between their ids.
+        same_id: number of tokens with the same id in both.
+        moved: number of tokens with different ids.
+        by_role: role → (old id, new id) of special tokens with different texts and the same role.
+        only_old: number of old ids without a corresponding new token.
+        only_new: the new ids without a corresponding old token.
     """
 
     id_map: IdMap
@@ -37,7 +37,7 @@ class SharedTokens:
     only_new: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return the JSON of the comparison."""
         return {
             "same_id": self.same_id,
             "moved": self.moved,
@@ -48,14 +48,14 @@ class SharedTokens:
 
 
 def shared_tokens(old: Tokenizer, new: Tokenizer) -> SharedTokens:
-    """Compare two vocabularies by what their tokens are.
+    """Find the tokens that two vocabularies share.
 
-    Two ordinary tokens are the same that have the same bytes, two special ones that have the same text, else the same
-    role. Of several old tokens with the same bytes the one counts that `token_id` gives.
+    Ordinary tokens are the same if their bytes are equal, special tokens if their texts are equal or, failing that,
+    their roles. Of several old tokens with the same bytes, the one that `token_id` returns is used.
 
     Args:
-        old: of any algorithm.
-        new: of any other.
+        old: a tokenizer of any algorithm.
+        new: a tokenizer of any algorithm.
 
     >>> from tokbench.backends.baseline import ByteBackend
     >>> bytes_with = lambda *texts: ByteBackend().train([], ByteBackend.config_type(special_tokens=texts))
@@ -88,7 +88,7 @@ def shared_tokens(old: Tokenizer, new: Tokenizer) -> SharedTokens:
 
 
 def tokens_of(tokenizer: Tokenizer) -> Iterator[tuple[int, bytes]]:
-    """The ids of a vocabulary with their bytes, those without a token left out."""
+    """Yield each id of a vocabulary that has a token, with its bytes."""
     for id in range(tokenizer.info.vocab_size):
         try:
             yield id, tokenizer.token_bytes(id)
@@ -97,7 +97,7 @@ def tokens_of(tokenizer: Tokenizer) -> Iterator[tuple[int, bytes]]:
 
 
 def _same_ids(one: Tokenizer, tokens: Mapping[int, bytes], other: Tokenizer) -> dict[int, int]:
-    """The ids of one vocabulary → those of the same tokens in another."""
+    """Map the ids of one vocabulary to those of the same tokens in another."""
     special = {id: text for text, id in one.info.special_tokens.items()}
     others = other.info.special_tokens
     other_special = set(others.values())
@@ -112,7 +112,7 @@ def _same_ids(one: Tokenizer, tokens: Mapping[int, bytes], other: Tokenizer) -> 
 
 
 class OldTokens:
-    """The tokens of an old vocabulary, of which new ones are made.
+    """The tokens of an old vocabulary, by which new tokens are spelled.
 
     Args:
         tokenizer: the old tokenizer.
@@ -122,10 +122,10 @@ class OldTokens:
         self._tokenizer = tokenizer
 
     def making(self, tokens: Mapping[int, bytes]) -> dict[int, list[int]]:
-        """The old ids of the bytes of each token, in their order: those that it gives them as a text.
+        """Map each new id to the old ids that spell its bytes: the old tokenizer's encoding of them as text.
 
-        Where it gives them other bytes, as it puts a space in front, or they are not text, the longest old tokens are
-        taken from left to right, and bytes that no old token has are left out.
+        If the encoding has other bytes (because of a prefix space, for example) or the bytes are not valid text, the
+        longest matching old tokens are taken from left to right, and bytes without an old token are skipped.
 
         Args:
             tokens: new id → bytes.
@@ -146,7 +146,7 @@ class OldTokens:
         return {id: made.get(id) or self._longest(data) for id, data in tokens.items()}
 
     def _whole(self, ids: Sequence[int], data: bytes) -> list[int]:
-        """The ids, where their bytes are these; else none."""
+        """Return the ids if their bytes equal `data`, otherwise an empty list."""
         return list(ids) if b"".join(self._bytes.get(id, b"") for id in ids) == data else []
 
     def _longest(self, data: bytes) -> list[int]:

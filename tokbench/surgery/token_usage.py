@@ -1,4 +1,4 @@
-"""How often a text uses each token, for pruning by frequency or by loss."""
+"""Token frequencies and word counts of a text, for pruning by frequency or by loss."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """What was counted; nothing where no text decides.
+    """The counts of a text; empty if pruning does not depend on a text.
 
     Attributes:
-        frequencies: id → token occurrences.
-        words: text → count, of algorithms that go by words.
+        frequencies: id → number of token occurrences.
+        words: word → count, for algorithms that need word counts.
     """
 
     frequencies: Mapping[int, int] = field(default_factory=dict)
@@ -27,6 +27,6 @@ class TokenUsage:
 
 
 def count_usage(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | None) -> TokenUsage:
-    """Encode texts, special tokens as ordinary text, and count. Raises `TextError`, `CorpusError`."""
+    """Encode texts and count ids, with special tokens as ordinary text. Raises `TextError`, `CorpusError`."""
     counts = count_corpus(tokenizer, texts, threads=threads)
     return TokenUsage(dict(enumerate(counts.frequencies.tolist())))

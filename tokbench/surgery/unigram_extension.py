@@ -1,4 +1,4 @@
-"""Adding pieces to a Unigram, by what the likelihood of a text rises."""
+"""Addition of pieces to a Unigram, by how much they raise the likelihood of a text."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from tokbench.surgery.scored_pieces import ScoredPieces
 
 _BELOW = 1.0
-"""Far more than sums are rounded by."""
+"""A margin that is far larger than rounding errors of sums."""
 
 
 @dataclass
 class UnigramExtension(PieceExtension):
-    """A Unigram to which pieces are to come."""
+    """A Unigram to extend."""
 
     algorithm: ClassVar[Algorithm] = "unigram"
 
@@ -45,57 +45,57 @@ class UnigramExtension(PieceExtension):
 
     @cached_property
     def pieces(self) -> ScoredGrowing:
-        """Its pieces, which grow."""
+        """Its pieces, including the new ones."""
         return self.new_pieces()
 
     @cached_property
     def words(self) -> PieceWords:
-        """How its text becomes words."""
+        """Its splitting of text into words."""
         if isinstance(self.content, bytes) and self.model is not None:
             return words_of_model(self.model, normalizer_of(self.content))
         return words_of_document(self.document, self.scored.texts.values())
 
     @cached_property
     def ids(self) -> Mapping[str, int]:
-        """The ids of its pieces."""
+        """Piece → id."""
         if self.model is not None:
             return {piece.text: id for id, piece in enumerate(self.model.pieces)}
         return {text: id for id, (text, _) in enumerate(self.document["model"]["vocab"])}
 
     def new_pieces(self) -> ScoredGrowing:
-        """Its pieces, before any more come."""
+        """Return its pieces without any new ones."""
         scored = self.scored
         return ScoredGrowing({text: scored.scores[id] for id, text in scored.texts.items()})
 
     @property
     def deciding(self) -> Sequence[Any]:
-        """Pieces with their scores."""
+        """Its pieces with their scores, special ones included."""
         return self.document["model"]["vocab"] if self.model is None else self.model.pieces
 
     def words_of(self, line: str) -> list[str]:
-        """A line as words."""
+        """Split a line into words."""
         return self.words.of_line(line)
 
     def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
-        """Words, of which a new piece has its votes as a share of all parts."""
+        """Count words, and set the total number of parts, by which the votes for new pieces are divided."""
         words = self.words.count(texts, threads=threads, progress=progress)
         cut = self.pieces.cut
         self.pieces.total = max(1, sum(count * len(cut(word)) for word, count in words.items()))
         return words
 
     def may_be_piece(self, text: str) -> bool:
-        """Whether its training would have allowed a piece."""
+        """Whether the tokenizer's training would have allowed a piece."""
         return self.words.allows(text)
 
     def take(self, words: Sequence[str]) -> list[str]:
-        """The words that became pieces, the shorter ones first: they may be parts of others."""
+        """Add words as pieces, shorter ones first since they may be parts of others, and return the new pieces."""
         for word in sorted(words, key=len):
             if word not in self.words.taken:
                 self.pieces.add_word(word)
         return list(self.pieces.new)
 
     def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
-        """New pieces with their scores."""
+        """Append the new pieces with their scores."""
         scores = self.pieces.new
         if self.model is None:
             held = self._held(pieces)
@@ -109,7 +109,7 @@ class UnigramExtension(PieceExtension):
         return self.extended_model(made, special_tokens)
 
     def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
-        """Texts have other tokens only by new pieces, and no smaller sum of scores."""
+        """Check that texts change only by new pieces, and that their sums of scores do not fall."""
         old = self.opened.tokenizer
         changes = OnlyByNewPieces(old, new, first_id=self.first_id, unknown=self.unknown_id)
         learned = {id: self.pieces.new[piece] for id, piece in enumerate(self._new, self.first_id)}
@@ -119,28 +119,29 @@ class UnigramExtension(PieceExtension):
         return check_texts(texts, tokenizers=(old, new), rule=rule, threads=threads)
 
     def _held(self, pieces: Mapping[str, int]) -> dict[str, int]:
-        """The added tokens after the pieces, where more come: each holds the place of its id."""
+        """Return the added tokens that need placeholders before new pieces: those outside the vocabulary."""
         outside = added_outside(self.document) if pieces else {}
         return dict(sorted(outside.items(), key=lambda item: item[1]))
 
     def _unused(self, held: Mapping[str, int]) -> dict[str, float]:
-        """Scores with which no text becomes them. Raises `SurgeryError`."""
+        """Return scores so low that no text is segmented into the placeholders. Raises `SurgeryError`."""
         return dict.fromkeys(held, unused_score(held, self.pieces)) if held else {}
 
 
 def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:
-    """A score with which texts can be pieces, and no text becomes them.
+    """Return a score with which texts can be added as pieces without any text being segmented into them.
 
-    It is below the sum of what each is cut into. Unknown characters are worth less than the lowest score of all: a text
-    with one would become the piece. Where every character of the old pieces is a piece, nothing else changes by what
-    unknown ones are worth: however old pieces cut a text, it has as many of them.
+    It is below the sum of scores of each text's segmentation. A text with an unknown character has no such score, since
+    unknown characters always score below the lowest piece. Lowering the lowest score also lowers that of unknown
+    characters, which changes no segmentation if every character of the old pieces is a piece: all segmentations of a
+    text then have the same number of unknown characters.
 
     Args:
-        texts: they.
-        pieces: all others.
+        texts: the texts of the placeholders.
+        pieces: all other pieces.
 
     Raises:
-        SurgeryError: no score is low enough, as a character is not a piece.
+        SurgeryError: no score is low enough, because a character is not a piece.
 
     >>> from tokbench.surgery.growing_pieces import ScoredGrowing
     >>> unused_score(["[A]"], ScoredGrowing({"[": -2.0, "A": -3.0, "]": -2.5}))

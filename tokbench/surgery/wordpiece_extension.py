@@ -1,4 +1,4 @@
-"""Adding pieces to a WordPiece: the most frequent neighbours, and whole words."""
+"""Addition of pieces to a WordPiece: the most frequent adjacent pairs, and whole words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class WordPieceExtension(PieceExtension):
-    """A WordPiece to which pieces are to come."""
+    """A WordPiece to extend."""
 
     algorithm: ClassVar[Algorithm] = "wordpiece"
 
@@ -44,47 +44,47 @@ class WordPieceExtension(PieceExtension):
 
     @cached_property
     def words(self) -> MatchedWords:
-        """How its text becomes words."""
+        """Its splitting of text into words."""
         return MatchedWords(self.document)
 
     @cached_property
     def ids(self) -> Mapping[str, int]:
-        """The ids of its pieces."""
+        """Piece → id."""
         return dict(self.document["model"]["vocab"])
 
     def new_pieces(self) -> MatchedGrowing:
-        """Its pieces, before any more come."""
+        """Return its pieces without any new ones."""
         return MatchedGrowing(self.matched.texts.values(), prefix=self.matched.prefix)
 
     @property
     def deciding(self) -> Sequence[Any]:
-        """Pieces in the order of their ids."""
+        """Its pieces in the order of their ids."""
         return sorted(self.matched.texts.items())
 
     def bytes_of(self, piece: str) -> bytes:
-        """A piece without its prefix."""
+        """Return the bytes of a piece without its prefix."""
         return self.text_of(piece).encode()
 
     def text_of(self, piece: str) -> str:
-        """A piece without its prefix."""
+        """Return a piece without its prefix."""
         return piece.removeprefix(self.matched.prefix)
 
     def words_of(self, line: str) -> list[str]:
-        """A line as words; one with the prefix is a piece inside words."""
+        """Split a line into words; a line with the prefix stands for a piece inside words."""
         prefix = self.matched.prefix
         mark = prefix if line.startswith(prefix) and line != prefix else ""
         return [mark + word for word in self.words.of_text(line.removeprefix(mark))]
 
     def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
-        """The words of a text."""
+        """Count the words of texts."""
         return self.words.count(texts, threads=threads, progress=progress)
 
     def may_be_piece(self, text: str) -> bool:
-        """Whether a text is nothing else yet."""
+        """Whether a text is not in the vocabulary yet."""
         return text not in self.ids
 
     def take(self, words: Sequence[str]) -> list[str]:
-        """The words that are not pieces yet."""
+        """Add the words that are not pieces yet, and return them."""
         long = next((word for word in words if len(self.text_of(word)) > self.words.longest), None)
         if long is not None:
             raise ConfigError(
@@ -97,18 +97,18 @@ class WordPieceExtension(PieceExtension):
         return new
 
     def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
-        """New pieces after the old ones."""
+        """Append the new pieces to the document."""
         self._check_no_word([*added_outside(self.document), *special_tokens])
         return extended_document(self.document, pieces, special_tokens=special_tokens)
 
     def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
-        """Words have other tokens only by new pieces, and none becomes unknown."""
+        """Check that words change only by new pieces, and that none becomes unknown."""
         old = self.opened.tokenizer
         rule = OnlyByNewPieces(old, new, first_id=self.first_id, unknown=self.unknown_id)
         return check_texts(texts, tokenizers=(old, new), rule=rule, threads=threads)
 
     def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
-        """Compare it with its files in libraries."""
+        """Compare the extended tokenizer with its files in libraries."""
         if self.opened.source.format in WITH_WORD_LIST:
             found = prove_word_list_in_libraries(new, path, seed=seed, progress=progress)
         else:
@@ -116,7 +116,7 @@ class WordPieceExtension(PieceExtension):
         return replace(found, notes=(*notes_of_characters(self.matched), *found.notes))
 
     def old_parts(self, pieces: GrowingPieces, piece: str) -> Parts:
-        """What a piece was cut into, characters at which no piece matches left out."""
+        """Return the old pieces that a new piece was matched with, skipping unknown characters."""
         known: list[str] = []
         while piece:
             parts = pieces.cut(piece)
@@ -127,7 +127,7 @@ class WordPieceExtension(PieceExtension):
         return tuple(known)
 
     def _check_no_word(self, texts: Sequence[str]) -> None:
-        """Refuse added tokens that words could begin with: here they become tokens of the vocabulary."""
+        """Refuse added tokens that are single words: as entries of the vocabulary, they would be matched in text."""
         for text in texts:
             if self.words.of_text(text) == [text]:
                 raise SurgeryError(

@@ -1,4 +1,4 @@
-"""Removing pieces from a WordPiece, by the tokens that a text gains."""
+"""Removal of pieces from a WordPiece, by the number of tokens that a text gains."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from tokbench.surgery.matched_pieces import MatchedPieces
 
 WITH_WORD_LIST = (Format.WORDPIECE_VOCAB, Format.SAVED)
-"""The formats with a `vocab.txt`: what is made of them gets one, too."""
+"""The formats that include a `vocab.txt`, for which the result includes one as well."""
 
 
 @dataclass(frozen=True)
 class WordPiecePruning(PiecePruning):
-    """A WordPiece from which pieces are to go."""
+    """A WordPiece to prune."""
 
     algorithm: ClassVar[Algorithm] = "wordpiece"
 
@@ -44,17 +44,17 @@ class WordPiecePruning(PiecePruning):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That words can become unknown on other text, where some can."""
+        """A note that words of other text can become unknown, if that is possible."""
         return notes_of_characters(self.vocabulary)
 
     def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
-        """Compare what is left with its files in libraries. Raises `ProofError`."""
+        """Compare the pruned tokenizer with its files in libraries. Raises `ProofError`."""
         if self.opened.source.format not in WITH_WORD_LIST:
             return super().prove(new, path, seed=seed, progress=progress)
         return prove_word_list_in_libraries(new, path, seed=seed, progress=progress)
 
     def count(self, texts: Iterable[str], *, threads: int | None) -> TokenUsage:
-        """How often each word occurs that is not unknown."""
+        """Count the words that are not unknown."""
         words: Counter[str] = Counter()
         for batch in batches(texts):
             encoded = self.opened.tokenizer.encode_batch(batch, threads=threads)
@@ -64,16 +64,16 @@ class WordPiecePruning(PiecePruning):
     def choose(
         self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
     ) -> Removal:
-        """The pieces that go, by loss."""
+        """Choose the pieces to remove, by loss."""
         return choose_matches(
             self.vocabulary, words=usage.words, selected=selected, size=size, min_count=min_count
         )
 
     def check(self, changed: Content, id_map: IdMap) -> int:
-        """How many pieces stay as they were."""
+        """Check that the remaining pieces are unchanged, and return their number."""
         return check_pieces(self.vocabulary, _pieces(changed), id_map)
 
 
 def _pieces(content: Content) -> MatchedPieces:
-    assert not isinstance(content, bytes)  # as no SentencePiece model is a WordPiece
+    assert not isinstance(content, bytes)  # no SentencePiece model is a WordPiece
     return pieces_of_document(content)
