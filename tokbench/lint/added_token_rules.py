@@ -1,4 +1,4 @@
-"""Rules about the texts of added and special tokens: what they take from a text, and what text makes them."""
+"""Rules about added and special tokens: overlaps, effects on surrounding text, and text that becomes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 6
 _MOST_TRIED = 512
-"""Added tokens whose surroundings are tried: thousands of alike ones show nothing more."""
+"""Maximum number of added tokens that are tried in contexts: thousands of similar ones show nothing more."""
 
 
 def _tokens(target: LintTarget) -> tuple[Added, ...]:
@@ -34,7 +34,7 @@ def _tokens(target: LintTarget) -> tuple[Added, ...]:
 def _overlapping(target: LintTarget) -> Iterator[Found]:
     alike: dict[tuple[str, str], list[Overlap]] = {}
     for overlap in overlaps(_tokens(target)):
-        # That one character is shared, as in <a> and >>b<<, is no more than a note.
+        # A single shared character, as in <a> and >>b<<, is only a note, so these are grouped together.
         after = overlap.second.text if len(overlap.shared) > 1 or overlap.is_contained else ""
         alike.setdefault((overlap.shared, after), []).append(overlap)
     for (shared, _), group in alike.items():
@@ -42,7 +42,7 @@ def _overlapping(target: LintTarget) -> Iterator[Found]:
         contained = overlap.is_contained
         ids = target.tokenizer.encode(overlap.text, special=SpecialPolicy.ENCODE)
         if contained and ids == [overlap.second.id]:
-            continue  # the longer one is found, as is usual
+            continue  # the longer token matches, as usual
         more = f" and {len(group) - 1} more like it" if len(group) > 1 else ""
         taken = ", ".join(map(target.named, ids[:_SHOWN]))
         yield Found(
@@ -78,7 +78,7 @@ def _eats_space(target: LintTarget) -> Iterator[Found]:
 
 
 def _meant(token: Added) -> bool:
-    """Whether a flag asks for what is found: RoBERTa's mask takes the space before it."""
+    """Whether a flag requests the effect, as for RoBERTa's mask, which takes the preceding space."""
     return token.has("lstrip", "rstrip", "single_word")
 
 
@@ -126,7 +126,7 @@ _MARKUP = frozenset(
 def _byte_characters(target: LintTarget) -> Iterator[Found]:
     if target.bpe is None and not _is_byte_level(target):
         raise DoesNotApplyError("its pieces are not written in byte-level characters")
-    signs = set(map(to_byte_level, (b" ", b"\n")))  # the others are letters of Czech, Latvian and Turkish
+    signs = set(map(to_byte_level, (b" ", b"\n")))  # others are letters of Czech, Latvian or Turkish
     for token in _tokens(target):
         if not signs & set(token.text):
             continue

@@ -1,4 +1,4 @@
-"""The added tokens of a tokenizer with their flags, and what they do to the text around them."""
+"""The added tokens of a tokenizer with their flags, their overlaps, and their effects on the surrounding text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 _LONGEST = 256
-"""Characters of an added token that is compared with others; longer ones are left out."""
+"""Maximum length of the added tokens that are checked for overlaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Added:
     Attributes:
         id: its id.
         text: its text.
-        special: whether decoding may leave it out.
-        flags: how it is found, by the names of a tokenizer.json; empty where no file says it.
+        special: whether it is a special token, which decoding may skip.
+        flags: its matching flags, by their names in tokenizer.json; empty if no file has them.
     """
 
     id: int
@@ -34,12 +34,12 @@ class Added:
     flags: Mapping[str, bool]
 
     def has(self, *names: str) -> bool:
-        """Whether one of some flags is set."""
+        """Whether any of these flags is set."""
         return any(self.flags.get(name, False) for name in names)
 
 
 def added_tokens(target: LintTarget) -> tuple[Added, ...]:
-    """Special and other added tokens, by ascending id."""
+    """Return special and other added tokens, by ascending id."""
     flags = {text: flags for text, _, flags in _listed(target.document)}
     special = target.tokenizer.info.special_tokens
     return tuple(
@@ -59,13 +59,13 @@ def _listed(document: Mapping[str, Any] | None) -> Iterator[tuple[str, int, Mapp
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two added tokens that want the same characters.
+    """Two added tokens that match overlapping parts of a text.
 
     Attributes:
-        first: the one that begins first.
-        second: the other.
-        shared: the characters that both want.
-        text: the shortest text in which both could be found.
+        first: the token that begins first.
+        second: the other token.
+        shared: the characters that both match.
+        text: the shortest text in which both match.
     """
 
     first: Added
@@ -75,14 +75,14 @@ class Overlap:
 
     @property
     def is_contained(self) -> bool:
-        """Whether the second begins with the whole first."""
+        """Whether the first token is a prefix of the second."""
         return self.text == self.second.text
 
 
 def overlaps(tokens: tuple[Added, ...]) -> Iterator[Overlap]:
-    """Pairs of which one begins inside the other and ends after it, and pairs of which one begins the other.
+    """Yield the pairs in which a proper prefix of one token is a suffix of the other, or the whole other.
 
-    Runs of one character, as tokens for 2, 3 and 4 spaces, are left out: the longest is meant.
+    Runs of one character, such as tokens for 2, 3 and 4 spaces, are skipped, as the longest match is intended.
     """
     short = [token for token in tokens if len(token.text) <= _LONGEST]
     by_prefix: dict[str, list[Added]] = {}
@@ -98,14 +98,14 @@ def overlaps(tokens: tuple[Added, ...]) -> Iterator[Overlap]:
 
 
 CONTEXTS = (("a", "b"), ("a ", "b"), ("a", " b"), ("a ", " b"))
-"""What is tried before and after an added token."""
+"""The texts before and after an added token that are tried."""
 
 
 def changes_around(target: LintTarget, token: Added) -> list[tuple[str, str]]:
-    """The contexts in which a token is not found, or the text beside it is not what it is alone.
+    """Find the contexts in which a token is not found, or changes the text around it.
 
     Returns:
-        The text, and what is wrong: "is not found", "takes the space before it" …; empty where all is well.
+        (text, fault) pairs; faults are "is not found", "takes the space before it" ….
     """
     found = []
     for before, after in CONTEXTS:

@@ -1,4 +1,4 @@
-"""A text on which two tokenizers differ, made as small as it can be made."""
+"""Search for a text on which two tokenizers differ, shortened as far as possible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 _CHARACTERS = 2048
-"""Of each bundled text: its beginning shows what the rest would."""
+"""Number of characters used of each bundled text."""
 _SPECIALS = 16
 
 
@@ -26,11 +26,11 @@ class Disagreement:
     """A text on which two tokenizers differ.
 
     Attributes:
-        text: it.
-        ours: its ids in the first.
-        theirs: its ids in the second.
-        differing: how many of the texts that were tried differ.
-        tried: how many there were.
+        text: the text.
+        ours: its ids under the first tokenizer.
+        theirs: its ids under the second tokenizer.
+        differing: number of texts tried on which they differ.
+        tried: number of texts tried.
     """
 
     text: str
@@ -41,12 +41,12 @@ class Disagreement:
 
 
 def disagreement(first: Tokenizer, second: Tokenizer, *, template: bool = True) -> Disagreement | None:
-    """Where two tokenizers give other ids, special tokens in the text and around it included; None for nowhere.
+    """Find a text with different ids under two tokenizers, with special tokens encoded; None if none is found.
 
     Args:
-        first: the one.
-        second: the other.
-        template: whether the special tokens around a text count.
+        first: the first tokenizer.
+        second: the second tokenizer.
+        template: whether to compare the special tokens that are added around a text.
     """
 
     def ids(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Rules about what a vocabulary cannot spell: bytes without a token, and characters that are lost."""
+"""Rules about text that a vocabulary cannot spell: bytes without a token, and lost characters."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 _NEVER = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
-"""Bytes that no UTF-8 text has."""
+"""Bytes that never occur in UTF-8."""
 _NOT_PRINTED = frozenset((*range(0x20), 0x7F, 0xF1, 0xF2)) - frozenset(b"\t\n\r")
-"""Bytes of control characters, and those that only unassigned characters begin with."""
+"""Bytes of control characters, and lead bytes of unassigned characters only."""
 _SHOWN = 12
 
 _PROBES = (
@@ -33,7 +33,7 @@ _PROBES = (
     "\u0301\u0327\u200d\ufe0f\u00ad\u200b\u200e\u2028\ufeff\u00a0\u3000\u2003"
     "\x00\x07\x1b\x7f\ue000\U000f0000\ufffd"
 )
-"""Characters of many scripts and kinds, each tried between two letters."""
+"""Characters of many scripts and kinds, each of which is encoded between two letters."""
 
 
 def _missing_bytes(target: LintTarget) -> Iterator[Found]:
@@ -52,7 +52,7 @@ def _missing_bytes(target: LintTarget) -> Iterator[Found]:
 
 
 def _promises_bytes(target: LintTarget) -> bool:
-    """Whether the tokenizer says that every byte is a token."""
+    """Whether the tokenizer claims to have a token for every byte."""
     if target.bpe is not None:
         return True
     if target.document is not None:
@@ -73,7 +73,7 @@ def _missing_continuations(target: LintTarget) -> Iterator[Found]:
     missing = sorted(
         letter
         for letter in letters
-        if f"{model.prefix}{letter}" not in model.pieces and _stands_inside(target, letter)
+        if f"{model.prefix}{letter}" not in model.pieces and _can_continue(target, letter)
     )
     if missing:
         yield Found(
@@ -83,8 +83,8 @@ def _missing_continuations(target: LintTarget) -> Iterator[Found]:
         )
 
 
-def _stands_inside(target: LintTarget, letter: str) -> bool:
-    """Whether a character can stand inside a word: Chinese ones are words of their own."""
+def _can_continue(target: LintTarget, letter: str) -> bool:
+    """Whether a character can continue a word; Chinese characters, for example, are words of their own."""
     return target.document is None or not DocumentSteps(target.document).cut_after(letter)
 
 

@@ -1,4 +1,4 @@
-"""Every rule, by the modules that hold them, and the choice of some by `--select` and `--ignore`."""
+"""The catalogue of all rules, and their selection by `--select` and `--ignore`."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _MODULES = (
     "reference_rules",
     "speed_rules",
 )
-"""Modules of this package, each with a tuple RULES; their order is that of the output."""
+"""Modules of this package with a tuple `RULES`, in the order of the output."""
 
 ALL = "all"
-"""What `--select` and `--ignore` take for every rule."""
+"""The name for every rule in `--select` and `--ignore`."""
 
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Every rule by its name, in the order of the output."""
+    """Return name → rule for every rule, in the order of the output."""
     rules: list[Rule] = []
     for module in _MODULES:
         rules.extend(import_module(f"tokbench.lint.{module}").RULES)
@@ -49,7 +49,7 @@ def all_rules() -> dict[str, Rule]:
 
 
 def rule_named(name: str) -> Rule:
-    """The rule of a name. Raises `ConfigError` with the nearest names."""
+    """Return the rule with a name. Raises `ConfigError` with the nearest names as a hint."""
     rules = all_rules()
     if name not in rules:
         raise _no_such_rule(name)
@@ -57,15 +57,15 @@ def rule_named(name: str) -> Rule:
 
 
 def chosen_rules(*, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Rule, ...]:
-    """The rules that are selected, by default all, without those that are ignored.
+    """Return the selected rules (by default all) without the ignored ones.
 
     Args:
-        select: names, groups, or what either begins with; "all" for every rule. Each may be several with commas.
-        ignore: likewise. Of two that name the same rule the longer one counts: `--ignore vocabulary
-            --select vocabulary-gap` leaves that rule in.
+        select: names or groups, or prefixes of them; "all" for every rule. Each item may be a comma-separated list.
+        ignore: likewise. If both match a rule, the longer item takes precedence: `--ignore vocabulary
+            --select vocabulary-gap` keeps that rule.
 
     Raises:
-        ConfigError: one that names no rule, or no rule is left.
+        ConfigError: an item matches no rule, or no rule is left.
     """
     wanted, unwanted = _named(select) or {ALL}, _named(ignore)
     for name in (*sorted(wanted), *sorted(unwanted)):
@@ -88,7 +88,7 @@ def _best_match(names: set[str], rule: Rule) -> int:
 
 
 def _length_matched(name: str, rule: Rule) -> int:
-    """How closely a choice names a rule: 0 not at all, 1 with all others, more the longer it is."""
+    """Return how specifically an item matches a rule: 0 for no match, 1 for "all", more for longer items."""
     if name == ALL:
         return 1
     if rule.name.startswith(name) or rule.group.startswith(name):
@@ -105,11 +105,11 @@ def _no_such_rule(name: str) -> ConfigError:
 def run_rules(
     target: LintTarget, rules: Sequence[Rule], *, progress: Progress = no_progress
 ) -> Iterator[Outcome]:
-    """What becomes of each rule, in their order.
+    """Run rules, and yield their outcomes in order.
 
     Args:
-        target: what is linted.
-        rules: those to run.
+        target: the tokenizer to lint.
+        rules: the rules to run.
         progress: called with the number of rules done.
 
     Raises:

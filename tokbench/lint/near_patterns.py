@@ -1,4 +1,4 @@
-"""A split pattern that is almost a well-known one, and a text that the two split differently."""
+"""Detection of split patterns that are almost a well-known one, with a text that the two split differently."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tokbench.formats.tokenizer_json import for_oniguruma
 from tokbench.opening.patterns import known_pattern, pattern_names
 
 _NEAR = 0.9
-"""The share of characters in common from which on a pattern may be a slip of another."""
+"""Minimum share of common characters for a pattern to count as a faulty copy of another."""
 _SECONDS = 1.0
 PROBES = (
     "don't", "DON'T", "I'll", "We'Ve", "12", "1234", "12345678", "a1b2", "x = 10", "don\u2019t", "a  b", "a   b",
@@ -25,13 +25,13 @@ PROBES = (
 
 @dataclass(frozen=True, slots=True)
 class NearPattern:
-    """A well-known pattern that another is almost.
+    """A well-known pattern that a given pattern almost equals.
 
     Attributes:
-        name: of the well-known one.
-        text: one that is split differently.
-        here: its pre-tokens by the pattern at hand.
-        there: those by the well-known one.
+        name: name of the well-known pattern.
+        text: a text that the two split differently.
+        here: its pre-tokens by the given pattern.
+        there: its pre-tokens by the well-known pattern.
     """
 
     name: str
@@ -41,10 +41,10 @@ class NearPattern:
 
 
 def near_pattern(pattern: str) -> NearPattern | None:
-    """The well-known pattern that is nearest, where it is near and splits some text differently.
+    """Return the nearest well-known pattern; None if it is not near, or no probe is split differently.
 
     Raises:
-        ConfigError: it is not a pattern that the `regex` package runs.
+        ConfigError: the `regex` package cannot run the pattern.
     """
     known = {name: text for name in pattern_names() if (text := known_pattern(name)[1]) is not None}
     likeness = {name: _likeness(pattern, text) for name, text in known.items()}
@@ -59,13 +59,13 @@ def near_pattern(pattern: str) -> NearPattern | None:
 
 
 def _likeness(pattern: str, known: str) -> float:
-    """The share of characters that a pattern has in common with the nearer of two spellings of another."""
+    """Return the share of characters that a pattern has in common with the closer of two spellings of another."""
     spellings = (known, for_oniguruma(known))
     return max(SequenceMatcher(None, pattern, each, autojunk=False).ratio() for each in spellings)
 
 
 def _split(pattern: str, text: str) -> tuple[str, ...]:
-    """What the pattern matches, and what stands between two matches."""
+    """Split a text into the pattern's matches and the parts between them."""
     parts, end = [], 0
     try:
         for match in regex.finditer(pattern, text, timeout=_SECONDS):

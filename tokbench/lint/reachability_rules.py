@@ -1,4 +1,4 @@
-"""Rules about tokens that no text can give."""
+"""Rules about tokens that no text encodes to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REMEDIES = {
     Cause.BETTER_PARTS: "Leave it out, or give it a score above that of its parts.",
     Cause.LONGER_MATCH: "Leave it out at the next training.",
 }
-"""What to do, where that is something else than for an order of merges."""
+"""Cause → remedy, for causes other than the order of merges."""
 
 _BY_DESIGN = (
     "Nothing, where the added tokens were meant to take the place of these: their rows are not trained."
@@ -49,7 +49,7 @@ def _unreachable_tokens(target: LintTarget) -> Iterator[Found]:
 
 
 def _severity(found: Unreachable) -> Severity | None:
-    """Added tokens for runs of spaces are there to take the place of what was learned."""
+    """Return a lower severity for tokens hidden by added tokens for runs of spaces, which replace them by design."""
     hidden_by = found.details.get("added_token")
     return Severity.NOTE if isinstance(hidden_by, str) and not hidden_by.strip() else None
 

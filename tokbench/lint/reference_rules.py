@@ -1,4 +1,4 @@
-"""Rules about tampering: a tokenizer that should be like another one, and is not."""
+"""Rules about tampering: differences between a tokenizer and its reference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 6
 _MOST = 256
-"""Findings of a rule: two tokenizers that have little in common get a single one."""
+"""Maximum number of findings of a rule; beyond it, there is a single one."""
 
 
 def _pieces(target: LintTarget) -> dict[int, bytes]:
@@ -40,7 +40,7 @@ def _token_differences(target: LintTarget) -> TokenDifferences:
 
 
 def _swapped(target: LintTarget) -> Iterator[Found]:
-    """Tokens of both that have other ids."""
+    """Report tokens of both vocabularies with different ids."""
     moved = target.derived(_token_differences).moved
     if len(moved) > _MOST:
         yield Found(
@@ -62,7 +62,7 @@ def _swapped(target: LintTarget) -> Iterator[Found]:
 
 
 def _other_tokens(target: LintTarget) -> Iterator[Found]:
-    """Tokens that only one of the two has."""
+    """Report tokens of only one of the two vocabularies."""
     found = target.derived(_token_differences)
     if added := found.only_first:
         yield Found(
@@ -80,7 +80,7 @@ def _other_tokens(target: LintTarget) -> Iterator[Found]:
 
 
 def _changed_merges(target: LintTarget) -> Iterator[Found]:
-    """Merges that are missing, added or elsewhere; the first place where the lists part."""
+    """Report missing, added and moved merges, with the first rank at which the lists differ."""
     ours, theirs = _merges(target), _merges(_other(target))
     if (found := compare_merges(ours, theirs)) is None:
         return
@@ -107,7 +107,7 @@ def _shown(merges: Sequence[Merge], rank: int) -> str:
 
 
 def _changed_settings(target: LintTarget) -> Iterator[Found]:
-    """Settings that differ: they are an error where texts get other ids, and else a note."""
+    """Report different settings: errors if texts get different ids, otherwise notes."""
     severity = None if target.derived(_disagreement) else Severity.NOTE
     for name, (here, there) in differing_settings(target, _other(target)).items():
         yield Found(

@@ -1,4 +1,4 @@
-"""Rules about what tokens are to a model: roles, ids, templates, what ends a turn."""
+"""Rules about the roles of tokens for a model: roles, ids, templates, ends of turns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _config(target: LintTarget) -> TokenizerConfig:
 
 
 def _declared_sizes(target: LintTarget) -> Iterator[tuple[str, int]]:
-    """What says how many rows a model's embedding has."""
+    """Yield the declared numbers of rows of the model's embedding, with their source."""
     if target.model_vocab_size is not None:
         yield "--model-vocab-size", target.model_vocab_size
     try:
@@ -115,7 +115,7 @@ def _pad_is_eos(target: LintTarget) -> Iterator[Found]:
 
 
 def _by_design(class_name: str | None, pad: str) -> str | None:
-    """The class whose own roles pad and eos are this token; None where it is a choice of the file."""
+    """Return the class that uses this token for both pad and eos by design; None if the file's author chose so."""
     known = known_class((class_name or "").removesuffix("Fast"))
     roles = {} if known is None else known.roles
     return known.name if known is not None and roles.get("pad") == roles.get("eos") == pad else None
@@ -123,7 +123,7 @@ def _by_design(class_name: str | None, pad: str) -> str | None:
 
 def _missing_roles(target: LintTarget) -> Iterator[Found]:
     roles = _config(target).roles
-    has = roles_of(target.tokenizer)  # an unknown piece among them, which no text is the token of
+    has = roles_of(target.tokenizer)  # includes an unknown piece, which no text encodes to
     for role, text in roles.items():
         if has.get(role) != text and token_id(target.tokenizer, text) is None:
             yield Found(
@@ -164,7 +164,7 @@ def _bos(target: LintTarget) -> Iterator[Found]:
 
 
 def _bos_of_templates(target: LintTarget, bos: str, written: int) -> Iterator[Found]:
-    """What chat templates write before a conversation, beside what encoding writes before a text."""
+    """Compare the bos tokens that chat templates write with those that encoding adds."""
     if target.template is None and not target.opened.source.config.chat_templates:
         return
     for probe in probes(target):
@@ -197,7 +197,7 @@ def _has_template(target: LintTarget) -> bool:
 
 
 def _written_before_text(target: LintTarget, bos: int | None) -> int:
-    """How often a token stands before what encoding alone gives of a text."""
+    """Count the bos tokens that the template adds before the ids of a text."""
     if bos is None:
         return 0
     plain = target.tokenizer.encode("a")

@@ -1,4 +1,4 @@
-"""Rules: a name, three lines of explanation, a check, and its outcome."""
+"""Rules of lint (a name, three sentences of explanation, and a check), and their outcomes."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class DoesNotApplyError(Exception):
-    """A check has nothing to look at in this tokenizer; the message says why, after "skipped: "."""
+    """Raised by a check that does not apply to a tokenizer; the message, shown after "skipped: ", says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that can be wrong with a tokenizer, and how it is found.
+    """One possible fault of a tokenizer, and the check that finds it.
 
     Attributes:
-        name: lower-case words with hyphens, as `unreachable-token`.
-        group: what `--select` takes for several rules together, as `reachability`.
-        severity: of a finding that does not say another.
+        name: lower-case words joined by hyphens, such as `unreachable-token`.
+        group: name by which `--select` selects several rules, such as `reachability`.
+        severity: severity of findings without their own.
         breaks: what goes wrong for a user; a sentence.
-        found: how it is found, and what it does not find; a sentence.
+        found: how the fault is found, and the limits of the check; a sentence.
         remedy: what to do; a sentence in the imperative.
-        check: yields what is wrong with a target; raises `DoesNotApplyError` where there is nothing to check.
-        needs_corpus: whether it is run only where a corpus was given.
-        needs_reference: whether it is run only where another tokenizer was given to compare with.
-        figures: what the check counted, by name, for the result; called after the check.
+        check: yields the faults of a target; raises `DoesNotApplyError` if there is nothing to check.
+        needs_corpus: whether the rule requires a corpus.
+        needs_reference: whether the rule requires a reference tokenizer.
+        figures: returns name → figure for the result; called after the check.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Rule:
         assert _NAME.fullmatch(self.group), self.group
 
     def finding(self, found: Found) -> Finding:
-        """What the check found, with the severity and remedy of the rule where it has none of its own."""
+        """Convert a result of the check to a finding, with the rule's severity and remedy as defaults."""
         return Finding(
             rule=self.name,
             severity=found.severity or self.severity,
@@ -65,7 +65,7 @@ class Rule:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As `lint --list --json` prints it."""
+        """Return the JSON that `lint --list --json` prints."""
         return {
             "name": self.name,
             "group": self.group,
@@ -83,11 +83,11 @@ class Outcome:
     """The outcome of one rule.
 
     Attributes:
-        rule: it.
-        findings: what it found, in its order.
-        skipped: why it was not run, or None.
-        figures: what it counted on the way, by name.
-        seconds: that it took.
+        rule: the rule.
+        findings: its findings, in the order of the check.
+        skipped: the reason why it was not run, or None.
+        figures: name → figure.
+        seconds: run time of the check.
     """
 
     rule: Rule
@@ -97,7 +97,7 @@ class Outcome:
     seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`; the findings are listed apart."""
+        """Return the JSON of the outcome, in which the findings are only counted."""
         return {
             "name": self.rule.name,
             "group": self.rule.group,

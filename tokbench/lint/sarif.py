@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, which code hosts show beside the files that they are about.
+"""Conversion of findings to SARIF 2.1.0, which code hosts display beside the files concerned.
 
 Specification: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
@@ -20,12 +20,12 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif_document(outcomes: Sequence[Outcome], *, path: str, version: str) -> dict[str, Any]:
-    """The document: one run, with every rule that was checked.
+    """Return the SARIF document of one run, with every rule that was checked.
 
     Args:
-        outcomes: what became of each rule.
-        path: the tokenizer's file or folder, as it was named.
-        version: of tokbench.
+        outcomes: the outcomes of the rules.
+        path: the tokenizer's file or folder, as given by the user.
+        version: version of tokbench.
     """
     rules = [outcome.rule for outcome in outcomes]
     places = {rule.name: number for number, rule in enumerate(rules)}
@@ -64,7 +64,7 @@ def _described(rule: Rule) -> dict[str, Any]:
 
 
 def _result(finding: Finding, *, place: int, path: str) -> dict[str, Any]:
-    # A code host takes two results of the same fingerprint for one that stayed: it must not change with the wording.
+    # Code hosts identify results across runs by this fingerprint, so it must not depend on the wording of the evidence.
     identity = f"{finding.rule}\0{finding.subject}".encode()
     return {
         "ruleId": finding.rule,

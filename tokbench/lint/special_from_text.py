@@ -1,4 +1,4 @@
-"""Special tokens that the model itself makes of plain text, by model family."""
+"""Detection of special tokens that the model itself produces from plain text, by model family."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 _MARKED = re.compile(r"[<\[{(|｜].*[>\]})|｜]", re.DOTALL)
-"""What a special token looks like, where nothing says that a piece is one."""
+"""Matches pieces that look like special tokens but are not declared as such."""
 _AS_ADDED = (
     "Nothing, if every library finds added tokens first; do not encode with split_special_tokens=True."
 )
@@ -34,10 +34,10 @@ _CONTROLS = "Make it a control symbol, which text never becomes, and keep its te
 
 
 def special_tokens_from_text(target: LintTarget) -> Iterator[Found]:
-    """The special tokens whose ids the model itself gives of a text.
+    """Yield findings on the special tokens that the model itself produces from a text.
 
     Raises:
-        DoesNotApplyError: there are no special tokens, or it is not known how the model works.
+        DoesNotApplyError: there are no special tokens, or the model is unknown.
     """
     special = target.tokenizer.info.special_tokens
     if target.sentencepiece is not None:
@@ -57,11 +57,11 @@ def _contexts(text: str) -> tuple[str, ...]:
     return text, f" {text}", f"a{text}b"
 
 
-# --- tokenizer.json, and what is rewritten as one ----------------------------------------------
+# --- tokenizer.json, and formats converted to it -----------------------------------------------
 
 
 def _of_document(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
-    """By the model alone, as a library runs it that takes special tokens for text."""
+    """Run the model without added tokens, like a library that treats special tokens as text."""
     pieces = _pieces(target)
     texts = [text for text in special if not pieces.isdisjoint((text, to_byte_level(text.encode())))]
     if not texts:
@@ -72,14 +72,14 @@ def _of_document(target: LintTarget, special: Mapping[str, int]) -> Iterator[Fou
     yield from findings_on_tokens(
         target,
         {id: f"the model by itself makes it of {quoted(text)}" for id, text in contexts.items() if text},
-        # A list of scored pieces has every id, also of what only added tokens stand for.
+        # A list of scored pieces contains every id, including those used by added tokens only.
         severity=Severity.NOTE if is_listed else None,
         remedy=_AS_ADDED if is_listed else None,
     )
 
 
 def _pieces(target: LintTarget) -> frozenset[str]:
-    """What the model can give, as the file spells it: of a BPE not what is listed alone, but what merges make."""
+    """Return the spellings of the tokens that the model can produce; for a BPE, only characters and merged pieces."""
     model = (target.document or {}).get("model")
     vocab = model.get("vocab") if isinstance(model, dict) else None
     if isinstance(vocab, dict):
@@ -97,7 +97,7 @@ def _pieces(target: LintTarget) -> frozenset[str]:
 
 
 def _alone(target: LintTarget) -> Tokenizer:
-    """The tokenizer without its added tokens: its pieces alone."""
+    """Open the tokenizer without its added tokens."""
     path = target.opened.source.path
     document = {**(target.document or {}), "added_tokens": [], "post_processor": None}
     source = Source(Format.TOKENIZER_JSON, path, (path,))
@@ -108,7 +108,7 @@ def _alone(target: LintTarget) -> Tokenizer:
 
 
 def _makes(encode: Callable[[str], Sequence[int]], text: str, id: int) -> str | None:
-    """A text with a special token in it that becomes the token's id; None where there is none."""
+    """Return a text with a special token that encodes to the token's id; None if there is none."""
     return next((context for context in _contexts(text) if id in encode(context)), None)
 
 
@@ -116,7 +116,7 @@ def _makes(encode: Callable[[str], Sequence[int]], text: str, id: int) -> str | 
 
 
 def _of_merges(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
-    """A merge that ends in a special token; ranked tokens have none, as special ones have no rank."""
+    """Report merges that result in a special token; ranked vocabularies have none, as special tokens have no rank."""
     bpe = target.bpe
     assert bpe is not None
     ids = frozenset(special.values())
@@ -129,7 +129,7 @@ def _of_merges(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found
 
 
 def _of_sentencepiece(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
-    """Control symbols are never made of text; user-defined and normal pieces are."""
+    """Report user-defined and normal pieces that are special tokens; text never becomes control symbols."""
     import sentencepiece
 
     file = target.sentencepiece

@@ -1,4 +1,4 @@
-"""Rules about time: inputs on which encoding takes more than in proportion to their length."""
+"""Rules about speed: inputs whose encoding takes more than linear time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 _UNITS = ("a", " ", "\n", ".", "ab", "é", "中", "a ", "\t ", "0")
 _FIRST, _LAST = 1 << 12, 1 << 18
 _MEASURABLE = 0.02
-"""Seconds from which on a run is compared with one of four times its length."""
+"""Minimum time in seconds of a run that is compared with one of four times its length."""
 _LINEAR, _QUADRATIC = 4, 16
 _LIMIT = 9.0
-"""Between what four times the length costs in linear and in quadratic time."""
+"""Threshold on the time ratio for four times the length, between linear and quadratic growth."""
 _ROUNDS = 3
 
 
@@ -42,15 +42,15 @@ def _slow_inputs(target: LintTarget) -> Iterator[Found]:
 
 
 def growth(tokenizer: Tokenizer, unit: str) -> tuple[int, float, float] | None:
-    """How the time to encode a repeated text grows.
+    """Measure how the time to encode a repeated text grows.
 
     Args:
-        tokenizer: encodes it.
-        unit: what is repeated.
+        tokenizer: the tokenizer.
+        unit: the text to repeat.
 
     Returns:
-        (characters, how many times longer four times as many take, seconds for these); None where even the
-        longest text takes no time to speak of.
+        (characters, ratio of the times for four times as many and for this many characters, seconds for four times as
+        many); None if even the longest text takes too little time to measure.
     """
     size = _FIRST
     while (seconds := _seconds(tokenizer, unit * (size // len(unit)))) < _MEASURABLE:

@@ -1,4 +1,4 @@
-"""The target of lint: an opened tokenizer, the files beside it, and its reference."""
+"""The target of lint: an opened tokenizer, the files in its folder, and its reference."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _MAX_NAMES = 4096
 
 
 class LintTarget(TokenizerContents):
-    """A tokenizer under lint; what several rules need is worked out once, when the first asks.
+    """A tokenizer to lint; results that several rules need are computed once, on first use.
 
     Attributes:
-        opened: the tokenizer, and what was found in its files.
-        corpus: text to count on, or None.
-        word_counts: pre-token → how often the training text has it, where the corpus itself is not at hand.
-        reference: a tokenizer that this one should be like, or None.
-        threads: for encoding; None takes every processor.
-        model_vocab_size: the rows of the model's embedding, where the user says them.
-        template: the chat template that the user names; None for the tokenizer's own.
+        opened: the opened tokenizer with its source files.
+        corpus: text to count tokens on, or None.
+        word_counts: pre-token → its count in the training text, in place of the corpus; or None.
+        reference: the tokenizer to compare with, or None.
+        threads: number of threads for encoding; None uses every processor.
+        model_vocab_size: number of rows of the model's embedding, if given by the user.
+        template: the chat template given by the user; None for the tokenizer's own.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class LintTarget(TokenizerContents):
         self._derived: dict[Callable[..., Any], Any] = {}
 
     def derived(self, make: Callable[[LintTarget], _T]) -> _T:
-        """What a function makes of the target; called once, however many rules ask.
+        """Return the cached result of a function of the target, which is called once.
 
         Usage:
 
@@ -70,46 +70,46 @@ class LintTarget(TokenizerContents):
         return made
 
     def spells(self, text: str) -> bool:
-        """Whether no token of a text is the unknown one."""
+        """Whether a text has no unknown token."""
         return all(token.kind is not TokenKind.UNKNOWN for token in self.tokenizer.segment(text).tokens)
 
     def known(self, make: Callable[[LintTarget], _T]) -> _T | None:
-        """The same where a rule has asked for it; None where none has."""
+        """Return the cached result of a function of the target; None if it has not been called."""
         made: _T | None = self._derived.get(make)
         return made
 
     def named(self, id: int) -> str:
-        """A token as findings name it: `token 262 " the"`, and `token 2075 "##ing"` of a WordPiece."""
+        """Format a token for findings: `token 262 " the"`, or `token 2075 "##ing"` for WordPiece."""
         pieces = self.vocabulary.pieces
         piece = pieces[id] if 0 <= id < len(pieces) else None
         return f"token {id} {quoted(self._inside_words.get(id) or piece or b'')}"
 
     @cached_property
     def _inside_words(self) -> Mapping[int, str]:
-        """The pieces of a WordPiece that stand inside words, as the file spells them."""
+        """Id → spelling of the pieces of a WordPiece that continue words."""
         model: Mapping[str, Any] = {} if self.document is None else self.document["model"]
         if "max_input_chars_per_word" not in model:
             return {}
         prefix = model.get("continuing_subword_prefix") or "##"
         return {id: piece for piece, id in model["vocab"].items() if piece.startswith(prefix)}
 
-    # --- the files beside it ------------------------------------------------------------------
+    # --- the files in its folder --------------------------------------------------------------
 
     @cached_property
     def folder(self) -> Path | None:
-        """The folder of its files; None for one that has none."""
+        """The folder of the tokenizer's files; None if there is none."""
         source = self.opened.source
         if source.files:
             return source.files[0].parent
         return source.path if source.path.is_dir() else None
 
     def beside(self, name: str) -> Any:
-        """A JSON file beside the tokenizer's, parsed; None where there is none.
+        """Parse a JSON file in the tokenizer's folder; return None if there is no such file.
 
-        The value may be anything: whoever wrote it is not trusted.
+        The value is untrusted and may have any type.
 
         Raises:
-            ModelFormatError: it is not JSON, nested too deep, or too large.
+            ModelFormatError: the file is not JSON, nested too deeply, or too large.
         """
         from tokbench.files.untrusted import load_json, read_regular
 
@@ -122,7 +122,7 @@ class LintTarget(TokenizerContents):
             raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
     def lines_beside(self, name: str) -> list[str] | None:
-        """The lines of a text file beside the tokenizer's; None where there is none. Raises as `beside`."""
+        """Return the lines of a text file in the tokenizer's folder; None if it is missing. Raises as `beside`."""
         from tokbench.files.untrusted import decode_text
         from tokbench.opening.files import read_file
 
@@ -133,7 +133,7 @@ class LintTarget(TokenizerContents):
 
     @cached_property
     def names_beside(self) -> tuple[str, ...]:
-        """The names of the files in the tokenizer's folder, in order; the first of very many."""
+        """Sorted names of the files in the tokenizer's folder, at most `_MAX_NAMES`."""
         if self.folder is None:
             return ()
         try:
@@ -145,7 +145,7 @@ class LintTarget(TokenizerContents):
 
     @cached_property
     def counts(self) -> CorpusCounts:
-        """How often each token occurs on the corpus, which must be there. Reads all of it, once."""
+        """Token counts on the corpus, which is required and read once."""
         from tokbench.lint.corpus_counts import count_corpus
 
         assert self.corpus is not None

@@ -1,4 +1,4 @@
-"""What a chat template does with conversations of every shape: rendered once, for all rules about templates."""
+"""Renderings of conversations of every shape by a chat template, computed once for all rules about templates."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 _KINDS = tuple(TokenKind)
 _DEFAULT = "default"
-"""The template that transformers takes where none is named; beside it there may be some for a use."""
+"""Name of the template that transformers uses by default; there may be others for special purposes."""
 _NULL = "a call with content null"
 
 
 @dataclass(frozen=True)
 class TemplateProbe:
-    """A template and what it makes of conversations.
+    """A template with its renderings of conversations.
 
     Attributes:
-        name: how findings call it.
-        is_general: whether it is for every conversation, and not for those with tools or documents alone.
-        template: it.
-        tokenizer: encodes.
-        shapes: of each shape the text, or why it is refused.
-        beginnings: the texts of the first 1, 2, … messages of two exchanges.
-        prompt: the first message of them, ready for the assistant.
+        name: its name in findings.
+        is_general: whether it is for any conversation, not only for those with tools or documents.
+        template: the template.
+        tokenizer: the tokenizer that encodes the texts.
+        shapes: shape → rendered text, or the error that refuses it.
+        beginnings: renderings of the first 1, 2, … messages of two exchanges.
+        prompt: rendering of the first message with the generation prompt.
     """
 
     name: str
@@ -54,7 +54,7 @@ class TemplateProbe:
     def of(
         cls, name: str, template: ChatTemplate, tokenizer: Tokenizer, *, is_general: bool
     ) -> TemplateProbe:
-        """Render everything. Raises `TemplateError` where the template is none."""
+        """Render all conversations. Raises `TemplateError` for an invalid template."""
         parts = [
             replace(TURNS, messages=TURNS.messages[:count]) for count in range(1, len(TURNS.messages) + 1)
         ]
@@ -65,20 +65,20 @@ class TemplateProbe:
 
     @property
     def plain(self) -> Rendered | None:
-        """One exchange as text, if it is not refused."""
+        """The rendering of one exchange; None if it is refused."""
         found = self.shapes["one exchange"]
         return found if isinstance(found, Rendered) else None
 
     @cached_property
     def chat(self) -> EncodedChat | None:
-        """One exchange as ids with its mask, as the turns tell it; None if it is refused."""
+        """The ids of one exchange with its loss mask; None if it is refused."""
         if self.plain is None:
             return None
         conversation = SHAPES["one exchange"]
         return self.template.encode_rendered(self.tokenizer, [conversation], [self.plain])[0]
 
     def ids(self, rendered: Rendered, messages: int) -> list[int]:
-        """The ids of a beginning of two exchanges."""
+        """Encode the rendering of the first messages of two exchanges."""
         conversation = replace(TURNS, messages=TURNS.messages[:messages])
         encoded = self.template.encode_rendered(
             self.tokenizer, [conversation], [replace(rendered, turns=())], train_on=()
@@ -88,7 +88,7 @@ class TemplateProbe:
 
     @property
     def bos_written(self) -> int:
-        """How many times the token of the role bos begins the text."""
+        """Number of bos tokens at the beginning of one exchange."""
         bos = roles_of(self.tokenizer).get("bos", config_of(self.tokenizer).roles.get("bos"))
         id = None if bos is None else token_id(self.tokenizer, bos)
         if self.chat is None or id is None:
@@ -98,7 +98,10 @@ class TemplateProbe:
 
     @property
     def ending(self) -> tuple[int, str] | None:
-        """The control token that ends the answer, id and text: the last one learned, else the one after it all."""
+        """Id and text of the control token that ends the answer: the last one in the loss mask.
+
+        With an empty loss mask, it is the first one after the answer; None if there is none.
+        """
         if self.chat is None:
             return None
         chat, data = self.chat, self.chat.rendered.text.encode()
@@ -116,7 +119,7 @@ class TemplateProbe:
 
     @property
     def after_answer(self) -> str:
-        """What the template writes after the last answer, where one exchange is not refused."""
+        """The text that the template writes after the last answer; empty if one exchange is refused."""
         if self.plain is None:
             return ""
         content = [run.stop for run in self.plain.runs if run.origin.field is not None]
@@ -124,7 +127,7 @@ class TemplateProbe:
 
 
 def _with_null(template: ChatTemplate, tokenizer: Tokenizer) -> Rendered | TemplateError:
-    """A call whose content stays null: transformers 5 leaves such fields out, and others hand them to the template."""
+    """Render a call whose content stays null: transformers 5 drops such fields, other software passes them on."""
     conversation = SHAPES[_NULL]
     given = replace(conversation, variables={"messages_with_null": list(conversation.messages)})
     handing_on = template.after("{%- set messages = messages_with_null -%}")
@@ -132,12 +135,12 @@ def _with_null(template: ChatTemplate, tokenizer: Tokenizer) -> Rendered | Templ
 
 
 def probes(target: LintTarget) -> tuple[TemplateProbe, ...]:
-    """The templates of a target that can be rendered: the one that was asked for, or the tokenizer's own."""
+    """Return the renderable templates of a target: the one given by the user, or the tokenizer's own."""
     return target.derived(_probed)[0]
 
 
 def failures(target: LintTarget) -> tuple[tuple[str, TemplateError], ...]:
-    """The templates that cannot be rendered at all, with the reason."""
+    """Return the templates that cannot be rendered at all, with the error."""
     return target.derived(_probed)[1]
 
 

@@ -1,4 +1,4 @@
-"""Rules about chat templates: what they make of conversations of every shape, and of what comes after."""
+"""Rules about chat templates, based on renderings of conversations of every shape."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORDS = {
     "a call of a tool": (shapes.ARGUMENT, shapes.RESULT),
     "a tool's result without its call": (shapes.RESULT,),
 }
-"""What a rendering of each shape has to hold."""
+"""Shape → the words that its rendering must contain."""
 
 
 def _subject(probe: TemplateProbe) -> str:

@@ -1,4 +1,4 @@
-"""What in a text is dangerous for a tokenizer, one check a kind of character or of special token."""
+"""Checks of a text for characters and special tokens that are dangerous for a tokenizer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _HIDDEN = re.compile(f"[{''.join(map(re.escape, sorted((ZERO_WIDTH - JOINERS) | BIDI | TAGS)))}]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
-# Without the look behind, each space of a long run would be tried as the first.
+# Without the look-behind, a match would be tried from each space of a long run.
 _TRAILING = re.compile(r"(?<![ \t\u00a0\u3000])[ \t\u00a0\u3000]++(?=\r?\n|\Z)")
 _JOINER_IN_LATIN = re.compile("(?<=[A-Za-z<|_/\\[])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z>|_/\\]])")
 _FLAG = re.compile("\U0001f3f4[\U000e0000-\U000e007e]+\U000e007f")
@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile("[A-Za-z]")
 _LISTED = 6
 _SHORTEST = 3
-"""Characters of a special token whose look-alikes are searched for."""
+"""Minimum length of special tokens and words whose look-alikes are searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class Danger:
     """A dangerous character or special token in a text.
 
     Attributes:
-        check: its kind, as "invisible-character".
-        severity: how grave it is.
-        start: its first character, counted from 0.
-        end: after its last one.
-        evidence: what was seen, in a few words.
+        check: the kind of danger, such as "invisible-character".
+        severity: its severity.
+        start: index of its first character.
+        end: index after its last character.
+        evidence: the observation in a few words.
     """
 
     check: str
@@ -79,7 +79,7 @@ class TextChecks:
         self._alike = re.compile("|".join(map(re.escape, longest_first))) if self._drawn else None
 
     def dangers(self, text: str) -> Iterator[Danger]:
-        """What is in a text, check by check."""
+        """Yield the dangers in a text, check by check."""
         for check in (
             self._special_tokens,
             self._look_alikes,
@@ -97,7 +97,7 @@ class TextChecks:
             yield _danger("special-token", match.span(), f"it holds {match.group()}")
 
     def _look_alikes(self, text: str) -> Iterator[Danger]:
-        """What is drawn as a special token, and is none: other letters, other case, hidden characters inside."""
+        """Yield texts that look like a special token but differ in letters, case or hidden characters."""
         if self._alike is None:
             return
         drawn, places = _drawn_with_places(text)
@@ -121,7 +121,7 @@ def _drawn(text: str) -> str:
 
 
 def _drawn_with_places(text: str) -> tuple[str, range | list[int]]:
-    """A text as it looks, and the character of the text after each of its characters."""
+    """Return a text as it looks, and for each of its characters the index of the original one."""
     if text.isascii():
         return text.lower(), range(len(text))
     characters, places = [], []
@@ -164,7 +164,7 @@ def _replacements(text: str) -> Iterator[Danger]:
 
 
 def _normal_forms(text: str) -> Iterator[Danger]:
-    """The first character that is there in NFC and in another form too, or else the first that is not NFC."""
+    """Yield the first character that occurs both in NFC and in another form, else the first that is not in NFC."""
     if text.isascii() or unicodedata.is_normalized("NFC", text):
         return
     composed: set[str] = set()
@@ -187,9 +187,9 @@ def _normal_forms(text: str) -> Iterator[Danger]:
 
 
 def _homoglyphs(text: str) -> Iterator[Danger]:
-    """Words of Latin letters and of others that look like some, and of no third kind.
+    """Yield words that mix Latin letters with letters that look Latin, and with no other letters.
 
-    Where a text has no other words of a script, whole words of it that look Latin are found too.
+    If a text has Latin letters and all of its other words look Latin, words of look-alikes only are reported as well.
     """
     if text.isascii():
         return
@@ -245,4 +245,4 @@ REMEDIES = {
     "homoglyph": "Replace the letters by those of the word's own script.",
     "trailing-space": "Strip it: a space at the end keeps the next word from its token.",
 }
-"""What to do about each check's finds."""
+"""Check → what to do about its findings."""

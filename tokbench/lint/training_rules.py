@@ -1,4 +1,4 @@
-"""Rules about how a BPE was trained: its merges are replayed on its training text."""
+"""Rules about the training of a BPE, whose merges are replayed on the training text."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from tokbench.lint.training.replay import Turn
 
 _TRIED = 200
-"""Merges after which it is decided whether this is the training text at all."""
+"""Number of merges after which to decide whether the text is the training text at all."""
 _MOST_WRONG = 0.2
 _COUNTER_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Audit:
-    """What a replay showed.
+    """The result of a replay.
 
     Attributes:
-        turns: the merges that were not the best, or counted more than 32 bits hold.
-        replayed: how many merges there were.
-        is_training_text: whether the first merges were the best at their turns, most of them.
+        turns: the merges that were not the best, or whose counts exceed 32 bits.
+        replayed: number of merges replayed.
+        is_training_text: whether most of the merges were the best at their turns.
     """
 
     turns: tuple[Turn, ...]

@@ -1,4 +1,4 @@
-"""Rules about how a vocabulary is used: duplicates, junk, parts of characters, tokens that are hardly used."""
+"""Rules about the use of a vocabulary: duplicates, junk, parts of characters, rarely used tokens."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 8
 _APART = 3
-"""Up to this many groups of duplicates have a finding each."""
+"""Maximum number of groups of duplicates that get a finding each."""
 _LEAST_TOKENS = 100_000
-"""Token occurrences of a corpus that says something of what is not in it."""
+"""Minimum number of token occurrences for a corpus to be evidence that tokens are unused."""
 _LEAST_FORMED = 100
 _HARDLY = 0.01
 
@@ -41,7 +41,7 @@ _SHORTEST_JUNK = 12
 
 
 def _duplicates(target: LintTarget) -> Iterator[Found]:
-    """Tokens of the same spelling after NFC; those that a file spells apart, as inside words, stay apart."""
+    """Report tokens with equal spellings after NFC; the file's spelling counts, so `##ing` differs from `ing`."""
     groups: dict[str, list[int]] = {}
     for id, spelling in target.derived(model_of).spellings.items():
         if id not in target.ordinary:
@@ -55,7 +55,7 @@ def _duplicates(target: LintTarget) -> Iterator[Found]:
 
 
 def _alike(target: LintTarget, groups: Sequence[Sequence[int]], *, words: str) -> Iterator[Found]:
-    """A finding for each group of tokens, or one for many."""
+    """Yield a finding for each group of duplicates, or a single one for many groups."""
     shown = [" and ".join(f"token {id} {_composition(target, id)}" for id in ids) for ids in groups]
     if len(groups) <= _APART:
         for ids, names in zip(groups, shown, strict=True):
@@ -71,7 +71,7 @@ def _alike(target: LintTarget, groups: Sequence[Sequence[int]], *, words: str) -
 
 
 def _composition(target: LintTarget, id: int) -> str:
-    r"""A token in quotes, with escapes for characters that have another form: `" a\u0300"`."""
+    r"""Quote a token, with escapes for combining marks and characters that NFD changes: `" a\u0300"`."""
     text = target.ordinary[id].decode(errors="replace")
     return "".join(
         ascii(each)[1:-1]
@@ -86,7 +86,7 @@ def _text(spelling: str | bytes) -> str | None:
 
 
 def _incomplete(target: LintTarget) -> Iterator[Found]:
-    """Tokens that have the end of one character and the beginning of another."""
+    """Report tokens that join a part of one character to another character."""
     found = [id for id, piece in target.ordinary.items() if _straddles(piece)]
     if found:
         yield Found(
@@ -98,7 +98,7 @@ def _incomplete(target: LintTarget) -> Iterator[Found]:
 
 
 def _straddles(piece: bytes) -> bool:
-    r"""Whether bytes are not whole characters, and belong to more than one.
+    r"""Whether bytes are not valid UTF-8 and belong to more than one character.
 
     >>> _straddles(b"\xbd\xe5"), _straddles(b"a\xe5"), _straddles(b"\xe4\xb8"), _straddles(b"ab")
     (True, True, False, False)
@@ -123,7 +123,7 @@ def _junk(target: LintTarget) -> Iterator[Found]:
 
 
 def _junk_reason(piece: bytes) -> tuple[str, str] | None:
-    """Why a token looks like leftovers of its training text, not language: of many like it, and of itself.
+    """Return why a token looks like debris of its training text, for a group and for itself; None if it does not.
 
     >>> _junk_reason(b"-" * 40), _junk_reason(b" understanding")
     (('they repeat a few characters', 'it repeats "-" 40 times'), None)
@@ -147,7 +147,7 @@ def _junk_reason(piece: bytes) -> tuple[str, str] | None:
 
 
 def _unused(target: LintTarget) -> Iterator[Found]:
-    """Tokens that were learned early and never occur; late ones are rare in any text."""
+    """Report tokens that were learned early and never occur; late ones are rare in any text."""
     counts = target.counts
     if counts.tokens < _LEAST_TOKENS:
         raise DoesNotApplyError(f"the corpus has fewer than {_LEAST_TOKENS:,} token occurrences")
@@ -169,7 +169,7 @@ def _unused_figures(target: LintTarget) -> Mapping[str, Any]:
 
 
 def _intermediate(target: LintTarget) -> Iterator[Found]:
-    """Tokens that merging makes often, and nearly always makes into others at once."""
+    """Report tokens that merging forms often, and nearly always merges further."""
     merges = merges_of(target)
     frequencies = target.counts.frequencies
     formed = formed_counts(frequencies, merges)
@@ -191,11 +191,11 @@ def _intermediate(target: LintTarget) -> Iterator[Found]:
 
 
 def formed_counts(frequencies: NDArray[np.int64], merges: list[tuple[int, int, int]]) -> NDArray[np.int64]:
-    """How often each token was made while merging, kept or merged on.
+    """Count how often each token was formed while merging, including the occurrences that were merged further.
 
     Args:
-        frequencies: int64[V], how often each id is left at the end.
-        merges: (left, right, made id) by rank; the first that makes an id counts.
+        frequencies: int64[V], final occurrences of each id.
+        merges: (left id, right id, merged id) in rank order; the first merge that forms an id counts.
 
     >>> formed_counts(np.array([1, 0, 4]), [(0, 1, 2)]).tolist()
     [5, 4, 4]

@@ -1,4 +1,4 @@
-"""Rules about white space: what does not come back, and how digits and indentation are cut."""
+"""Rules about white space that decoding loses, and about the tokens of digits and indentation."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _spaces_at_special_tokens(target: LintTarget) -> Iterator[Found]:
 
 
 def _changed_around(target: LintTarget, token: str) -> Iterator[str]:
-    """Texts that come back otherwise beside a special token, written as X, than without it."""
+    """Yield texts that a special token (shown as X) causes to decode differently."""
     tokenizer = target.tokenizer
     for text in (f"{token}b", f"{token} b", f"a{token}", f"a {token}", f"a{token}b"):
         ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
@@ -127,7 +127,7 @@ def _digits(target: LintTarget) -> Iterator[Found]:
 
 
 def _cuts_unevenly(target: LintTarget, size: int) -> bool:
-    """Whether numbers of this many digits become different numbers of tokens."""
+    """Whether numbers with this many digits have different numbers of tokens."""
     numbers = (str(number).zfill(size) for number in range(0, 10**size, max(1, 10**size // 500)))
     counts = target.tokenizer.encode_batch(
         [f"x {number}" for number in numbers], threads=target.threads

@@ -1,4 +1,4 @@
-"""Analyse which tokens can occur: cheap checks first, then contexts and proofs for the rest."""
+"""Analysis of reachability: cheap checks first, then contexts and proofs for the remaining tokens."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 _INSIDE = "##"
-"""What begins a piece that stands inside a word: only where a vocabulary spells its pieces."""
+"""Prefix of pieces that continue words."""
 _FEW, _MANY = 12, 4096
-"""Completions tried of each end of an incomplete token, at first and at last."""
+"""Number of completions tried for each end of an incomplete token, in the first and in the last attempt."""
 _NEIGHBOURS = 256
-"""Ways in which an incomplete token may stand that are tried."""
+"""Maximum number of surroundings of an incomplete token that are tried."""
 _MOST_PROVED = 1 << 10
-"""Incomplete tokens whose neighbours are looked for: each may take a second."""
+"""Maximum number of incomplete tokens whose neighbours are searched for, which may take a second each."""
 _BEFORE = (*"aqA1.(~-", "", " ", "\n", "\t", "é", "中", "я", "\u00a0", "  ", "x ", "€", "🧿")
 _AFTER = (*"aqA1.)~-", "", " ", "\n", "\t", "é", "中", "я", "\u00a0", "  ", " x", "€", "🧿")
 _RARE = "".join(
@@ -40,15 +40,15 @@ _RARE = "".join(
 
 
 def analyse(target: LintTarget) -> Reachability:
-    """What is known of each token that is not an added one; see `tokbench.lint.reachability`."""
+    """Analyse the reachability of each token that is not an added token; see `tokbench.lint.reachability`."""
     return Analysis(target).run()
 
 
 class Analysis:
-    """The work of `analyse`, step by step.
+    """The steps of `analyse`.
 
     Args:
-        target: whose tokens are analysed.
+        target: the tokenizer to analyse.
     """
 
     def __init__(self, target: LintTarget) -> None:
@@ -65,7 +65,7 @@ class Analysis:
         self._left = self.ids
 
     def run(self) -> Reachability:
-        """Each step has only those tokens to look at that the steps before left open."""
+        """Run all steps, each on the tokens that the previous steps left undecided."""
         changed = self._try_alone()
         self._disprove()
         self._disprove_steps()
@@ -87,7 +87,7 @@ class Analysis:
         )
 
     def _open(self) -> list[int]:
-        """The tokens of which nothing is known yet."""
+        """Return the undecided tokens."""
         self._left = [id for id in self.search.missing(self._left) if id not in self.unreachable]
         return self._left
 
@@ -97,7 +97,7 @@ class Analysis:
     # --- texts --------------------------------------------------------------------------------
 
     def _try_alone(self) -> frozenset[int]:
-        """Each token's own text; the tokens that decoding and encoding alone does not give again."""
+        """Encode each token's own text; return the tokens that decoding and re-encoding alone does not reproduce."""
         texts = {id: text for id in self.ids if (text := self.text(id)) is not None}
         self.search.try_texts(texts.values())
         tokenizer = self.target.tokenizer
@@ -110,11 +110,11 @@ class Analysis:
         return frozenset(changed | (set(self.ids) - texts.keys()))
 
     def text(self, id: int) -> str | None:
-        """A token's text; None for one that is not whole characters."""
+        """Return a token's text; None for a token with incomplete characters."""
         return text_of_bytes(self.target.ordinary[id])
 
     def _try_surroundings(self) -> None:
-        """Each token among others."""
+        """Encode the undecided tokens in various contexts."""
         for before, after in product(_BEFORE, _AFTER):
             ids = self._open()
             if not ids:
@@ -124,7 +124,7 @@ class Analysis:
             self.search.try_texts(self.model.proposals(id))
 
     def _forms(self, id: int) -> Iterator[str]:
-        """A token's text: also without the space with which a tokenizer may begin every text, or with what it lacks."""
+        """Yield a token's text, also without a leading space that a tokenizer may add, or completions of its bytes."""
         text = self.text(id)
         if text is None:
             yield from completions(self.target.ordinary[id], most=2)
@@ -134,7 +134,7 @@ class Analysis:
             yield text[1:]
 
     def _try_incomplete(self, most: int) -> None:
-        """Tokens that begin or end inside a character, with characters that have the rest."""
+        """Encode the tokens that begin or end inside a character, with completions of that character."""
         for id in self._open():
             if self.text(id) is None:
                 for texts in _in_parts(completions(self.target.ordinary[id], most=most)):
@@ -143,7 +143,7 @@ class Analysis:
                         break
 
     def _try_patterns(self) -> None:
-        """Tokens that the split pattern cuts alone, with what can stand around them in one match."""
+        """Encode the tokens that the split pattern splits if alone, in surroundings that may keep them in one match."""
         bpe, automaton = self.target.bpe, self.automaton
         if automaton is None:
             return
@@ -167,7 +167,7 @@ class Analysis:
             )
 
     def _try_neighbours(self) -> None:
-        """Incomplete tokens with the tokens that merging leaves beside them; without any, they never occur."""
+        """Encode incomplete tokens with possible neighbours; a token without any is unreachable."""
         left = [id for id in self._open() if self.text(id) is None][:_MOST_PROVED]
         neighbours = self.neighbours() if left else None
         for id in left if neighbours is not None else ():
@@ -189,7 +189,7 @@ class Analysis:
             )
 
     def neighbours(self) -> Neighbours | None:
-        """Which tokens can stand beside one another; None where the model does not tell."""
+        """Return the adjacency of tokens; None unless the model is a BPE over bytes."""
         model = self.model
         rules = (model.byte_rules or model.text_rules) if isinstance(model, BpeModel) else None
         is_of_bytes = isinstance(model, BpeModel) and (model.byte_rules is not None or model.is_byte_level)
@@ -199,7 +199,7 @@ class Analysis:
         return Neighbours(rules, tokens, kinds=self._kinds, fits=self._fits)
 
     def _kinds(self, characters: str) -> list[str]:
-        """Characters that normalized texts have, in groups that the pattern does not tell apart."""
+        """Group the characters that can occur in normalized text by the classes of the split pattern."""
         lost: Collection[str] = ()
         if self.target.bpe is not None and self.target.bpe.normalization == "nfc":
             lost = {each for each in characters if nfc(each) != each}
@@ -209,7 +209,7 @@ class Analysis:
         return list(kept) if self.automaton is None else list(self.automaton.like(kept).values())
 
     def _fits(self, text: str) -> bool:
-        """Whether a text may stand inside one pre-token."""
+        """Whether a text may be part of one pre-token."""
         if not text:
             return True
         if self.target.bpe is not None:
@@ -231,7 +231,7 @@ class Analysis:
         return Unreachable(id, Cause.NOT_TEXT, "its bytes are a part of no UTF-8 text")
 
     def _hidden(self, id: int) -> Unreachable | None:
-        """An added token that is found wherever the token's text stands."""
+        """Prove a token unreachable by an added token that always matches first inside its text."""
         text = self.text(id)
         for added in self.target.opened.added_tokens if text else ():
             if added in (text or "") and self._is_found_everywhere(added):
@@ -244,13 +244,13 @@ class Analysis:
         return None
 
     def _is_found_everywhere(self, added: str) -> bool:
-        """Whether an added token has no flag by which it is left alone in some texts."""
+        """Whether an added token matches in every context, since it lacks the flag `single_word`."""
         document = self.target.document
         entries = [] if document is None else document.get("added_tokens") or []
         return any(each.get("content") == added and not each.get("single_word") for each in entries)
 
     def _disprove_steps(self) -> None:
-        """What the normalizer or pre-tokenizer never lets through."""
+        """Prove tokens unreachable by the normalizer or pre-tokenizer."""
         bpe = self.target.bpe
         for id in self._open():
             text = self.text(id)
@@ -289,7 +289,7 @@ def _changed(id: int, text: str) -> Unreachable:
 
 
 def _in_parts(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Texts, a few first and then ever more at a time: most tokens are found with the first."""
+    """Yield texts in lists of growing size, since the first texts suffice for most tokens."""
     size, part = 64, []
     for text in texts:
         part.append(text)

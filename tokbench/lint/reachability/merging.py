@@ -1,7 +1,7 @@
-"""BPE on one token alone: what merging makes of its symbols, and which merge prevents the token.
+"""BPE on a single token: the result of merging its symbols, and the merge that prevents the token.
 
-A token can occur in a text only if its own symbols merged alone give it: while no merge crosses its two ends,
-what happens between them does not depend on what stands outside.
+A token can occur in a text only if merging its own symbols alone produces it: as long as no merge crosses its two ends,
+the merges between them do not depend on the context.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 S = TypeVar("S", str, bytes)
-"""How symbols are spelled: as bytes, or as the pieces of a file."""
+"""Spelling of symbols: bytes, or pieces as in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeRules(Generic[S]):
-    """A BPE by its symbols.
+    """The merge rules of a BPE.
 
     Attributes:
-        symbols: a token → the symbols that it begins as; None where one of them has no token.
-        merge: two neighbours → the rank at which they merge, and what they make; None where they do not.
-        ways: a token → the pairs that make it, each with its rank.
+        symbols: token → its initial symbols; None if one of them has no token.
+        merge: adjacent pair → the rank and the result of their merge; None if they do not merge.
+        ways: token → (rank, left, right) of the merges that produce it.
     """
 
     symbols: Callable[[S], Sequence[S] | None]
@@ -32,15 +32,15 @@ class MergeRules(Generic[S]):
 
 
 class MergeStep(NamedTuple, Generic[S]):
-    """One merge on the way.
+    """One merge while merging a token.
 
     Attributes:
         rank: its rank.
-        left: the left neighbour.
-        right: the right one.
-        start: symbols before them, of those that the token began as.
-        middle: likewise, where they meet.
-        stop: likewise, where they end.
+        left: the left part.
+        right: the right part.
+        start: index of the first initial symbol of the left part.
+        middle: index of the first initial symbol of the right part.
+        stop: index after the last initial symbol of the right part.
     """
 
     rank: float
@@ -52,7 +52,7 @@ class MergeStep(NamedTuple, Generic[S]):
 
 
 def merge_trail(rules: MergeRules[S], symbols: Sequence[S]) -> tuple[list[S], list[MergeStep[S]]]:
-    """What symbols become, and each merge on the way: the lowest rank first, the leftmost of several."""
+    """Merge symbols, the lowest rank first and ties from the left; return the result and each merge."""
     parts, starts = list(symbols), list(range(len(symbols) + 1))
     steps: list[MergeStep[S]] = []
     while len(parts) > 1:
@@ -73,13 +73,13 @@ def merge_trail(rules: MergeRules[S], symbols: Sequence[S]) -> tuple[list[S], li
 
 @dataclass(frozen=True, slots=True)
 class MergeFailure(Generic[S]):
-    """Why merging a token's own symbols does not give it.
+    """The reason why merging a token's own symbols does not produce it.
 
     Attributes:
-        token: the token, or the part of it, that is not made.
-        parts: what merging gives instead; none where a symbol has no token.
-        blocker: the merge that takes a part of it; None where no merge makes it at all.
-        wanted: the merge that would make it, and comes too late.
+        token: the token, or the part of it, that is not produced.
+        parts: the result of merging; empty if a symbol has no token.
+        blocker: the merge that crosses the boundary of the wanted merge; None if no merge produces the token.
+        wanted: the merge that would produce the token, and comes too late.
     """
 
     token: S
@@ -89,7 +89,7 @@ class MergeFailure(Generic[S]):
 
 
 def merge_failure(rules: MergeRules[S], token: S) -> MergeFailure[S] | None:
-    """Why merging does not give a token; None where it does."""
+    """Return the reason why merging does not produce a token; None if it does."""
     symbols = rules.symbols(token)
     if symbols is None:
         return MergeFailure(token, ())
@@ -104,7 +104,7 @@ def merge_failure(rules: MergeRules[S], token: S) -> MergeFailure[S] | None:
     blocker = next((step for step in steps if step.start < middle < step.stop), None)
     if blocker is not None and blocker.rank < wanted[0]:
         return MergeFailure(token, tuple(parts), blocker, wanted)
-    # No lower rank took a part of it, so that one of its two parts was not there when its turn came.
+    # No lower rank crossed the boundary, so one of the two parts itself was not produced.
     inner = (found for part in wanted[1:] if (found := merge_failure(rules, part)) is not None)
     return next(inner, MergeFailure(token, tuple(parts), blocker, wanted))
 
@@ -112,11 +112,11 @@ def merge_failure(rules: MergeRules[S], token: S) -> MergeFailure[S] | None:
 def rules_from_merges(
     merges: Mapping[tuple[S, S], tuple[float, S]], symbols: Callable[[S], Sequence[S] | None]
 ) -> MergeRules[S]:
-    """A BPE that merges by a list.
+    """Return the rules of a BPE with a list of merges.
 
     Args:
-        merges: neighbours → rank and what they make.
-        symbols: what a token begins as.
+        merges: pair → rank and result.
+        symbols: token → its initial symbols; None if one of them has no token.
     """
     made: dict[S, list[tuple[float, S, S]]] = {}
     for (left, right), (rank, result) in merges.items():
@@ -129,7 +129,7 @@ def rules_from_merges(
 
 
 def rules_from_ranks(ranks: Mapping[S, float], symbols: Callable[[S], Sequence[S] | None]) -> MergeRules[S]:
-    """A BPE in which two neighbours merge where both together are a token, the lowest rank first."""
+    """Return the rules of a BPE in which adjacent parts merge if they form a token, the lowest rank first."""
 
     def merge(left: S, right: S) -> tuple[float, S] | None:
         made = left + right

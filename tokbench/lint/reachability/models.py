@@ -1,4 +1,4 @@
-"""The model inside a tokenizer, as reachability needs it: how tokens are spelled, and what proves one unreachable."""
+"""The model of a tokenizer for the analysis of reachability: spellings of tokens, and proofs by its algorithm."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 _SURELY_LESS = 1e-3
-"""By so much a score must be beaten: sums of 32 bits over a long text differ by a part of it."""
+"""Minimum difference between scores for a proof, above the rounding errors of 32-bit sums over a long text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What proves tokens unreachable by the algorithm alone, whatever text there is; by itself nothing.
+    """Base class of models, which prove tokens unreachable by the algorithm alone; this one proves nothing.
 
     Attributes:
-        spellings: id → the token as the algorithm sees it: bytes, or a piece.
+        spellings: id → token as the algorithm sees it: bytes or a piece.
     """
 
     spellings: Mapping[int, str | bytes]
 
     def disproof(self, id: int) -> Unreachable | None:  # noqa: ARG002
-        """Why the algorithm never gives a token; None where it may."""
+        """Return a proof that the algorithm never produces a token; None if it may."""
         return None
 
     def designed(self, id: int) -> str | None:  # noqa: ARG002
-        """Why a token that does not occur is not a fault: what it is there for; else None."""
+        """Return the purpose of a token that is not a fault if it never occurs; None for other tokens."""
         return None
 
     def proposals(self, id: int) -> Iterator[str]:  # noqa: ARG002
-        """Texts in which the token may occur, beyond its own text in general surroundings."""
+        """Yield further texts in which the token may occur, specific to the algorithm."""
         return iter(())
 
 
@@ -52,12 +52,12 @@ class BpeModel(Model):
     """BPE of any kind.
 
     Attributes:
-        byte_rules: its merges where tokens are bytes, else None.
-        text_rules: its merges where tokens are pieces, else None.
-        whole_tokens_first: whether a pre-token that is a token is taken as it is.
-        byte_fallback: ids of tokens that stand for single bytes of what has no piece.
-        is_byte_level: whether the characters of pieces stand for bytes.
-        unknown: the piece for what no other covers; None without one.
+        byte_rules: its merges if tokens are bytes, else None.
+        text_rules: its merges if tokens are pieces, else None.
+        whole_tokens_first: whether a pre-token in the vocabulary becomes that token without merging.
+        byte_fallback: ids of the byte-fallback tokens.
+        is_byte_level: whether pieces are spelled in byte-level characters.
+        unknown: the unknown token; None if there is none.
     """
 
     byte_rules: MergeRules[bytes] | None
@@ -68,16 +68,18 @@ class BpeModel(Model):
     unknown: str | None = None
 
     def disproof(self, id: int) -> Unreachable | None:
-        """Why merging never gives a token; None where it may."""
+        """Return a proof that merging never produces a token; None if it may."""
         token = self.spellings.get(id)
         if token is None or self.whole_tokens_first or id in self.byte_fallback:
             return None
         if isinstance(token, bytes):
-            return None if self.byte_rules is None else _blamed(id, merge_failure(self.byte_rules, token))
-        return None if self.text_rules is None else _blamed(id, merge_failure(self.text_rules, token))
+            return (
+                None if self.byte_rules is None else _disproof_of(id, merge_failure(self.byte_rules, token))
+            )
+        return None if self.text_rules is None else _disproof_of(id, merge_failure(self.text_rules, token))
 
     def designed(self, id: int) -> str | None:
-        """Byte tokens, and the one of unknown characters, are there for texts that may come."""
+        """Return the purpose of a byte token or the unknown token."""
         if id in self.byte_fallback:
             return "a byte of characters that all have a piece"
         if self.unknown is not None and self.spellings.get(id) == self.unknown:
@@ -94,12 +96,12 @@ class BpeModel(Model):
 
 @dataclass(frozen=True, slots=True)
 class UnigramModel(Model):
-    """Unigram: the pieces with the highest sum of scores.
+    """Unigram: the segmentation with the highest sum of scores.
 
     Attributes:
-        scores: piece → score, of those that segmentation may use.
-        user_defined: pieces that are taken wherever they stand, whatever their scores.
-        byte_fallback: as for `BpeModel`.
+        scores: piece → score, for pieces that segmentation may use.
+        user_defined: pieces that always match, regardless of their scores.
+        byte_fallback: ids of the byte-fallback tokens.
     """
 
     scores: Mapping[str, float]
@@ -107,7 +109,7 @@ class UnigramModel(Model):
     byte_fallback: frozenset[int] = frozenset()
 
     def disproof(self, id: int) -> Unreachable | None:
-        """Other pieces that together are better than it, wherever it stands; None where there are none."""
+        """Return a proof that other pieces always have a better sum than a piece; None if there is none."""
         piece = self.spellings.get(id)
         if not isinstance(piece, str) or id in self.byte_fallback or piece not in self.scores:
             return None
@@ -143,18 +145,18 @@ class UnigramModel(Model):
         return parts[::-1], best[-1][0]
 
     def designed(self, id: int) -> str | None:
-        """Byte tokens are there for texts that may come."""
+        """Return the purpose of a byte token."""
         return "a byte of characters that all have a piece" if id in self.byte_fallback else None
 
 
 @dataclass(frozen=True, slots=True)
 class WordPieceModel(Model):
-    """WordPiece: the longest match, from the left.
+    """WordPiece: longest match from left to right.
 
     Attributes:
-        pieces: all of them.
-        prefix: what begins those inside words.
-        longest: the most characters of a word.
+        pieces: all pieces.
+        prefix: prefix of pieces that continue words.
+        longest: maximum number of characters of a word.
     """
 
     pieces: frozenset[str]
@@ -162,7 +164,7 @@ class WordPieceModel(Model):
     longest: int
 
     def disproof(self, id: int) -> Unreachable | None:
-        """A piece longer than a word may be; else what stands before a piece decides."""
+        """Return a proof for a piece that is longer than words may be; None for others, whose context decides."""
         piece = str(self.spellings[id])
         if len(piece.removeprefix(self.prefix)) > self.longest:
             return Unreachable(
@@ -171,12 +173,12 @@ class WordPieceModel(Model):
         return None
 
     def designed(self, id: int) -> str | None:
-        """Nothing but what the check by text finds."""
+        """Return the purpose of a reserved token such as `[unused1]`."""
         piece = str(self.spellings[id])
         return "a place that is kept free" if piece.startswith("[unused") and piece.endswith("]") else None
 
     def proposals(self, id: int) -> Iterator[str]:
-        """Words in which a piece inside words stands last, after a piece that does not reach into it."""
+        """Yield words that end with a continuing piece, after a first piece that no longer match replaces."""
         piece = str(self.spellings[id])
         if not piece.startswith(self.prefix):
             return
@@ -191,7 +193,7 @@ class WordPieceModel(Model):
 
 
 def model_of(target: LintTarget) -> Model:
-    """The model inside a target, as far as its files tell it."""
+    """Return the model of a target, as far as its files define it."""
     if target.bpe is not None:
         return _byte_level(target.bpe)
     if isinstance(target.description, SentencePieceModel):
@@ -253,7 +255,7 @@ def _bpe_of_document(model: Mapping[str, Any], spellings: Mapping[int, str], *, 
 
     merges: dict[tuple[str, str], tuple[float, str]] = {}
     for rank, (left, right) in enumerate(merge_pairs(model, path="")):
-        merges[left, right] = (rank, left + right)  # the library keeps the last of two that are the same
+        merges[left, right] = (rank, left + right)  # of equal merges, the library keeps the last one
     fallback = {id for id, piece in spellings.items() if model.get("byte_fallback") and _is_byte(piece)}
     return BpeModel(
         spellings,
@@ -304,8 +306,8 @@ def _is_byte(piece: str) -> bool:
     return len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")
 
 
-def _blamed(id: int, found: MergeFailure[Any] | None) -> Unreachable | None:
-    """What a failed merging says, in words."""
+def _disproof_of(id: int, found: MergeFailure[Any] | None) -> Unreachable | None:
+    """Convert a failed merging to a proof in words."""
     if found is None:
         return None
     token, parts = quoted(found.token), " + ".join(map(quoted, found.parts))

@@ -1,8 +1,9 @@
-"""Tokens that begin or end inside a character: which tokens can stand beside them, and so whether they can occur.
+"""Possible neighbours of tokens that begin or end inside a character, which decide whether these can occur.
 
-Two tokens stand side by side only if their own symbols, merged alone, give the two: while no merge crosses their
-outer ends, nothing outside decides what happens between them. So a token that ends inside a character occurs only
-where some token with the rest of that character passes this test, and its rest in turn.
+Two tokens can be adjacent only if merging their own symbols alone results in the two: as long as no merge crosses their
+outer ends, the merges between them do not depend on the context. So a token that ends inside a character can occur only
+next to a token that continues this character and passes this test; if that ends inside the character as well, so must
+its successor.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class Neighbours:
-    """The tokens of a byte-level BPE that can stand beside one another.
+    """The adjacency of tokens of a byte-level BPE.
 
     Args:
-        rules: its merges.
-        tokens: the bytes of each token → how the rules spell it.
-        kinds: divides characters so that those of one part may stand in the same pre-tokens.
-        fits: whether a text may stand inside one pre-token.
+        rules: the merge rules.
+        tokens: bytes of each token → its spelling in the rules.
+        kinds: groups characters that can occur in the same pre-tokens.
+        fits: whether a text may be part of one pre-token.
     """
 
     def __init__(
@@ -57,10 +58,10 @@ class Neighbours:
         self._known: dict[tuple[bytes, bytes], bool] = {}
 
     def surroundings(self, token: bytes) -> Iterator[bytes]:
-        """Bytes in which an incomplete token may occur, with its neighbours; where there are none, it never does.
+        """Yield an incomplete token together with possible neighbours, as bytes; without any, the token never occurs.
 
         Args:
-            token: one for which `parted` gives parts.
+            token: a token for which `parted` returns parts.
         """
         parts = parted(token)
         assert parts is not None
@@ -90,7 +91,7 @@ class Neighbours:
                             yield whole
 
     def _heads(self, first: bytes, after: str, token: bytes) -> Iterator[tuple[str, bytes]]:
-        """What can stand before the token, as the whole characters that end with its first bytes, and as bytes."""
+        """Yield (text, bytes): possible bytes before the token, and the text that they form with its first bytes."""
         for character in self._fitting(characters_ending(first), before="", after=after):
             for before in self._before(character.encode()[: -len(first)] if first else b"", token):
                 text = _whole(before + first)
@@ -98,7 +99,7 @@ class Neighbours:
                     yield text, before
 
     def _tails(self, last: bytes, before: str, token: bytes) -> Iterator[tuple[str, bytes]]:
-        """Likewise after it."""
+        """Yield (text, bytes): possible bytes after the token, and the text that its last bytes form with them."""
         for character in self._fitting(characters_beginning(last), before=before, after=""):
             for after in self._after(character.encode()[len(last) :], token):
                 text = _whole(last + after)
@@ -106,7 +107,7 @@ class Neighbours:
                     yield text, after
 
     def _fitting(self, characters: Sequence[str], *, before: str, after: str) -> Iterator[str]:
-        """Those that may stand in one pre-token with others."""
+        """Yield the characters that may be in one pre-token with the texts before and after."""
         for kind in self._kinds("".join(characters)) if characters != [""] else [[""]]:
             if self._fits(f"{before}{kind[0]}{after}"):
                 yield from kind
@@ -114,27 +115,27 @@ class Neighbours:
     # --- neighbours ---------------------------------------------------------------------------
 
     def _before(self, part: bytes, token: bytes) -> Iterator[bytes]:
-        """What can stand before a token and ends with a part of a character."""
+        """Yield possible bytes before a token that end with the first part of a character."""
         if not part:
             yield b""
             return
-        yield from (each for each in self._ending.get(part, ()) if self._stand_together(each, token))
+        yield from (each for each in self._ending.get(part, ()) if self._can_be_adjacent(each, token))
         for cut in range(1, len(part)):
-            if part[cut:] in self._tokens and self._stand_together(part[cut:], token):
+            if part[cut:] in self._tokens and self._can_be_adjacent(part[cut:], token):
                 yield from (rest + part[cut:] for rest in self._before(part[:cut], part[cut:]))
 
     def _after(self, part: bytes, token: bytes) -> Iterator[bytes]:
-        """What can stand after a token and begins with a part of a character."""
+        """Yield possible bytes after a token that begin with the last part of a character."""
         if not part:
             yield b""
             return
-        yield from (each for each in self._beginning.get(part, ()) if self._stand_together(token, each))
+        yield from (each for each in self._beginning.get(part, ()) if self._can_be_adjacent(token, each))
         for cut in range(1, len(part)):
-            if part[:cut] in self._tokens and self._stand_together(token, part[:cut]):
+            if part[:cut] in self._tokens and self._can_be_adjacent(token, part[:cut]):
                 yield from (part[:cut] + rest for rest in self._after(part[cut:], part[:cut]))
 
-    def _stand_together(self, left: bytes, right: bytes) -> bool:
-        """Whether merging the symbols of two tokens gives the two."""
+    def _can_be_adjacent(self, left: bytes, right: bytes) -> bool:
+        """Whether merging the symbols of two tokens results in the two."""
         if (left, right) not in self._known:
             pair = [self._tokens[left], self._tokens[right]]
             symbols = [self._rules.symbols(token) for token in pair]
@@ -147,6 +148,6 @@ class Neighbours:
 
 
 def _whole(data: bytes) -> str:
-    """The whole characters of bytes that may begin and end inside others."""
+    """Return the complete characters of bytes that may begin and end inside characters."""
     parts = parted(data)
     return "" if parts is None else parts[1]

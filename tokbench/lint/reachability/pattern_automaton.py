@@ -1,8 +1,8 @@
-"""What can stand inside one match of a split pattern, and what must stand around it there.
+"""An automaton that decides which texts can be part of one match of a split pattern, and proposes their surroundings.
 
-The automaton takes every text that the pattern matches, and more: it knows no look-around, no order of
-alternatives and no possessive quantifiers. So a text that stands inside none of its texts is never inside one
-pre-token, whatever surrounds it; and surroundings that it proposes have to be tried.
+The automaton accepts every text that the pattern matches, and more, since it ignores look-around, the order of
+alternatives and possessive quantifiers. So a text that is part of none of its texts is never part of one pre-token,
+in any context; surroundings that it proposes must still be tried.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from tokbench.lint.reachability.pattern_syntax import Node
 
 _POOL = "aqzxsAQZé𝓐Яяאبहक中한ʰ019٣½'.,!_/-(#€©\u0301\u200d😀\x01\ue000\U000e0001 \t\n\r\u00a0\u3000"
-"""Characters that stand for those of a class: of several scripts and kinds, frequent ones and rare ones."""
+"""Representative characters for classes: of several scripts and kinds, frequent and rare."""
 
 
 class PatternAutomaton:
-    """A pattern as states, with a class of characters on each way from one to the next.
+    """A nondeterministic automaton of a pattern, with character classes on its transitions.
 
     Args:
-        pattern: a regular expression as the `regex` package reads it.
+        pattern: a regular expression for the `regex` package.
 
     Raises:
-        UnknownSyntaxError: it has something that is not understood here.
+        UnknownSyntaxError: the pattern has syntax that is not supported.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -47,18 +47,18 @@ class PatternAutomaton:
         self._closures = [self._closure(state) for state in range(len(self._moves))]
 
     def holds(self, text: str) -> bool:
-        """Whether a text stands inside some text of the automaton."""
+        """Whether a text is part of a text that the automaton accepts."""
         return bool(self._after(text, frozenset(range(len(self._moves)))))
 
     def matches_certainly(self, character: str) -> bool:
-        """Whether a character is in a match wherever it stands, so that it is in no text between two matches."""
+        """Whether a character is part of a match in every context, and so never between two matches."""
         return any(
             _matches(leaf, character) and not any(_matches(before, character) for before in skipped)
             for skipped, leaf in self._certain
         )
 
     def like(self, characters: str) -> dict[frozenset[CharacterClass], str]:
-        """Characters in groups: those of a group are in the same classes of the pattern, and `holds` them alike."""
+        """Group characters by the classes of the pattern that contain them; `holds` treats those of a group alike."""
         leaves = {leaf for moves in self._moves for leaf, _ in moves}
         groups: dict[str, set[CharacterClass]] = {character: set() for character in characters}
         for leaf in leaves:
@@ -70,11 +70,11 @@ class PatternAutomaton:
         return {classes: "".join(several) for classes, several in made.items()}
 
     def surroundings(self, text: str, *, most: int = 8) -> Iterator[tuple[str, str]]:
-        """What can stand before and after a text in one match, the shortest first.
+        """Yield possible texts before and after a text within one match, the shortest first.
 
         Args:
-            text: that `holds`.
-            most: choices of characters for each way.
+            text: a text for which `holds` is true.
+            most: number of choices of characters for each path.
         """
         befores, afters = self._ways_in(), self._ways_out()
         found: set[tuple[tuple[CharacterClass, ...], tuple[CharacterClass, ...]]] = set()
@@ -84,8 +84,8 @@ class PatternAutomaton:
                     found.add((before, afters[end]))
         for before, after in sorted(found, key=lambda way: (len(way[0]) + len(way[1]), repr(way))):
             for number in range(most if before or after else 1):
-                yield _spelled(before, number), _spelled(after, number * 5 + 1)
-                yield _spelled(before, number), _spelled(after, number)
+                yield _characters_for(before, number), _characters_for(after, number * 5 + 1)
+                yield _characters_for(before, number), _characters_for(after, number)
 
     # --- building -----------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class PatternAutomaton:
         return len(self._moves) - 1
 
     def _add(self, node: Node, start: int) -> int:
-        """Add the ways of a node after a state; the state where they end."""
+        """Add the transitions of a node after a state, and return their final state."""
         match node:
             case CharacterClass():
                 end = self._new()
@@ -161,7 +161,7 @@ class PatternAutomaton:
         return frozenset(reached)
 
     def _ways_in(self) -> dict[int, tuple[CharacterClass, ...]]:
-        """State → the fewest characters with which a match comes to it."""
+        """Return state → the shortest path of classes from the start to it."""
         ways: dict[int, tuple[CharacterClass, ...]] = dict.fromkeys(self._closures[0], ())
         layer = list(ways)
         while layer:
@@ -176,7 +176,7 @@ class PatternAutomaton:
         return ways
 
     def _ways_out(self) -> dict[int, tuple[CharacterClass, ...]]:
-        """State → the fewest characters with which a match goes from it to its end."""
+        """Return state → the shortest path of classes from it to the end."""
         states = range(len(self._moves))
         ways: dict[int, tuple[CharacterClass, ...]] = {
             s: () for s in states if self._end in self._closures[s]
@@ -196,9 +196,10 @@ class PatternAutomaton:
 
 
 def _certain_ways(tree: Node) -> Iterator[tuple[tuple[CharacterClass, ...], CharacterClass]]:
-    """Alternatives that match any text beginning with one character of a class: what they may skip first, the class.
+    """Yield the alternatives that certainly match a text that begins with a character of a class.
 
-    Classes in a row of which one alone must be there; nothing that looks around, and no groups.
+    These are sequences of classes of which exactly one is mandatory, without look-around or groups. Each is returned as
+    the optional classes before the mandatory one, and the mandatory class.
     """
     for option in tree.options if isinstance(tree, Choice) else (tree,):
         parts = option.parts if isinstance(option, Sequence) else (option,)
@@ -236,8 +237,8 @@ def _members(leaf: CharacterClass) -> str:
     return found or next((chr(point) for point in range(0x3000) if _matches(leaf, chr(point))), "")
 
 
-def _spelled(way: tuple[CharacterClass, ...], number: int) -> str:
-    """Characters for a way: other ones for other numbers, as far as there are."""
+def _characters_for(way: tuple[CharacterClass, ...], number: int) -> str:
+    """Return characters for a path of classes; different numbers give different characters, if possible."""
     members = map(_members, way)
     return "".join(
         found[(number + place) % len(found)] if found else "" for place, found in enumerate(members)
@@ -246,7 +247,7 @@ def _spelled(way: tuple[CharacterClass, ...], number: int) -> str:
 
 @lru_cache(maxsize=16)
 def automaton_of(pattern: str) -> PatternAutomaton | None:
-    r"""The automaton of a pattern; None where it is not understood.
+    r"""Return the automaton of a pattern; None if its syntax is not supported.
 
     >>> gpt2 = automaton_of(r"'s| ?\p{L}+| ?\p{N}+|\s+")
     >>> gpt2.holds(" the"), gpt2.holds("the cat"), gpt2.holds("  ")
@@ -261,7 +262,7 @@ def automaton_of(pattern: str) -> PatternAutomaton | None:
 
 
 def pretokens(pattern: str, text: str) -> list[str]:
-    r"""What a pattern makes of a text by itself.
+    r"""Return the matches of a pattern in a text.
 
     >>> pretokens(r" ?\p{L}+| ?\p{N}+", "a1")
     ['a', '1']

@@ -1,7 +1,6 @@
-"""Split patterns as trees: as much of the syntax of regular expressions as split patterns use.
+"""A parser for split patterns, for the syntax of regular expressions that they use.
 
-Only the structure is read here. What a character class means is left to the `regex` package: each class
-stays the text that it is in the pattern.
+Only the structure is parsed. Character classes are kept as text and interpreted by the `regex` package.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from dataclasses import dataclass
 
 
 class UnknownSyntaxError(Exception):
-    """The pattern has something that is not read here."""
+    """The pattern has syntax that is not supported."""
 
 
 @dataclass(frozen=True, slots=True)
 class CharacterClass:
-    """One character: the text of a class, an escape or a letter, for the `regex` package."""
+    """A node that matches one character: the text of a class, an escape or a letter for the `regex` package."""
 
     text: str
     ignores_case: bool = False
@@ -24,26 +23,26 @@ class CharacterClass:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Parts, one after another; without parts, nothing. Look-around counts as nothing."""
+    """A concatenation of parts; without parts, it matches the empty text, which also stands for look-around."""
 
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several."""
+    """A choice between alternatives."""
 
     options: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """A part several times.
+    """A repeated part.
 
     Attributes:
-        part: it.
-        least: at least so often.
-        most: at most so often; None for no limit.
+        part: the part.
+        least: minimum number of repetitions.
+        most: maximum number of repetitions; None for no limit.
     """
 
     part: Node
@@ -65,10 +64,10 @@ _LOOKS = ("(?=", "(?!", "(?<=", "(?<!")
 
 
 def parse_pattern(pattern: str) -> Node:
-    """The tree of a pattern.
+    """Parse a pattern.
 
     Raises:
-        UnknownSyntaxError: it has back references or other things that split patterns do not have.
+        UnknownSyntaxError: the pattern has back-references or other syntax that split patterns do not use.
     """
     parser = _Parser(pattern)
     node = parser.choice(ignores_case=False)

@@ -1,4 +1,4 @@
-"""The steps of a tokenizer.json that come before its model: what their texts can never have in them."""
+"""The normalizer and pre-tokenizer of a tokenizer.json, and the texts that they never let through to the model."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _BY_CHARACTER = frozenset({"Lowercase", "StripAccents", "BertNormalizer", "Nmt"}
 _REPLACING = frozenset({"Replace", "Prepend"})
 _REMOVING = frozenset({"Strip"})
 _LOCAL = frozenset({"BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Digits", "CharDelimiterSplit"})
-"""Pre-tokenizers that cut between two characters, or do not, whatever stands around the two."""
+"""Pre-tokenizers whose decision to split between two characters depends on these two only."""
 _LOCAL_BEHAVIORS = frozenset({"Isolated", "Contiguous", "Removed"})
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+"
 _SPACE = "\u2581"
 
 
 class DocumentSteps:
-    """The normalizer and pre-tokenizer of a tokenizer.json, as its library runs them.
+    """The normalizer and pre-tokenizer of a tokenizer.json, run by its library.
 
     Args:
-        document: parsed; its library has opened it before.
+        document: a parsed `tokenizer.json` that the library can open.
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
@@ -35,23 +35,23 @@ class DocumentSteps:
 
     @property
     def is_byte_level(self) -> bool:
-        """Whether the characters of a piece stand for bytes."""
+        """Whether pieces are spelled in byte-level characters."""
         return any(step.get("type") == "ByteLevel" for step in (*self.normalizers, *self.pre_tokenizers))
 
     def normalized(self, text: str) -> str:
-        """A text after the normalizer."""
+        """Return the normalized text."""
         normal: str = self._library.normalizer.normalize_str(text) if self.normalizers else text
         return normal
 
     def pretokens(self, text: str) -> list[str]:
-        """What the model is given of a text, piece by piece."""
+        """Normalize a text and split it into the pre-tokens that the model receives."""
         normal = self.normalized(text)
         if not self.pre_tokenizers:
             return [normal] if normal else []
         return [part for part, _ in self._library.pre_tokenizer.pre_tokenize_str(normal)]
 
     def lost_characters(self, text: str) -> str:
-        """Those characters of a text that no normalized text has; none where that is not known."""
+        """Return the characters of a text that never occur in normalized text; empty if that is unknown."""
         kinds = {step.get("type") for step in self.normalizers}
         if not self.normalizers or not kinds <= _STABLE | _BY_CHARACTER | _REPLACING | _REMOVING:
             return ""
@@ -67,7 +67,7 @@ class DocumentSteps:
         )
 
     def cut_inside(self, text: str) -> list[str] | None:
-        """What a pre-tokenizer makes of a text that it cuts wherever it stands; None where none is known to."""
+        """Return the parts of a text that a pre-tokenizer splits in every context; None if none is known to do so."""
         for step in self.pre_tokenizers:
             kind = step.get("type")
             if kind == "ByteLevel":
@@ -86,12 +86,12 @@ class DocumentSteps:
         return None
 
     def cut_after(self, text: str) -> list[str] | None:
-        """The same for a text that must have another character of its pre-token before it."""
+        """Return the same as `cut_inside` for a text that continues a pre-token; None for most pre-tokenizers."""
         kinds = {step.get("type") for step in self.pre_tokenizers}
         return self.cut_inside(f"a{text}") if kinds <= {"BertPreTokenizer", "WhitespaceSplit"} else None
 
     def _cut_by_step(self, step: Mapping[str, Any], text: str) -> list[str] | None:
-        """By what is done to each character by itself; BERT's normalizer makes words of Chinese ones."""
+        """Split a text by a local pre-tokenizer, after BERT's normalizer, which puts spaces around Chinese text."""
         if any(one.get("type") == "BertNormalizer" for one in self.normalizers):
             text = self._library.normalizer.normalize_str(text).strip() or text
         engine = _engine_of_step(json.dumps(step))
@@ -111,7 +111,7 @@ class DocumentSteps:
         )
 
     def _cut_by_pattern(self, pattern: str, text: str, *, keeps_others: bool = False) -> list[str] | None:
-        """By a pattern whose matches are pre-tokens, and, on request, what stands between two of them."""
+        """Split a text by a pattern whose matches are pre-tokens and, with `keeps_others`, the parts between them."""
         from tokbench.lint.reachability.pattern_automaton import automaton_of, pretokens
 
         automaton = automaton_of(pattern)
@@ -123,7 +123,7 @@ class DocumentSteps:
 
     @cached_property
     def pattern(self) -> str | None:
-        """The one pattern that makes its pre-tokens; None for other ways, and for several."""
+        """The only pattern that splits text into pre-tokens; None for other pre-tokenizers or several."""
         steps = [step for step in self.pre_tokenizers if step.get("use_regex", True)]
         if len(steps) != 1:
             return None
@@ -138,7 +138,7 @@ class DocumentSteps:
 
     @cached_property
     def _image(self) -> frozenset[str]:
-        """The characters that single characters are normalized to."""
+        """All characters that result from normalizing single characters."""
         normalize = self._library.normalizer.normalize_str
         found: set[str] = set()
         for point in range(0x110000):

@@ -1,4 +1,4 @@
-"""What is known of each token, and why one cannot occur."""
+"""Verdicts on the reachability of tokens, with the causes of unreachable ones."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
 
 class Cause(StrEnum):
-    """Why no text encodes to a token."""
+    """The cause why no text encodes to a token."""
 
     MERGE_ORDER = "merge-order"
-    """An earlier merge takes one of its parts."""
+    """An earlier merge uses a part of the token."""
     NO_MERGE = "no-merge"
-    """No merge makes it, or one of its parts."""
+    """No merge produces the token or one of its parts."""
     PATTERN = "pattern"
-    """The split pattern never leaves it in one pre-token."""
+    """The split pattern never keeps the token in one pre-token."""
     NORMALIZER = "normalizer"
-    """The normalizer never gives its text."""
+    """The normalizer never produces the token's text."""
     ADDED_TOKEN = "added-token"  # noqa: S105 -- a token of texts
-    """An added token is found inside it first."""
+    """An added token matches first inside the token."""
     NOT_TEXT = "not-text"
-    """No text has its bytes."""
+    """No valid text contains the token's bytes."""
     BETTER_PARTS = "better-parts"
-    """Unigram: its parts together have a higher score."""
+    """Unigram: other pieces for the same text have a higher sum of scores."""
     LONGER_MATCH = "longer-match"
-    """WordPiece: whatever stands before it is matched together with its beginning."""
+    """WordPiece: a longer match always includes the beginning of the token, or words of its length are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Unreachable:
     """A token that no text encodes to.
 
     Attributes:
-        id: the token.
-        cause: why.
-        evidence: what shows it, in a sentence without a full stop.
-        details: the same as plain data.
+        id: id of the token.
+        cause: the cause.
+        evidence: the proof in a sentence without a full stop.
+        details: the proof as plain data.
     """
 
     id: int
@@ -50,15 +50,15 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True)
 class Reachability:
-    """What is known of every token that is not an added one.
+    """The verdicts on all tokens that are not added tokens.
 
     Attributes:
-        witnesses: reachable id → a text whose ids have it.
-        unreachable: id → why.
-        by_design: id → why, where that is not a fault: a byte that no text has, or that has a piece of its own.
-        undecided: ids of which neither is known.
-        changed_alone: tokens whose own text, encoded alone, gives other ids: those among the reachable are what
-            the usual check by re-encoding reports wrongly.
+        witnesses: reachable id → a text whose ids contain it.
+        unreachable: id → the proof.
+        by_design: id → purpose of a token whose absence is not a fault, such as a byte that never occurs in text.
+        undecided: ids without a witness or a proof.
+        changed_alone: ids that decoding and re-encoding alone does not reproduce; the usual check by re-encoding
+            wrongly reports the reachable ones among them.
     """
 
     witnesses: Mapping[int, str]
@@ -68,7 +68,7 @@ class Reachability:
     changed_alone: frozenset[int]
 
     def verdict(self, id: int) -> dict[str, Any]:
-        """What is known of one token, as plain data: a line of `lint --verdicts`."""
+        """Return the verdict on one token as plain data, a line of `lint --verdicts`."""
         if id in self.witnesses:
             return {"id": id, "verdict": "reachable", "witness": self.witnesses[id]}
         if id in self.by_design:
@@ -79,10 +79,10 @@ class Reachability:
 
     @property
     def ids(self) -> list[int]:
-        """Every token of which something is said."""
+        """Sorted ids of all tokens with a verdict."""
         return sorted({*self.witnesses, *self.unreachable, *self.by_design, *self.undecided})
 
     @property
     def only_in_context(self) -> int:
-        """How many reachable tokens do not come of their own text alone: re-encoding each token reports them."""
+        """Number of reachable tokens that their own text alone does not encode to, as re-encoding would report."""
         return len(self.changed_alone & self.witnesses.keys())

@@ -1,4 +1,4 @@
-"""Texts that show tokens: candidates are encoded in batches, and every new id keeps the text it was seen in."""
+"""Search for witnesses: texts are encoded in batches, and each new id is stored with the text that contains it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _BATCH = 1 << 16
 
 
 class WitnessSearch:
-    """The ids that were seen, each with the first text that gave it.
+    """The ids found so far, each with the first text whose ids contain it.
 
     Args:
-        tokenizer: encodes; special tokens are ordinary text to it.
-        threads: None takes every processor.
+        tokenizer: the tokenizer; special tokens are encoded as ordinary text.
+        threads: number of threads; None uses every processor.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, threads: int | None = None) -> None:
@@ -33,18 +33,18 @@ class WitnessSearch:
         self.witnesses: dict[int, str] = {}
 
     def has(self, id: int) -> bool:
-        """Whether the token was seen."""
+        """Whether the id was found."""
         return bool(self._seen[id])
 
     def missing(self, ids: Iterable[int]) -> list[int]:
-        """Those of some ids that were not seen."""
+        """Return the ids that were not found."""
         return [id for id in ids if not self._seen[id]]
 
     def try_texts(self, texts: Iterable[str]) -> None:
-        """Encode texts and keep what they show."""
+        """Encode texts, and store the new ids."""
         rest = iter(texts)
         while batch := list(islice(rest, _BATCH)):
-            # What has to be found out of a character that comes up first costs the same for one as for all.
+            # Encode all characters once: work on new characters costs about the same for one as for many.
             self._tokenizer.encode("".join(set().union(*batch)))
             encoded = self._tokenizer.encode_batch(batch, threads=self._threads)
             places = np.flatnonzero(~self._seen[encoded.ids])
@@ -58,14 +58,14 @@ class WitnessSearch:
 
 
 def completions(piece: bytes, *, most: int) -> Iterator[str]:
-    r"""Texts in which bytes stand that may begin and end within a character.
+    r"""Complete bytes that may begin and end inside a character to texts.
 
     Args:
         piece: any bytes.
-        most: completions of each end; those left out are spread evenly over all there are.
+        most: maximum number of completions of each end, chosen evenly from all possible ones.
 
     Yields:
-        Each text has the bytes; nothing, where no text can have them.
+        Texts that contain the bytes; none if that is impossible.
 
     >>> next(completions(b"a\xc3", most=1)), list(completions(b"\xff", most=9))
     ('aÀ', [])
@@ -84,9 +84,9 @@ def completions(piece: bytes, *, most: int) -> Iterator[str]:
 
 
 def parted(piece: bytes) -> tuple[bytes, str, bytes] | None:
-    r"""The end of a character with which bytes begin, whole ones, and the beginning with which they end.
+    r"""Split bytes into the end of a character, complete characters, and the beginning of a character.
 
-    None where the bytes can be no part of a text.
+    Return None if the bytes cannot be part of a valid text.
 
     >>> parted(b"\xa9e\xc3"), parted(b"\xff")
     ((b'\xa9', 'e', b'\xc3'), None)
@@ -100,7 +100,7 @@ def parted(piece: bytes) -> tuple[bytes, str, bytes] | None:
 
 
 def _whole_until(body: bytes) -> int | None:
-    """Where the last, incomplete character of bytes begins; None where they can be no part of a text."""
+    """Return the start of the incomplete character at the end of bytes; None if they cannot be part of a text."""
     try:
         body.decode()
     except UnicodeDecodeError as error:
@@ -114,9 +114,9 @@ _ENUMERATED = 1 << 12
 
 
 def _characters(part: bytes, *, offset: int, size: int, most: int) -> list[str]:
-    """Characters of so many bytes that have some bytes at an offset, spread evenly where there are more.
+    """Return up to `most` characters of `size` bytes that contain `part` at an offset, evenly chosen.
 
-    It is empty only where there is none.
+    The list is empty only if there are no such characters.
     """
     below = 6 * (size - offset - len(part))
     above = below + 6 * len(part)
@@ -146,11 +146,11 @@ def _spread(items: Sequence[T], most: int) -> Sequence[T]:
 
 
 EVERY = 0x110000
-"""As many as there are characters."""
+"""An upper limit on the number of characters."""
 
 
 def characters_ending(part: bytes, *, most: int = EVERY) -> list[str]:
-    """Characters that end with some bytes; the empty text for none."""
+    """Return the characters that end with some bytes; the empty text for no bytes."""
     if not part:
         return [""]
     sizes = range(len(part) + 1, 5)
@@ -160,14 +160,14 @@ def characters_ending(part: bytes, *, most: int = EVERY) -> list[str]:
 
 
 def characters_beginning(part: bytes, *, most: int = EVERY) -> list[str]:
-    """Characters that begin with some bytes; the empty text for none."""
+    """Return the characters that begin with some bytes; the empty text for no bytes."""
     if not part:
         return [""]
     return _characters(part, offset=0, size=2 if part[0] < 0xE0 else 3 if part[0] < 0xF0 else 4, most=most)
 
 
 def characters_around(part: bytes, *, most: int = EVERY) -> list[str]:
-    """Characters that have some bytes after their first one."""
+    """Return the characters that contain some bytes after their first byte."""
     places = ((size, offset) for size in range(len(part) + 1, 5) for offset in range(1, size - len(part) + 1))
     return [
         each for size, offset in places for each in _characters(part, offset=offset, size=size, most=most)

@@ -1,8 +1,8 @@
-"""Merges applied to words in their order, with what every pair counts at each turn.
+"""Replay of merges on words in rank order, with the counts of all pairs at each turn.
 
-A step of training takes the pair with the highest count. The counts are kept up to date: a merge changes those
-of the words that it is in. The highest is on top of a heap: a pair whose count rises is put on it again, and one whose
-count has fallen since is found out when it comes to the top.
+A training step merges the pair with the highest count. Counts are updated incrementally: a merge changes only those of
+the words that contain it. A heap yields the highest count: a pair whose count rises is pushed again, and a count that
+has fallen is corrected when its pair reaches the top.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Turn:
     """One merge at its turn.
 
     Attributes:
-        rank: its place among the merges.
-        merge: the left, right and made id.
-        count: how often its pair stood together.
-        best: the pair that stood together most often, of those that no earlier turn skipped; None for none.
-        best_count: how often.
+        rank: rank of the merge.
+        merge: (left id, right id, merged id).
+        count: number of occurrences of its pair.
+        best: the most frequent pair, except pairs that an earlier turn skipped; None if there is none.
+        best_count: number of occurrences of the best pair.
     """
 
     rank: int
@@ -43,7 +43,7 @@ class Turn:
 
     @property
     def is_best(self) -> bool:
-        """Whether it stood together, and no other pair more often."""
+        """Whether the pair occurred, and no other pair was more frequent."""
         return self.count > 0 and self.count >= self.best_count
 
 
@@ -55,16 +55,16 @@ def replay(
     longest: int | None = None,
     progress: Progress = no_progress,
 ) -> Iterator[Turn]:
-    """Each merge at its turn; the next is applied when it is asked for.
+    """Yield each merge at its turn; a merge is applied when the next one is requested.
 
-    A pair that should have been merged and was not is held against one merge alone: from then on it is left out, until
-    it is merged. So a merge that was moved is one fault, and not one of every merge after it.
+    A pair that should have been merged but was not is blamed on one merge only: it is then excluded until it is merged.
+    So a moved merge is a single fault, instead of one for every later merge.
 
     Args:
-        words: pre-tokens as ids, and their counts.
-        merges: in the order in which they were learned.
-        sizes: the bytes of each id.
-        longest: pairs that would make a token of more bytes are not candidates; None for no limit.
+        words: pre-token as symbol ids → count.
+        merges: the merges in the order in which they were learned.
+        sizes: id → length of the token.
+        longest: maximum length of a token that a candidate pair may form; None for no limit.
         progress: called with the number of merges done.
 
     >>> [turn.best_count for turn in replay({(97, 97, 98): 2}, [(97, 97, 256), (256, 98, 257)], sizes={})]
@@ -85,18 +85,18 @@ def replay(
 
 
 class _State:
-    """Words on the way, and the counts of their pairs."""
+    """The partially merged words, and the counts of their pairs."""
 
     def __init__(self, words: Mapping[Word, int], *, sizes: Mapping[int, int], longest: int | None) -> None:
         self._words = [list(word) for word in words if len(word) > 1]
-        self._times = [count for word, count in words.items() if len(word) > 1]
+        self._word_counts = [count for word, count in words.items() if len(word) > 1]
         self._sizes = dict(sizes)
         self._longest = longest
         self.passed_over: set[Pair] = set()
         self.counts: dict[Pair, int] = {}
         self._places: dict[Pair, set[int]] = {}
         for number, word in enumerate(self._words):
-            times = self._times[number]
+            times = self._word_counts[number]
             for pair in pairwise(word):
                 self.counts[pair] = self.counts.get(pair, 0) + times
                 self._places.setdefault(pair, set()).add(number)
@@ -104,7 +104,7 @@ class _State:
         heapq.heapify(self._heap)
 
     def best(self) -> tuple[Pair | None, int]:
-        """The pair with the highest count, of several the smallest; its count."""
+        """Return the pair with the highest count, ties broken by the smallest pair, and its count."""
         heap = self._heap
         while heap:
             count, pair = heap[0]
@@ -118,20 +118,20 @@ class _State:
         return None, 0
 
     def apply(self, left: int, right: int, made: int) -> None:
-        """Merge a pair wherever it stands, from left to right."""
+        """Merge all occurrences of a pair, from left to right."""
         pair = (left, right)
         self.passed_over.discard(pair)
         self._sizes[made] = self._sizes.get(left, 1) + self._sizes.get(right, 1)
         changes: dict[Pair, int] = {}
         for number in self._places.pop(pair, ()):
-            self._merge_in(number, left, right, made, changes)
+            self._merge_in_word(number, left, right, made, changes)
         for changed, change in changes.items():
             if change:
                 self._change(changed, change)
 
-    def _merge_in(self, number: int, left: int, right: int, made: int, changes: dict[Pair, int]) -> None:
-        """Merge a pair in one word, and note by how much counts change; the pair may not be there any more."""
-        word, times, places = self._words[number], self._times[number], self._places
+    def _merge_in_word(self, number: int, left: int, right: int, made: int, changes: dict[Pair, int]) -> None:
+        """Merge a pair in one word, which may not contain it any more, and add the changes of counts to `changes`."""
+        word, times, places = self._words[number], self._word_counts[number], self._places
         place = -1
         while left in word[place + 1 :]:
             place = word.index(left, place + 1)

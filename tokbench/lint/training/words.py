@@ -1,4 +1,4 @@
-"""What a BPE is trained on and what it learned: pre-tokens as symbols with their counts, and merges in their order."""
+"""The training data and the result of a BPE: pre-tokens as symbols with counts, and merges in learned order."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ _OTHER_TRAININGS = {
     "superwords": "it learned superwords: its last merges come from text that was split otherwise than for the first",
     "parity": "it was trained for the parity of languages: a merge is the best of one language, not of all text",
 }
-"""An option of training by which merges are not the best of the whole text → its explanation."""
+"""Training option with which merges are not the best of the whole text → its explanation."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedBpe:
-    """A BPE as its trainer saw it.
+    """A BPE from the perspective of its trainer.
 
     Attributes:
-        merges: (left id, right id, made id) in the order in which they were learned.
-        spellings: id → bytes, or the piece.
-        pretokens: texts → their pre-tokens.
-        word: a pre-token → its symbols.
+        merges: (left id, right id, merged id) in the order in which they were learned.
+        spellings: id → bytes or piece.
+        pretokens: yields the pre-tokens of texts.
+        word: returns the symbols of a pre-token.
     """
 
     merges: Sequence[tuple[int, int, int]]
@@ -60,16 +60,16 @@ class TrainedBpe:
 
     @property
     def sizes(self) -> dict[int, int]:
-        """How long each token is, in bytes or characters."""
+        """Id → length of the token, in bytes or characters."""
         return {id: len(spelling) for id, spelling in self.spellings.items()}
 
     @property
     def longest(self) -> int:
-        """The length of the longest token: a training may have been limited to shorter ones."""
+        """Length of the longest token, which training may have limited."""
         return max(self.sizes.values())
 
     def words(self, counted: Mapping[str, int]) -> Counter[Word]:
-        """Counted pre-tokens as words."""
+        """Convert counted pre-tokens to words."""
         words: Counter[Word] = Counter()
         for pretoken, count in counted.items():
             words[self.word(pretoken)] += count
@@ -77,10 +77,10 @@ class TrainedBpe:
 
 
 def trained_bpe(target: LintTarget) -> TrainedBpe:
-    """The BPE of a target.
+    """Return the BPE of a target.
 
     Raises:
-        DoesNotApplyError: it is none, or was trained on pre-tokens that its files do not tell.
+        DoesNotApplyError: it is not a BPE, or its files do not define the pre-tokens that it was trained on.
     """
     _refuse_others(target)
     if target.bpe is not None:
@@ -93,7 +93,7 @@ def trained_bpe(target: LintTarget) -> TrainedBpe:
 
 
 def _refuse_others(target: LintTarget) -> None:
-    """Raise `DoesNotApplyError` for what is not a BPE that can be replayed, before anything is counted."""
+    """Raise `DoesNotApplyError`, before anything is counted, unless the target is a BPE that can be replayed."""
     config = target.tokenizer.config if isinstance(target.tokenizer, _TellsConfig) else {}
     for option, why in _OTHER_TRAININGS.items():
         if config.get(option) is not None:
@@ -101,8 +101,8 @@ def _refuse_others(target: LintTarget) -> None:
     if target.bpe is not None:
         return
     if target.sentencepiece is not None and target.sentencepiece.model_type is ModelType.BPE:
-        # bpe_model_trainer.cc up to 0.2.1: the pairs that are looked at are the most frequent twentieth, chosen every
-        # 100 merges. No file says which version trained it.
+        # bpe_model_trainer.cc up to 0.2.1 considers only the most frequent twentieth of the pairs, selected every 100
+        # merges. No file says which version trained it.
         raise DoesNotApplyError(
             "SentencePiece's trainer looks at a part of the pairs up to 0.2.1, chosen anew every 100 merges: there a "
             "merge that is not the best is no fault"
@@ -112,10 +112,10 @@ def _refuse_others(target: LintTarget) -> None:
 
 
 def training_words(target: LintTarget) -> Counter[Word]:
-    """The words of a target's word counts, or else of its corpus.
+    """Return the words of a target's word counts or, without these, of its corpus.
 
     Raises:
-        DoesNotApplyError: there is neither; or as `trained_bpe`.
+        DoesNotApplyError: there is neither; see also `trained_bpe`.
     """
     _refuse_others(target)
     if target.corpus is None and target.word_counts is None:
@@ -160,7 +160,7 @@ def _of_document(model: Mapping[str, Any], steps: DocumentSteps) -> TrainedBpe:
 
 
 def _matches(bpe: ByteLevelBpe, texts: Iterable[str]) -> Iterator[str]:
-    """The pre-tokens by the `regex` package, for a tokenizer that runs on a library."""
+    """Yield pre-tokens by the `regex` package, for a tokenizer that runs on a library."""
     import regex
 
     from tokbench.formats.set_operations import without_set_operations
@@ -175,7 +175,7 @@ def _matches(bpe: ByteLevelBpe, texts: Iterable[str]) -> Iterator[str]:
 
 
 def merges_of(target: LintTarget) -> list[tuple[int, int, int]]:
-    """The merges of a BPE of any kind, as (left id, right id, made id) in the order of their ranks or scores.
+    """Return the merges of any BPE as (left id, right id, merged id), ordered by rank or score.
 
     Raises:
         DoesNotApplyError: it is not a BPE.
@@ -202,10 +202,10 @@ def merges_of(target: LintTarget) -> list[tuple[int, int, int]]:
 
 
 def learned_merges(bpe: ByteLevelBpe) -> list[tuple[int, int, int]]:
-    """The merges in the order in which they were learned: (left id, right id, made id).
+    """Return the merges as (left id, right id, merged id), in the order in which they were learned.
 
-    Where only ranks are known, a token's merge is the last one when it is merged by the tokens before it; one that
-    these do not bring to two parts was not made by a merge, and is left out.
+    If only ranks are known, a token's merge is the last step of merging its own bytes; a token that merging does not
+    produce was not learned by a merge, and is skipped.
     """
     if bpe.merges is not None:
         return list(bpe.merges)
