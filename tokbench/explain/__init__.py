@@ -1,5 +1,5 @@
-"""Why a text is split where it is: the steps of each algorithm, with the cause of every boundary.
+"""Explanations of tokenizations: the steps of each algorithm, with the cause of every token boundary.
 
-The algorithms here are the textbook's, on plain data: a tokenizer hands over its merges, pieces or scores, and
-gets back what happened. What they give is held to the ids of `encode` wherever a text is explained.
+The modules implement the textbook algorithms on plain data: a tokenizer passes its merges, pieces or scores, and gets
+a trace of the steps. Whenever a text is explained, the resulting ids are checked against those of `encode`.
 """

@@ -1,7 +1,7 @@
-"""Which alternative of a split pattern made a pre-token.
+"""Detection of the alternative of a split pattern that matched a pre-token.
 
-After an alternative on the top level nothing follows that could fail, so that the first alternative that matches
-at a place is the one that the whole pattern matched with there.
+Nothing follows a top-level alternative that could fail, so the first alternative that matches at a position is the one
+that the whole pattern matched with.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ _MEANINGS = {
 
 
 def split_alternatives(pattern: str) -> list[str]:
-    r"""The alternatives on the top level of a regular expression whose classes hold no other ones.
+    r"""Split a regular expression without nested classes into its top-level alternatives.
 
-    Flags at its beginning are put before each of them; a group around all of it is taken away.
+    Leading flags are repeated before each alternative; a group around the whole expression is removed.
 
     >>> split_alternatives(r"(?i:'s|'t)|[|\]]+|\||\p{L}+")
     ["(?i:'s|'t)", '[|\\]]+', '\\|', '\\p{L}+']
@@ -90,7 +90,7 @@ def _cut(pattern: str) -> Iterator[str]:
 
 
 def _outside_classes(pattern: str) -> Iterator[tuple[int, str, int]]:
-    """The characters that are neither escaped nor in a class: where each is, and how many groups are open there."""
+    """Yield the characters that are neither escaped nor in a class: (index, character, number of open groups)."""
     depth = place = 0
     in_class = False
     while place < len(pattern):
@@ -102,7 +102,7 @@ def _outside_classes(pattern: str) -> Iterator[tuple[int, str, int]]:
         elif character == "[":
             in_class = True
             place += pattern[place + 1 : place + 2] == "^"
-            place += pattern[place + 1 : place + 2] == "]"  # a bracket that comes first stands for itself
+            place += pattern[place + 1 : place + 2] == "]"  # a bracket that comes first is literal
         else:
             depth -= character == ")"
             yield place, character, depth
@@ -111,7 +111,7 @@ def _outside_classes(pattern: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _inside_group(pattern: str) -> str | None:
-    """What stands in a group that is the whole pattern and captures or not; None where there is none."""
+    """Return the content of a group that spans the whole pattern; None if there is none."""
     opening = next((each for each in ("(?:", "(") if pattern.startswith(each)), None)
     if opening is None or (opening == "(" and pattern.startswith("(?")):
         return None
@@ -129,20 +129,20 @@ def _leading_flags(pattern: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SplitAlternatives:
-    """The alternatives of one pattern, compiled.
+    """The compiled alternatives of one pattern.
 
     Attributes:
-        alternatives: in their order.
+        alternatives: the alternatives in order, each with its compiled expression.
     """
 
     alternatives: tuple[tuple[Alternative, Any], ...]
 
     def matching(self, text: str, pretokens: Iterable[str]) -> Iterator[Alternative | None]:
-        """The alternative that made each pre-token; None where another one than expected would match.
+        """Yield the alternative that matched each pre-token; None if the first match does not end with the pre-token.
 
         Args:
             text: the text that was split.
-            pretokens: its parts, in order; together they are the text.
+            pretokens: its pre-tokens in order, whose concatenation is the text.
         """
         start = 0
         for pretoken in pretokens:
@@ -151,7 +151,7 @@ class SplitAlternatives:
             start = stop
 
     def at(self, text: str, start: int, stop: int) -> Alternative | None:
-        """The alternative that matched from one character to another; None where it is not known."""
+        """Return the alternative that matched between two positions; None if unknown."""
         for alternative, compiled in self.alternatives:
             if (match := compiled.match(text, start)) is not None:
                 return alternative if match.end() == stop else None
@@ -160,7 +160,7 @@ class SplitAlternatives:
 
 @lru_cache(maxsize=16)
 def alternatives_of(pattern: str) -> SplitAlternatives:
-    """The alternatives of a pattern; none where it refers back to groups, or an alternative does not compile alone."""
+    """Compile the alternatives of a pattern; return no alternatives if one of them does not compile by itself."""
     import regex
 
     from tokbench.formats.set_operations import without_set_operations
@@ -179,5 +179,5 @@ def alternatives_of(pattern: str) -> SplitAlternatives:
 
 
 def _meaning(alternative: str) -> str | None:
-    """An alternative in words: whether it gives back what it has taken makes no difference to these."""
+    """Return the meaning of an alternative; possessive quantifiers make no difference to the known ones."""
     return _MEANINGS.get(_POSSESSIVE.sub("", alternative))

@@ -1,4 +1,4 @@
-"""Turn a derivation of a text into an explanation: checked against the ids, with the cause of every boundary."""
+"""Assembly of explanations from derivations, with a check against the ids and the cause of every boundary."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 
 def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Explanation:
-    """Why a text has the tokens it has.
+    """Explain the tokens of a text.
 
     Args:
-        tokenizer: any that can explain itself.
+        tokenizer: a tokenizer that supports explanations.
         text: the text.
-        special: what the text of a special token becomes.
+        special: the policy for special tokens in the text.
 
     Raises:
-        ConfigError: the tokenizer does not tell how it works, or does something for this text that is not known here.
-        SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
-        TextError: the text holds a lone surrogate.
+        ConfigError: the tokenizer does not support explanations, or its derivation does not give the ids of this text.
+        SpecialTokenError: the text contains a special token under `SpecialPolicy.RAISE`.
+        TextError: the text contains a lone surrogate.
     """
     segmentation = tokenizer.segment(text, special=special)
     derivation = derivation_of(tokenizer, segmentation)
@@ -63,7 +63,7 @@ def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = Special
 
 
 def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivation:
-    """How a segmented text became ids; special tokens are steps of their own. Raises `ConfigError`."""
+    """Derive the ids of a segmented text, with special tokens as separate steps. Raises `ConfigError`."""
     if not isinstance(tokenizer, SupportsExplanation):
         info = tokenizer.info
         raise ConfigError(
@@ -78,7 +78,7 @@ def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivatio
         if isinstance(part, Step):
             made.append(Derivation("", part.pretoken.text, (), "", (part,)))
         else:
-            made.append(_moved(tokenizer.derivation(part), start))
+            made.append(_shifted(tokenizer.derivation(part), start))
     named = next((each for each in made if each.algorithm), None) or tokenizer.derivation("")
     return Derivation(
         algorithm=named.algorithm,
@@ -90,7 +90,7 @@ def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivatio
 
 
 def _parts(segmentation: Segmentation, special_ids: frozenset[int]) -> Iterator[tuple[int, str | Step]]:
-    """The ordinary parts of a text, and its special tokens as steps, each with the byte that it begins at."""
+    """Yield the ordinary parts of a text, and its special tokens as steps, each with its byte offset."""
     data = segmentation.text.encode()
     reached = 0
     for token in segmentation.tokens:
@@ -108,7 +108,7 @@ def _special_step(token: Token, text: str) -> Step:
     return Step(PreToken(text, token.span, added=True), LookupTrace(rule, (Symbol(token.id, token.piece),)))
 
 
-def _moved(derivation: Derivation, offset: int) -> Derivation:
+def _shifted(derivation: Derivation, offset: int) -> Derivation:
     def moved(span: Span) -> Span:
         return Span(span.start + offset, span.stop + offset)
 
@@ -131,13 +131,15 @@ def _numbered(steps: Sequence[Step]) -> Iterator[ExplainedStep]:
 
 def _boundaries(derivation: Derivation, tokens: Sequence[Token]) -> Iterator[Boundary]:
     position = 0
-    begun: dict[Alternative | None, NewPreToken] = {}
+    known_causes: dict[Alternative | None, NewPreToken] = {}
     made = [step for step in derivation.steps if step.trace.tokens]
     for before, step in pairwise([None, *made]):
         assert step is not None
         if before is not None:
             yield Boundary(
-                position, tokens[position].span.start, _between(before, step, derivation.splitter, begun)
+                position,
+                tokens[position].span.start,
+                _between(before, step, derivation.splitter, known_causes),
             )
         for cause in step.trace.causes:
             position += 1
@@ -145,8 +147,10 @@ def _boundaries(derivation: Derivation, tokens: Sequence[Token]) -> Iterator[Bou
         position += 1
 
 
-def _between(before: Step, after: Step, splitter: str, begun: dict[Alternative | None, NewPreToken]) -> Cause:
-    """The cause of a boundary between two pre-tokens; one that there was before is the same object again."""
+def _between(
+    before: Step, after: Step, splitter: str, known_causes: dict[Alternative | None, NewPreToken]
+) -> Cause:
+    """Return the cause of a boundary between two pre-tokens, reusing equal `NewPreToken` objects."""
     for step in (before, after):
         if step.pretoken.added:
             return BesideAddedToken(step.pretoken.text)
@@ -155,6 +159,6 @@ def _between(before: Step, after: Step, splitter: str, begun: dict[Alternative |
     if after.pretoken.continues:
         return LowerScore(margin=None, piece=None, probability=1.0)
     alternative = after.pretoken.alternative
-    if alternative not in begun:
-        begun[alternative] = NewPreToken(alternative, splitter)
-    return begun[alternative]
+    if alternative not in known_causes:
+        known_causes[alternative] = NewPreToken(alternative, splitter)
+    return known_causes[alternative]

@@ -1,7 +1,7 @@
-"""BPE merge by merge, and why each boundary that is left was not merged away.
+"""BPE merge by merge, and the reason why each remaining boundary was not merged.
 
-The merge of the lowest rank is made first, and of equal ranks the leftmost: that is the textbook's rule, and the
-one of every library. Here it runs on a heap, so that a pre-token of n symbols costs O(n log n).
+The merge with the lowest rank is applied first, ties from the left, as in the textbook and in every library. A heap
+makes this O(n log n) for a pre-token of n symbols.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 
 _MOST_SYMBOLS = 64
-"""Pre-tokens up to here are merged anew without a merge, to see which one keeps a boundary."""
+"""Maximum number of symbols of a pre-token that is merged again without a merge, to find the cause of a boundary."""
 _MOST_MERGES = 4
-"""So many merges are named for one boundary at most."""
+"""Maximum number of merges that are named as the cause of one boundary."""
 
 
 class Found(NamedTuple, Generic[Key]):
-    """What two neighbours become."""
+    """A possible merge of an adjacent pair: its rank and its result."""
 
     rank: float
     made: Key
@@ -40,21 +40,23 @@ class Merges(Protocol[Key]):
     """The merges of a vocabulary."""
 
     def find(self, left: Key, right: Key) -> Found[Key] | None:
-        """What two neighbours become, and at which rank; None where no merge joins them."""
+        """Return the merge of an adjacent pair; None if there is none."""
 
     def without(self, left: Key, right: Key) -> Merges[Key]:
-        """The same vocabulary without the merge of a pair."""
+        """Return the merges without the merge of a pair."""
 
     def adding(self, left: Key, right: Key) -> Merges[Key]:
-        """The same vocabulary with a merge of a pair as the last of all."""
+        """Return the merges with a merge of a pair added last."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedMerges:
-    """Merges by a list: each joins one pair.
+    """Merges given by a list of pairs.
 
     Attributes:
-        merges: (left, right) → rank and what is made.
+        merges: (left, right) → (rank, merged id).
+        removed: pairs that do not merge.
+        added: further merges, like `merges`.
 
     >>> ListedMerges({(97, 98): (0, 256)}).find(97, 98)
     Found(rank=0, made=256)
@@ -65,7 +67,7 @@ class ListedMerges:
     added: Mapping[tuple[int, int], tuple[int, int]] | None = None
 
     def find(self, left: int, right: int) -> Found[int] | None:
-        """What two neighbours become; None where no merge joins them."""
+        """Return the merge of an adjacent pair; None if there is none."""
         pair = left, right
         found = self.merges.get(pair)
         if found is None and self.added is not None:
@@ -73,11 +75,11 @@ class ListedMerges:
         return None if found is None or pair in self.removed else Found(*found)
 
     def without(self, left: int, right: int) -> ListedMerges:
-        """The same without the merge of a pair."""
+        """Return the merges without the merge of a pair."""
         return ListedMerges(self.merges, self.removed | {(left, right)}, self.added)
 
     def adding(self, left: int, right: int) -> ListedMerges:
-        """The same with a merge of a pair as the last of all; what it makes has a negative id."""
+        """Return the merges with a merge of a pair added last, whose result has a negative id."""
         added = dict(self.added or {})
         added[left, right] = len(self.merges) + len(added), -1 - len(added)
         return ListedMerges(self.merges, self.removed, added)
@@ -85,10 +87,12 @@ class ListedMerges:
 
 @dataclass(frozen=True, slots=True)
 class RankedTokens(Generic[Key]):
-    """Merges by the ranks of tokens: two neighbours merge where they are a token together.
+    """Merges given by the ranks of tokens: an adjacent pair merges if its concatenation is a token.
 
     Attributes:
-        rank: what two neighbours are together → its rank; None where that is not a token.
+        rank: returns the rank of a token; None if the argument is not a token.
+        removed: tokens that no pair merges into.
+        added: further tokens, ranked after all others.
 
     >>> RankedTokens({b"ab": 256}.get).find(b"a", b"b")
     Found(rank=256, made=b'ab')
@@ -99,7 +103,7 @@ class RankedTokens(Generic[Key]):
     added: tuple[Key, ...] = ()
 
     def find(self, left: Key, right: Key) -> Found[Key] | None:
-        """What two neighbours become; None where they are not tokens."""
+        """Return the merge of an adjacent pair; None if there is none."""
         made: Key = left + right  # type: ignore[operator]  # bytes or texts
         if made in self.removed:
             return None
@@ -109,11 +113,11 @@ class RankedTokens(Generic[Key]):
         return None if rank is None else Found(rank, made)
 
     def without(self, left: Key, right: Key) -> RankedTokens[Key]:
-        """The same without the token that a pair makes."""
+        """Return the merges without the token that a pair forms."""
         return RankedTokens(self.rank, self.removed | {left + right}, self.added)  # type: ignore[operator]
 
     def adding(self, left: Key, right: Key) -> RankedTokens[Key]:
-        """The same with the token that a pair makes, after all others."""
+        """Return the merges with the token that a pair forms added last."""
         made: Key = left + right  # type: ignore[operator]
         return RankedTokens(self.rank, self.removed, (*self.added, made))
 
@@ -122,7 +126,7 @@ _AFTER_ALL = 1e12
 
 
 class Lost(NamedTuple, Generic[Key]):
-    """A merge that did not come to its turn: the pair, its rank, and the step that took a part of it."""
+    """A merge that was prevented: the pair, its merge, and the index of the step that took a part of it."""
 
     left: Key
     right: Key
@@ -131,7 +135,7 @@ class Lost(NamedTuple, Generic[Key]):
 
 
 class Merged(NamedTuple, Generic[Key]):
-    """One merge: the pair, what it became, and its place among the symbols."""
+    """One applied merge: the pair, its merge, and its position among the initial symbols."""
 
     left: Key
     right: Key
@@ -143,13 +147,13 @@ class Merged(NamedTuple, Generic[Key]):
 
 @dataclass(frozen=True, slots=True)
 class Merging(Generic[Key]):
-    """How symbols were merged.
+    """The result of merging symbols.
 
     Attributes:
-        steps: the merges in their order.
-        tokens: what is left.
-        edges: where each of these begins, and where the last one ends.
-        lost: boundary → the merges across it that did not come to their turn, in the order in which they were lost.
+        steps: the merges in order.
+        tokens: the resulting tokens.
+        edges: index of the first symbol of each token, and the index after the last symbol.
+        lost: boundary → the prevented merges across it, in the order in which they were prevented.
     """
 
     steps: list[Merged[Key]]
@@ -161,12 +165,12 @@ class Merging(Generic[Key]):
 def merge(
     symbols: Sequence[Key], merges: Merges[Key], *, frozen: frozenset[int] = frozenset()
 ) -> Merging[Key]:
-    """Merge symbols, the lowest rank first, of equal ones the leftmost.
+    """Merge symbols, the lowest rank first, ties from the left.
 
     Args:
-        symbols: what the pre-token begins as.
-        merges: the vocabulary's.
-        frozen: positions of symbols that nothing merges with.
+        symbols: the initial symbols of the pre-token.
+        merges: the merges of the vocabulary.
+        frozen: indices of symbols that do not merge.
 
     >>> ranks = RankedTokens({b"aa": 256, b"ab": 257, b"aaab": 258}.get)
     >>> merge([b"a", b"a", b"a", b"b", b"d"], ranks).tokens
@@ -231,14 +235,14 @@ def trace_merges(
     frozen: frozenset[int] = frozenset(),
     by_score: bool = False,
 ) -> MergeTrace:
-    """How symbols were merged, and why each boundary that is left is there.
+    """Merge symbols, and determine the cause of each remaining boundary.
 
     Args:
-        symbols: what the pre-token begins as.
-        merges: the vocabulary's.
-        show: a symbol's id and bytes.
-        frozen: positions of symbols that nothing merges with.
-        by_score: whether ranks are negative scores.
+        symbols: the initial symbols of the pre-token.
+        merges: the merges of the vocabulary.
+        show: returns the id and the bytes of a symbol.
+        frozen: indices of symbols that do not merge.
+        by_score: whether ranks are negated scores.
     """
     merging = merge(symbols, merges, frozen=frozen)
 
@@ -278,18 +282,18 @@ def why_kept(
     merging: Merging[Key] | None = None,
     frozen: frozenset[int] = frozenset(),
 ) -> tuple[Lost[Key], list[Merged[Key]]] | None:
-    """The merges that keep a boundary: without them, another merge would cross it.
+    """Find the merges that preserve a boundary: without them, another merge would cross it.
 
     Args:
-        symbols: what the pre-token begins as.
-        merges: the vocabulary's.
-        edge: the boundary, by the symbol after it.
-        merging: what `merge` gives for them.
-        frozen: as in `merge`.
+        symbols: the initial symbols of the pre-token.
+        merges: the merges of the vocabulary.
+        edge: the boundary, as the index of the symbol after it.
+        merging: the result of `merge`, if already known.
+        frozen: indices of symbols that do not merge.
 
     Returns:
-        The merge that was lost and those that took its parts, shown by merging anew without them; None where
-        no merge was lost, or more than a few would have to go.
+        The prevented merge and the merges that took its parts, verified by merging again without them; None if no
+        merge was prevented, or if more than a few merges would have to be removed.
     """
     first = merging or merge(symbols, merges, frozen=frozen)
     for lost in reversed(first.lost.get(edge, ())):

@@ -1,4 +1,4 @@
-"""Byte-level BPE explained: its vocabulary in the form that merging asks for, made once and when it is needed."""
+"""Explanations of byte-level BPE, with lazily built lookup tables of its vocabulary."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NUM_BYTES = 256
 
 
 class ByteLevelExplainer:
-    """Derives the tokens of texts.
+    """Derives the tokens of texts under a byte-level BPE.
 
     Args:
-        description: what the tokenizer is made of.
+        description: the description of the tokenizer.
     """
 
     def __init__(self, description: ByteLevelBpe) -> None:
@@ -44,13 +44,13 @@ class ByteLevelExplainer:
         changes: tuple[Change, ...] = (),
         original: Callable[[Span], Span] = lambda span: span,
     ) -> Derivation:
-        """How a text becomes ids.
+        """Derive the ids of a text.
 
         Args:
-            text: as it is split: normalized.
-            pretokens: its parts, in order; together they are the text.
-            changes: what normalization changed.
-            original: the place in the original text of a place in this one.
+            text: the normalized text.
+            pretokens: its pre-tokens in order, whose concatenation is the text.
+            changes: the changes by normalization.
+            original: maps a span of the normalized text to the original text.
         """
         steps: list[Step] = []
         traces: dict[str, MergeTrace] = {}
@@ -65,7 +65,7 @@ class ByteLevelExplainer:
         return Derivation("byte-level BPE", text, changes, self._splitter, tuple(steps))
 
     def trace(self, pretoken: bytes) -> MergeTrace:
-        """How the bytes of a pre-token are merged."""
+        """Trace the merges of a pre-token's bytes."""
         if self.description.whole_tokens_first and (id := self.ids.get(pretoken)) is not None:
             whole = (Symbol(id, pretoken),)
             return MergeTrace(self._bytes(pretoken), (), whole, (0, len(pretoken)), (), whole=True)
@@ -81,27 +81,27 @@ class ByteLevelExplainer:
         count: int | None = None,
         displaced: Sequence[tuple[int, int, int]] | None = None,
     ) -> MergeRecord:
-        """A merge by its rank, of a vocabulary whose merges are listed.
+        """Return the record of a merge of a vocabulary with a list of merges.
 
         Args:
-            rank: its rank, which there is.
-            count: how often the pair occurred when it was merged.
-            displaced: left id, right id and occurrences lost of the pairs that it displaced.
+            rank: a valid rank.
+            count: occurrences of the pair when it was merged; None if unknown.
+            displaced: (left id, right id, lost occurrences) of the displaced pairs; None if training was not traced.
         """
         merges = self.description.merges or ()
         return record_of(merges, rank, symbol=self.symbol, count=count, displaced=displaced)
 
     def symbol(self, id: int) -> Symbol:
-        """The token of an id."""
+        """Return the token with an id."""
         return Symbol(id, self.description.tokens[id] or b"")
 
     def symbol_of_bytes(self, data: bytes) -> Symbol:
-        """The token of some bytes; without an id where it is none."""
+        """Return the token with some bytes; its id is None if there is no such token."""
         return Symbol(self.ids.get(data), data)
 
     @cached_property
     def ids(self) -> Mapping[bytes, int]:
-        """The ids of tokens."""
+        """Token bytes → id."""
         tokens = self.description.tokens
         if isinstance(tokens, TokenTable):
             return tokens.ids()
@@ -109,7 +109,7 @@ class ByteLevelExplainer:
 
     @cached_property
     def byte_ids(self) -> Mapping[int, int]:
-        """The ids of single bytes."""
+        """Byte → id of its token."""
         singles = (
             (token[0], id) for id, token in enumerate(self.description.tokens) if token and len(token) == 1
         )
@@ -117,7 +117,7 @@ class ByteLevelExplainer:
 
     @cached_property
     def listed(self) -> ListedMerges:
-        """The merges, where they are listed."""
+        """The merges of a vocabulary with a list of merges."""
         merges = self.description.merges or ()
         if isinstance(merges, MergeTable):
             return ListedMerges(merges.by_pair())
@@ -125,7 +125,7 @@ class ByteLevelExplainer:
 
     @cached_property
     def ranked(self) -> RankedTokens[bytes]:
-        """The merges, where only the ranks of tokens are known."""
+        """The merges of a vocabulary with ranks only."""
         return RankedTokens(self.ids.get)
 
     def _bytes(self, pretoken: bytes) -> tuple[Symbol, ...]:

@@ -1,4 +1,4 @@
-"""Why a boundary is there: one class for each kind of cause."""
+"""Causes of token boundaries, with a class for each kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NoMerge:
-    """No merge joins the two tokens; with one, as the last of all, they would be joined.
+    """No merge joins the two tokens; a merge of them at the end of the list would.
 
     Attributes:
         left: the token before the boundary.
@@ -25,11 +25,11 @@ class NoMerge:
 
 @dataclass(frozen=True, slots=True)
 class EarlierMerge:
-    """A merge would have crossed the boundary, and others of lower rank took its parts before its turn.
+    """A merge would have crossed the boundary, but merges of lower rank took its parts first.
 
     Attributes:
-        lost: the merge that did not come to its turn.
-        by: the merges that took its parts; without all of them there would be no boundary here.
+        lost: the prevented merge.
+        by: the merges that took its parts; without them, there would be no boundary here.
     """
 
     lost: MergeRule
@@ -38,11 +38,11 @@ class EarlierMerge:
 
 @dataclass(frozen=True, slots=True)
 class NoLongerPiece:
-    """WordPiece took the longest piece that was there; a longer one is not in the vocabulary.
+    """WordPiece took the longest match; no longer piece is in the vocabulary.
 
     Attributes:
         taken: the longest match.
-        missing: the spelling of the shortest piece that would have reached further.
+        missing: spelling of the shortest piece that would be a longer match.
     """
 
     taken: Symbol
@@ -51,12 +51,12 @@ class NoLongerPiece:
 
 @dataclass(frozen=True, slots=True)
 class LowerScore:
-    """Every segmentation without the boundary has a lower score.
+    """No segmentation without the boundary has a higher score.
 
     Attributes:
-        margin: how much the best of them lacks; 0 for a tie.
-        piece: the piece of that one that crosses the boundary; None where no piece does.
-        probability: of a boundary here, over all segmentations.
+        margin: by how much the best of these scores is lower; 0 for a tie, None if no piece crosses the boundary.
+        piece: its piece that crosses the boundary; None if no piece does.
+        probability: probability of a boundary here over all segmentations.
     """
 
     margin: float | None
@@ -66,11 +66,11 @@ class LowerScore:
 
 @dataclass(frozen=True, slots=True)
 class NewPreToken:
-    """A pre-token begins: nothing is merged across.
+    """A pre-token begins, and no token crosses its boundary.
 
     Attributes:
-        after: the alternative of the pattern that made the pre-token after the boundary, if it is known.
-        splitter: what made the pre-tokens, in words.
+        after: the alternative of the pattern that matched the pre-token after the boundary; None if unknown.
+        splitter: what splits the text into pre-tokens, in words.
     """
 
     after: Alternative | None = None
@@ -79,14 +79,14 @@ class NewPreToken:
 
 @dataclass(frozen=True, slots=True)
 class BesideAddedToken:
-    """An added or special token stands beside the boundary: texts are cut at these before anything else."""
+    """An added or special token is next to the boundary: texts are split at these before anything else."""
 
     token: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """A character without a token of its own became its bytes.
+    """A character without its own token became byte tokens.
 
     Attributes:
         character: the character.
@@ -97,10 +97,10 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class ByDefinition:
-    """The algorithm cuts here whatever the text.
+    """The algorithm splits here regardless of the text.
 
     Attributes:
-        rule: what it does, in words.
+        rule: the rule in words.
     """
 
     rule: str

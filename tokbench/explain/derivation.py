@@ -1,4 +1,4 @@
-"""How a text became ids: the derivation that a tokenizer gives, and the explanation with the cause of each boundary."""
+"""Derivations, in which a tokenizer reports the steps from a text to ids, and complete explanations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A pre-token and what the model made of it."""
+    """A pre-token with the trace of the model's steps."""
 
     pretoken: PreToken
     trace: Trace
@@ -22,14 +22,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How a text in which nothing is a special token became ids: what a tokenizer tells.
+    """A tokenizer's report of the steps from a text without special tokens to ids.
 
     Attributes:
-        algorithm: its name, as "byte-level BPE".
-        normalized: the text as it is split.
-        changes: what normalization changed, in the order of the text.
-        splitter: what made the pre-tokens, in words.
-        steps: the pre-tokens in order.
+        algorithm: name of the algorithm, such as "byte-level BPE".
+        normalized: the normalized text, which is split.
+        changes: the changes by normalization, in text order.
+        splitter: what splits the text into pre-tokens, in words.
+        steps: the pre-tokens in order, with their traces.
     """
 
     algorithm: str
@@ -40,18 +40,18 @@ class Derivation:
 
     @property
     def ids(self) -> list[int | None]:
-        """The ids; None for a symbol that the vocabulary does not have."""
+        """The ids; None for a symbol that is not in the vocabulary."""
         return [symbol.id for step in self.steps for symbol in step.trace.tokens]
 
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """A place between two tokens.
+    """A boundary between two tokens.
 
     Attributes:
-        token: the token after it, by its position in the text.
-        offset: where it is in the original text, in UTF-8 bytes.
-        cause: why it is there.
+        token: index of the token after it.
+        offset: UTF-8 byte offset in the original text.
+        cause: its cause.
     """
 
     token: int
@@ -61,12 +61,12 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedStep:
-    """A pre-token, what the model made of it, and which of the text's tokens these are.
+    """A pre-token with its trace and the indices of its tokens.
 
     Attributes:
         pretoken: the pre-token.
-        trace: what the model did.
-        first: the position of its first token.
+        trace: the trace of the model's steps.
+        first: index of its first token.
     """
 
     pretoken: PreToken
@@ -75,24 +75,24 @@ class ExplainedStep:
 
     @property
     def positions(self) -> range:
-        """The positions of its tokens."""
+        """Indices of its tokens."""
         return range(self.first, self.first + len(self.trace.tokens))
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a text has the tokens it has; they are those of `segment`, id for id.
+    """The explanation of a text's tokens, which are those of `segment`, id for id.
 
     Attributes:
-        tokenizer: its name.
-        algorithm: its algorithm, in words.
+        tokenizer: name of the tokenizer.
+        algorithm: name of the algorithm.
         text: the text.
         tokens: its tokens.
-        normalized: the text as it is split, special tokens included.
-        changes: what normalization changed.
-        splitter: what made the pre-tokens, in words.
-        steps: the pre-tokens in order.
-        boundaries: all places between two tokens.
+        normalized: the normalized text, which is split, including special tokens.
+        changes: the changes by normalization.
+        splitter: what splits the text into pre-tokens, in words.
+        steps: the pre-tokens in order, with their traces.
+        boundaries: all boundaries between tokens.
     """
 
     tokenizer: str
@@ -106,7 +106,7 @@ class Explanation:
     boundaries: tuple[Boundary, ...] = field(default=())
 
     def step_of(self, token: int) -> ExplainedStep:
-        """The step that made the token at a position. Raises `IndexError`."""
+        """Return the step that produced the token at an index. Raises `IndexError`."""
         for step in self.steps:
             if token in step.positions:
                 return step

@@ -1,4 +1,4 @@
-"""What comes before the algorithm: what normalization changed, and the pre-tokens."""
+"""The steps before the algorithm: the changes by normalization, and the pre-tokens."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Characters that normalization changed.
+    """A change by normalization.
 
     Attributes:
-        span: where they stand in the original text, in UTF-8 bytes; empty for what was put in.
-        before: the characters.
-        after: what they became; empty for what was dropped.
+        span: span of the changed characters in the original text; empty for inserted text.
+        before: the original characters.
+        after: the normalized characters; empty for dropped text.
     """
 
     span: Span
@@ -32,8 +32,8 @@ class Alternative:
 
     Attributes:
         number: its position in the pattern, from 1.
-        regex: its text.
-        meaning: what it matches, in words; None where it is none of the usual ones.
+        regex: its regular expression.
+        meaning: what it matches, in words; None for an uncommon alternative.
     """
 
     number: int
@@ -43,14 +43,14 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class PreToken:
-    """A part of the text that the model sees by itself.
+    """A part of the text that the model processes separately.
 
     Attributes:
-        text: as the model sees it, normalized.
-        span: where it stands in the original text, in UTF-8 bytes.
-        alternative: what matched; None where no pattern made it, or it is not known which alternative did.
-        added: whether an added token was found here, so that the model never saw it.
-        continues: whether nothing splits the text before it: it is shown by itself, as no piece reaches across.
+        text: the normalized text.
+        span: its span in the original text.
+        alternative: the alternative of the pattern that matched; None if unknown or without a pattern.
+        added: whether it is an added token, which the model does not process.
+        continues: whether the text is not actually split before it: it is shown separately because no piece crosses.
     """
 
     text: str
@@ -61,11 +61,11 @@ class PreToken:
 
 
 class Aligned(NamedTuple):
-    """A character of a normalized text.
+    """A character of a normalized text with its origin.
 
     Attributes:
-        character: it.
-        span: the bytes of the original text that it comes from.
+        character: the character.
+        span: the span of the original text that it comes from.
     """
 
     character: str
@@ -75,12 +75,12 @@ class Aligned(NamedTuple):
 def changes_of(
     text: str, aligned: Iterable[Aligned], *, same: Callable[[str, str], bool] = str.__eq__
 ) -> tuple[Change, ...]:
-    """The changes between a text and its normalized form.
+    """Return the changes between a text and its normalized form.
 
     Args:
-        text: the original.
+        text: the original text.
         aligned: the characters of the normalized form, in order.
-        same: whether characters count as what they became.
+        same: whether original and normalized characters count as unchanged.
 
     >>> found = changes_of("Éa ", [Aligned("e", Span(0, 2)), Aligned("a", Span(2, 3))])
     >>> [(change.before, change.after) for change in found]
@@ -108,7 +108,7 @@ def changes_of(
 
 
 def _groups(aligned: Iterable[Aligned]) -> Iterator[tuple[Span, str]]:
-    """Characters that come from the same place, or from overlapping ones, together."""
+    """Group characters with equal or overlapping spans."""
     span, after = Span(0, 0), ""
     for character, its in aligned:
         if after and (its.start < span.stop or its.start == span.start):

@@ -1,4 +1,4 @@
-"""One merge of a vocabulary: what it joins, what it is made of and used for, what it displaced when it was learned."""
+"""Records of merges: their parts, their uses in later merges, and the pairs that they displaced in training."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class DisplacedPair:
     Attributes:
         left: its left token.
         right: its right token.
-        lost: how many occurrences.
-        rank: the rank at which it was merged all the same, later or before; None where it never was.
+        lost: number of lost occurrences.
+        rank: rank of the pair's own merge, later or earlier; None if it was never merged.
     """
 
     left: Symbol
@@ -32,11 +32,11 @@ class DisplacedPair:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A later merge that takes the token.
+    """A merge that uses the token as a part.
 
     Attributes:
         rank: its rank.
-        made: what it makes.
+        made: its result.
     """
 
     rank: int
@@ -45,20 +45,20 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class MergeRecord:
-    """A merge.
+    """A merge with its context in the vocabulary.
 
     Attributes:
         rank: its rank.
-        merges: how many the vocabulary has.
-        left: what stands on the left.
-        right: what stands on the right.
-        made: what they become.
-        left_rank: the rank of the merge that makes the left one; None for what no merge makes.
-        right_rank: likewise of the right one.
-        count: how often the pair occurred when it was merged; None where that is not known.
-        displaced: the pairs that lost most occurrences to it; None where the training was not traced.
-        used_by: the first of the later merges that take what it makes.
-        num_uses: how many such merges there are.
+        merges: number of merges of the vocabulary.
+        left: the left token.
+        right: the right token.
+        made: the merged token.
+        left_rank: rank of the merge that produces the left token; None if no merge does.
+        right_rank: rank of the merge that produces the right token; None if no merge does.
+        count: occurrences of the pair when it was merged; None if unknown.
+        displaced: the pairs that lost most occurrences to it; None if the training was not traced.
+        used_by: the first merges that use the merged token.
+        num_uses: number of such merges.
     """
 
     rank: int
@@ -82,14 +82,14 @@ def record_of(
     count: int | None = None,
     displaced: Sequence[tuple[int, int, int]] | None = None,
 ) -> MergeRecord:
-    """A merge of a vocabulary.
+    """Build the record of a merge.
 
     Args:
-        merges: left, right and made id of all, in the order of their ranks.
-        rank: which one.
-        symbol: the token of an id.
-        count: how often the pair occurred when it was merged.
-        displaced: left id, right id and occurrences lost of the pairs that it displaced.
+        merges: (left id, right id, merged id) of all merges in rank order.
+        rank: rank of the merge.
+        symbol: returns the token with an id.
+        count: occurrences of the pair when it was merged; None if unknown.
+        displaced: (left id, right id, lost occurrences) of the displaced pairs; None if training was not traced.
     """
     left, right, made = merges[rank]
     makers: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Causes in words: one clause for each, for the terminal and for JSON alike."""
+"""Formatting of causes as clauses, for the terminal and for JSON."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 
 def listed(symbols: Sequence[Symbol]) -> str:
-    """Tokens with the boundaries between them: `"str" | "aw"`."""
+    """Format tokens with the boundaries between them: `"str" | "aw"`."""
     return " | ".join(quoted(symbol.data) for symbol in symbols)
 
 
 def rank_of(rule: MergeRule) -> str:
-    """Where a merge stands in the order: its rank, or its score."""
+    """Format the rank or the score of a merge."""
     return f"score {-rule.rank:,g}" if rule.by_score else f"rank {rule.rank:,.0f}"
 
 
 def joined(rule: MergeRule) -> str:
-    """A merge: `"a" + "b" (rank 3)`."""
+    """Format a merge: `"a" + "b" (rank 3)`."""
     return f"{quoted(rule.left.data)} + {quoted(rule.right.data)} ({rank_of(rule)})"
 
 
 def percent(probability: float) -> str:
-    """A probability: 0 and 100 % are only what is so.
+    """Format a probability; only 0 and 1 are shown as 0 % and 100 %.
 
     >>> percent(0.99999), percent(0.5), percent(1)
     ('> 99.9 %', '50.0 %', '100 %')
@@ -53,12 +53,12 @@ def percent(probability: float) -> str:
 
 
 def cause_name(cause: Cause) -> str:
-    """The name of a cause, as `--find-split` takes it and JSON has it."""
+    """Return the name of a cause, as used by `--find-split` and JSON."""
     return _NAMES[type(cause)]
 
 
 def cause_in_words(cause: Cause) -> str:
-    """Why a boundary is there, as a clause."""
+    """Format the cause of a boundary as a clause."""
     tell: Callable[[Any], str] = _IN_WORDS[type(cause)]
     return tell(cause)
 
@@ -95,12 +95,12 @@ def _new_pretoken(cause: NewPreToken) -> str:
 
 
 def alternative_in_words(alternative: Alternative) -> str:
-    """Which alternative of a pattern it is, and what it matches."""
+    """Format the number of an alternative, and what it matches."""
     return f"alternative {alternative.number}, {alternative.meaning or alternative.regex}"
 
 
 def tokens_in_words(count: int) -> str:
-    """How many tokens."""
+    """Format a number of tokens."""
     return "one token" if count == 1 else counted(count, "token")
 
 

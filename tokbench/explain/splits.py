@@ -1,4 +1,4 @@
-"""The most frequent words of a corpus that are cut at a place, or by a cause."""
+"""Search for the most frequent words of a corpus that are split at a given place, or by a given cause."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _BATCH = 4096
 
 @dataclass(frozen=True, slots=True)
 class SplitQuery:
-    """Which cuts are looked for.
+    """A query for token boundaries.
 
     Attributes:
-        left: what the text before the cut ends with.
-        right: what the text after it begins with.
-        cause: the cause's name; None for any.
-        rank: the rank of the merge that took a part, for an earlier merge; None for any.
+        left: suffix of the text before the boundary.
+        right: prefix of the text after the boundary.
+        cause: name of the cause; None for any.
+        rank: for an earlier merge, the rank of the merge that took a part; None for any.
     """
 
     left: bytes = b""
@@ -45,7 +45,7 @@ class SplitQuery:
 
     @classmethod
     def parsed(cls, text: str) -> SplitQuery:
-        """A query as `--find-split` takes it: `un|happy`, `|ing`, or a cause. Raises `ConfigError`.
+        """Parse a query of `--find-split`: `un|happy`, `|ing`, or a cause. Raises `ConfigError`.
 
         >>> SplitQuery.parsed("|ing").right, SplitQuery.parsed("earlier-merge:7").rank
         (b'ing', 7)
@@ -64,7 +64,7 @@ class SplitQuery:
         return cls(left.encode(), right.encode())
 
     def takes(self, explanation: Explanation, boundary: Boundary) -> bool:
-        """Whether a boundary is one that is looked for."""
+        """Whether a boundary matches the query."""
         data = explanation.text.encode()
         before, after = data[: boundary.offset], data[boundary.offset :]
         if not (before.endswith(self.left) and after.startswith(self.right)):
@@ -82,13 +82,13 @@ class SplitQuery:
 
 @dataclass(frozen=True, slots=True)
 class SplitWord:
-    """A word that is cut as was asked.
+    """A word with a matching boundary.
 
     Attributes:
-        word: the word, with the space before it where the tokenizer sees one.
-        count: how often the corpus has it.
-        tokens: what it becomes.
-        causes: why it is cut at each of the places that were asked for.
+        word: the word, with a preceding space if the tokenizer distinguishes it.
+        count: occurrences in the corpus.
+        tokens: its tokens.
+        causes: the cause of each matching boundary.
     """
 
     word: str
@@ -99,14 +99,14 @@ class SplitWord:
 
 @dataclass(frozen=True, slots=True)
 class FoundSplits:
-    """What was found.
+    """The result of a search.
 
     Attributes:
-        words: the most frequent first.
-        occurrences: words of the corpus.
-        distinct: different ones among them.
-        cut: occurrences of words of several tokens, whatever their cuts.
-        is_complete: whether every distinct word was looked at.
+        words: the matching words, the most frequent first.
+        occurrences: number of words in the corpus.
+        distinct: number of distinct words.
+        cut: occurrences of words with several tokens, regardless of the query.
+        is_complete: whether every word with several tokens was examined.
     """
 
     words: tuple[SplitWord, ...]
@@ -124,19 +124,19 @@ def find_splits(
     top: int,
     progress: Progress = no_progress,
 ) -> FoundSplits:
-    """The most frequent words that are cut as asked; each is encoded by itself, most frequent ones first.
+    """Find the most frequent words with a matching boundary; each word is encoded by itself.
 
     Args:
-        tokenizer: any that can explain itself.
-        documents: the corpus.
-        query: which cuts.
-        top: the most words.
-        progress: called with the bytes read.
+        tokenizer: a tokenizer that supports explanations.
+        documents: the texts of the corpus.
+        query: the query.
+        top: maximum number of words.
+        progress: called with the number of bytes read.
 
     Raises:
-        ConfigError: the tokenizer cannot tell how it makes tokens.
+        ConfigError: the tokenizer does not support explanations.
         CorpusError: a document cannot be read.
-        TextError: a document holds a lone surrogate.
+        TextError: a document contains a lone surrogate.
     """
     counts = _counted(documents, keeps_space=_sees_space(tokenizer), progress=progress)
     ordered = [word for word, _ in counts.most_common()]
@@ -169,7 +169,7 @@ def find_splits(
 
 
 def _sees_space(tokenizer: Tokenizer) -> bool:
-    """Whether a space before a word is to be given: not where it makes no difference, or one is put there anyway."""
+    """Whether words should keep a preceding space: it makes a difference, and the tokenizer does not add one itself."""
     return tokenizer.encode(" a") != tokenizer.encode("a") and explain(tokenizer, "a").normalized == "a"
 
 

@@ -1,4 +1,4 @@
-"""What an algorithm works on, and a merge of two of them."""
+"""Symbols, the units that algorithms work on, and merges of two of them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class Symbol(NamedTuple):
-    """What an algorithm works on: bytes, characters, tokens.
+    """A unit that an algorithm works on: a byte, a character or a token.
 
     Attributes:
-        id: its id; None where the vocabulary does not have it.
-        data: how it is shown: the bytes of a token, or the UTF-8 of a piece as its file spells it.
+        id: its id; None if it is not in the vocabulary.
+        data: its display form: the bytes of a token, or the UTF-8 of a piece as its file spells it.
     """
 
     id: int | None
@@ -23,11 +23,11 @@ class MergeRule:
     """A merge of a vocabulary.
 
     Attributes:
-        rank: the lowest is merged first; a SentencePiece model has scores, and the rank is the negative score.
-        left: what stands on the left.
-        right: what stands on the right.
-        made: what they become.
-        by_score: whether the rank is a score.
+        rank: its rank, the lowest first; for a SentencePiece model, the negated score of the result.
+        left: the left part.
+        right: the right part.
+        made: the result.
+        by_score: whether the rank is a negated score.
     """
 
     rank: float

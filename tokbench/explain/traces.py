@@ -1,4 +1,4 @@
-"""What each algorithm did with a pre-token, step by step."""
+"""Traces of the steps of each algorithm on a pre-token."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MergeStep:
-    """One merge in one place.
+    """One application of a merge; indices refer to the initial symbols of the pre-token.
 
     Attributes:
         rule: the merge.
-        start: the first of the symbols that the pre-token began with that is in it.
-        middle: the first of those on the right: the boundary that goes.
-        stop: the first after it.
+        start: index of the first symbol of the left part.
+        middle: index of the first symbol of the right part: the boundary that is removed.
+        stop: index after the last symbol of the right part.
     """
 
     rule: MergeRule
@@ -31,16 +31,16 @@ class MergeStep:
 
 @dataclass(frozen=True, slots=True)
 class MergeTrace:
-    """How BPE merged a pre-token.
+    """The merges of BPE on a pre-token.
 
     Attributes:
-        symbols: what it began with.
-        steps: the merges in their order.
-        tokens: what was left.
-        edges: where each token begins among the symbols, and where the last one ends.
-        causes: of the boundary before each token but the first.
-        whole: whether the pre-token is a token itself, which is taken without any merge.
-        by_score: whether the order is that of scores, as in SentencePiece.
+        symbols: the initial symbols.
+        steps: the merges in order.
+        tokens: the resulting tokens.
+        edges: index of the first symbol of each token, and the index after the last symbol.
+        causes: cause of the boundary before each token but the first.
+        whole: whether the pre-token is in the vocabulary and becomes that token without merging.
+        by_score: whether merges are ordered by scores, as in SentencePiece.
     """
 
     symbols: tuple[Symbol, ...]
@@ -52,7 +52,7 @@ class MergeTrace:
     by_score: bool = False
 
     def states(self) -> Iterator[tuple[MergeStep, tuple[Symbol, ...]]]:
-        """Each step with the symbols that there are after it; quadratic in the length of a pre-token."""
+        """Yield each step with the symbols after it; takes quadratic time in the length of the pre-token."""
         state = {place: (place + 1, symbol) for place, symbol in enumerate(self.symbols)}
         for step in self.steps:
             del state[step.middle]
@@ -65,10 +65,10 @@ class LongestMatch:
     """One step of WordPiece.
 
     Attributes:
-        rest: what of the word was left.
-        taken: the longest piece that it begins with; None where there is none.
-        shorter: the other pieces that it begins with, the longest first.
-        missing: the spelling of the shortest piece that would have reached further; None at the word's end.
+        rest: the rest of the word.
+        taken: the longest piece that matches its beginning; None if none does.
+        shorter: the other pieces that match its beginning, the longest first.
+        missing: spelling of the shortest piece that would be a longer match; None at the end of the word.
     """
 
     rest: str
@@ -79,13 +79,13 @@ class LongestMatch:
 
 @dataclass(frozen=True, slots=True)
 class LongestMatchTrace:
-    """How WordPiece cut a word.
+    """The matches of WordPiece in a word.
 
     Attributes:
-        steps: the matches from left to right; the last one has none where the word is unknown.
-        tokens: what the word became.
-        causes: of the boundary before each token but the first.
-        too_long: how many characters a word may have, where this one has more.
+        steps: the matches from left to right; the last one has no piece if the word is unknown.
+        tokens: the resulting tokens.
+        causes: cause of the boundary before each token but the first.
+        too_long: maximum number of characters of a word, if the word exceeds it; otherwise None.
     """
 
     steps: tuple[LongestMatch, ...]
@@ -95,13 +95,13 @@ class LongestMatchTrace:
 
 
 class Edge(NamedTuple):
-    """A piece of a lattice.
+    """An edge of a lattice: a piece at a position of the text.
 
     Attributes:
-        start: the first character.
-        stop: the one after the last.
-        piece: the piece; its id is None for a character that is none.
-        score: its log probability.
+        start: index of its first character.
+        stop: index after its last character.
+        piece: the piece; its id is None for a character that is not a piece.
+        score: its log-probability.
     """
 
     start: int
@@ -115,9 +115,9 @@ class Path:
     """One segmentation of a lattice.
 
     Attributes:
-        edges: from left to right.
-        score: their sum.
-        probability: of this one among all.
+        edges: its edges from left to right.
+        score: sum of their scores.
+        probability: its probability among all segmentations.
     """
 
     edges: tuple[Edge, ...]
@@ -127,15 +127,15 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class LatticeTrace:
-    """How Unigram chose among the segmentations of a pre-token.
+    """Unigram's choice among the segmentations of a pre-token.
 
     Attributes:
-        text: the characters.
-        edges: every piece that stands in it.
+        text: the pre-token.
+        edges: every piece that occurs in it.
         paths: the most probable segmentations, the best first.
-        boundaries: the probability of a boundary before each character but the first.
-        tokens: what the best one became: characters that are not pieces are bytes, or unknown.
-        causes: of the boundary before each token but the first.
+        boundaries: probability of a boundary before each character but the first.
+        tokens: the tokens of the best segmentation: characters that are not pieces become bytes or unknown tokens.
+        causes: cause of the boundary before each token but the first.
     """
 
     text: str
@@ -147,18 +147,18 @@ class LatticeTrace:
 
     @property
     def margin(self) -> float | None:
-        """How much better the best segmentation is than the second; None where there is one only."""
+        """Difference between the best score and the second best; None if there is only one segmentation."""
         return self.paths[0].score - self.paths[1].score if len(self.paths) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class LookupTrace:
-    """A pre-token that is looked up, or cut by a rule that nothing was learned for.
+    """A pre-token that is looked up in the vocabulary, or split by a fixed rule.
 
     Attributes:
-        rule: what the algorithm does, in words.
-        tokens: what came of it.
-        causes: of the boundary before each token but the first.
+        rule: the rule of the algorithm, in words.
+        tokens: the resulting tokens.
+        causes: cause of the boundary before each token but the first.
     """
 
     rule: str

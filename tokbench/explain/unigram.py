@@ -1,4 +1,4 @@
-"""Unigram's lattice: every piece that stands in a text, the best ways through them, the probability of boundaries.
+"""Unigram's lattice: every piece that occurs in a text, the best segmentations, and the probability of boundaries.
 
 Source: Kudo 2018, "Subword Regularization"; the forward-backward sums are those of a hidden Markov model.
 """
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
 _NEVER = -math.inf
 _LONG_PART = 24
-"""Characters from which on a part ends wherever it can, as in scripts without spaces."""
+"""Length in characters from which a part ends at any possible cut point, for scripts without spaces."""
 NUM_PATHS = 5
 _ROUNDING = 2**-23
-"""Of a number in single precision."""
+"""Relative rounding error of a single-precision number."""
 
 
 class Lattice(NamedTuple):
-    """The pieces of a text.
+    """The lattice of the pieces in a text.
 
     Attributes:
-        size: characters of the text.
-        edges: the pieces; those that begin earlier first, and in the order in which a library tries them.
+        size: number of characters of the text.
+        edges: the pieces, sorted by start; for equal starts, in the order in which the library tries them.
     """
 
     size: int
     edges: tuple[Edge, ...]
 
     def by_start(self) -> list[list[Edge]]:
-        """The pieces that begin at each character."""
+        """Return the edges that begin at each character."""
         found: list[list[Edge]] = [[] for _ in range(self.size + 1)]
         for edge in self.edges:
             found[edge.start].append(edge)
         return found
 
     def by_stop(self) -> list[list[Edge]]:
-        """The pieces that end before each character."""
+        """Return the edges that end before each character."""
         found: list[list[Edge]] = [[] for _ in range(self.size + 1)]
         for edge in self.edges:
             found[edge.stop].append(edge)
@@ -57,7 +57,7 @@ class Lattice(NamedTuple):
 
 
 def best_path(lattice: Lattice) -> list[Edge]:
-    """The edges of the best segmentation of at least one character; of equal ones that whose pieces begin first."""
+    """Return the edges of the best segmentation of a non-empty text, ties broken by the order of the edges."""
     best = [_NEVER] * (lattice.size + 1)
     best[0] = 0.0
     found: list[Edge | None] = [None] * (lattice.size + 1)
@@ -76,17 +76,17 @@ def best_path(lattice: Lattice) -> list[Edge]:
 
 
 def path_of(lattice: Lattice, pieces: Sequence[str]) -> list[Edge] | None:
-    """The edges that a library's pieces are; None where they are not a path through the lattice.
+    """Return the edges of a library's pieces; None if they are not a path through the lattice.
 
     Args:
-        lattice: with an edge without an id for each character that is not a piece.
-        pieces: from left to right; for what is not a piece any text that is as long in characters, or its bytes as
+        lattice: a lattice with an edge without an id for each character that is not a piece.
+        pieces: the pieces from left to right; unknown characters as any text of the same length, or as bytes such as
             `<0x41>`.
     """
     edges = {(edge.start, edge.piece.data.decode()): edge for edge in lattice.edges}
     unknown = {edge.start: edge for edge in lattice.edges if edge.piece.id is None}
     path: list[Edge] = []
-    place = left = 0  # of a character's bytes, this many are still to come
+    place = left = 0  # `left`: remaining bytes of an unknown character
     for piece in pieces:
         if left:
             left -= 1
@@ -107,7 +107,7 @@ def path_of(lattice: Lattice, pieces: Sequence[str]) -> list[Edge] | None:
 
 
 def best_paths(lattice: Lattice, n: int) -> list[tuple[tuple[Edge, ...], float]]:
-    """The `n` best segmentations with their scores, the best first; fewer where there are fewer."""
+    """Return up to `n` best segmentations with their scores, the best first."""
     reached: list[list[tuple[float, Edge | None, int]]] = [[] for _ in range(lattice.size + 1)]
     reached[0] = [(0.0, None, 0)]
     for stop, edges in enumerate(lattice.by_stop()):
@@ -136,11 +136,11 @@ def _followed(
 
 
 class Sums(NamedTuple):
-    """The logarithms of sums over all segmentations.
+    """Logarithms of sums of probabilities over segmentations.
 
     Attributes:
-        forward: of all ways from the beginning to each character.
-        backward: of all ways from each character to the end.
+        forward: sums over all paths from the beginning to each position.
+        backward: sums over all paths from each position to the end.
     """
 
     forward: list[float]
@@ -148,12 +148,12 @@ class Sums(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Of all segmentations."""
+        """Logarithm of the sum over all segmentations."""
         return self.forward[-1]
 
 
 def sums(lattice: Lattice) -> Sums:
-    """The forward and backward sums of a lattice.
+    """Compute the forward and backward sums of a lattice.
 
     >>> from tokbench.explain.symbols import Symbol
     >>> a, b, ab = (Symbol(id, text) for id, text in enumerate([b"a", b"b", b"ab"]))
@@ -176,7 +176,7 @@ def sums(lattice: Lattice) -> Sums:
 
 
 def boundary_probabilities(found: Sums) -> tuple[float, ...]:
-    """The probability of a boundary before each character but the first."""
+    """Return the probability of a boundary before each character but the first."""
     return tuple(
         min(1.0, math.exp(found.forward[place] + found.backward[place] - found.total))
         for place in range(1, len(found.forward) - 1)
@@ -184,7 +184,7 @@ def boundary_probabilities(found: Sums) -> tuple[float, ...]:
 
 
 def without_boundary(lattice: Lattice) -> list[tuple[float, Edge | None]]:
-    """For each character the best score of a segmentation without a boundary before it, and its piece there."""
+    """Return for each position the best score of a segmentation without a boundary there, and the crossing piece."""
     forward = [_NEVER] * (lattice.size + 1)
     backward = [_NEVER] * (lattice.size + 1)
     forward[0] = backward[-1] = 0.0
@@ -210,15 +210,15 @@ def trace_lattice(
     pieces: Sequence[str] | None = None,
     num_paths: int = NUM_PATHS,
 ) -> LatticeTrace:
-    """How Unigram chose.
+    """Trace Unigram's choice of a segmentation.
 
     Args:
-        text: the characters.
-        lattice: its pieces.
-        tokens_of: edges → the tokens that they become, and for each but the first the cause of the boundary
-            before it, or the character of the text that it begins with.
-        pieces: what a library chose. Where segmentations are equally good, the rounding of its sums decides.
-        num_paths: how many segmentations are listed.
+        text: the text.
+        lattice: its lattice.
+        tokens_of: converts edges to their tokens and, for each token but the first, the cause of the boundary before
+            it, or the position of that boundary.
+        pieces: the library's choice, whose rounding errors decide between equally good segmentations.
+        num_paths: number of segmentations to list.
     """
     return _trace(text, lattice, _chosen(lattice, pieces), tokens_of=tokens_of, num_paths=num_paths)
 
@@ -231,10 +231,10 @@ def trace_parts(
     pieces: Sequence[str] | None = None,
     num_paths: int = NUM_PATHS,
 ) -> Iterator[tuple[int, LatticeTrace]]:
-    """How Unigram chose in each part of a text that no piece reaches out of, with the character it begins at.
+    """Trace Unigram's choice in each part of a text that no piece crosses; yield the start of the part and its trace.
 
-    All segmentations have a boundary between two parts, so what is best, and how probable, in each does not depend on
-    the others. Equal parts share one trace. Arguments are those of `trace_lattice`.
+    All segmentations have a boundary between two parts, so the best segmentation of a part and its probability do not
+    depend on the others. Equal parts share one trace. For the arguments, see `trace_lattice`.
     """
     chosen = _chosen(lattice, pieces)
     starts = [edge.start for edge in lattice.edges]
@@ -255,9 +255,9 @@ def trace_parts(
 
 
 def cut_points(text: str, lattice: Lattice) -> list[int]:
-    """The characters before which a part begins: no piece reaches across, and a word begins or the part is long.
+    """Return the positions where parts begin: no piece crosses them, and a word begins or the previous part is long.
 
-    Between two characters that are not pieces there is none: a run of these may become one token.
+    There is no cut between two characters that are not pieces, since a run of these may become one token.
 
     >>> from tokbench.explain.symbols import Symbol
     >>> pieces = [("▁a", 0), ("▁", 0), ("a", 1), ("▁b", 2), ("▁", 2), ("b", 3)]
@@ -321,7 +321,7 @@ def _trace(
 
 
 def _chosen(lattice: Lattice, pieces: Sequence[str] | None) -> list[Edge]:
-    """The best path, or the library's own, where that is as good but for rounding."""
+    """Return the library's path if it is as good as the best one up to rounding, otherwise the best one."""
     best = best_path(lattice)
     theirs = None if pieces is None else path_of(lattice, pieces)
     if theirs is None or theirs == best:
@@ -332,7 +332,7 @@ def _chosen(lattice: Lattice, pieces: Sequence[str] | None) -> list[Edge]:
 
 
 def _listed_paths(lattice: Lattice, chosen: tuple[Edge, ...], total: float, n: int) -> tuple[Path, ...]:
-    """The best segmentations, the chosen one first: where sums are rounded, or equal, it may not be the first."""
+    """Return the best segmentations with the chosen one first, which a tie or rounding may have placed later."""
     listed = best_paths(lattice, n)
     others = [(edges, score) for edges, score in listed if edges != chosen]
     paths = [(chosen, sum(edge.score for edge in chosen)), *others][:n]

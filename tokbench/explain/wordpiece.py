@@ -1,4 +1,4 @@
-"""WordPiece match by match: the longest piece that the rest of a word begins with is taken, again and again."""
+"""WordPiece match by match: the longest piece that matches the beginning of the rest of a word is taken repeatedly."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 def trace_longest_matches(
     word: str, vocab: Mapping[str, int], *, prefix: str, unknown: str, most_characters: int
 ) -> LongestMatchTrace:
-    """How WordPiece cuts a word into pieces.
+    """Trace the longest matches of WordPiece in a word.
 
     Args:
-        word: a word, normalized.
-        vocab: piece → id, those inside a word with the prefix.
-        prefix: what pieces inside a word begin with, as "##".
-        unknown: the token that a word becomes as a whole where no piece matches.
-        most_characters: longer words are unknown.
+        word: a normalized word.
+        vocab: piece → id.
+        prefix: prefix of pieces inside a word, such as "##".
+        unknown: the token for a word in which some part has no match.
+        most_characters: maximum number of characters of a word; longer words are unknown.
 
     >>> vocab = {"[UNK]": 0, "un": 1, "u": 2, "##a": 3, "##ff": 4}
     >>> trace = trace_longest_matches("unaff", vocab, prefix="##", unknown="[UNK]", most_characters=100)
@@ -51,7 +51,7 @@ def trace_longest_matches(
 
 
 def _longest_match(rest: str, vocab: Mapping[str, int], *, prefix: str) -> tuple[LongestMatch, int]:
-    """The match at the beginning of what is left of a word, and its characters."""
+    """Return the longest match at the beginning of the rest of a word, and its length in characters."""
     sizes = [size for size in range(len(rest), 0, -1) if prefix + rest[:size] in vocab]
     found = [Symbol(vocab[prefix + rest[:size]], (prefix + rest[:size]).encode()) for size in sizes]
     size = sizes[0] if sizes else 0

@@ -1,4 +1,4 @@
-"""Why a word is one token or not, in a sentence, and a change of the vocabulary that would make it one."""
+"""The reason why a word is one token or not, in a sentence, and a change of the vocabulary that would make it one."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _MERGES_LISTED = 4
 
 @dataclass(frozen=True, slots=True)
 class WordAnswer:
-    """Why a word is one token, or is not.
+    """The answer to why a word is one token or not.
 
     Attributes:
         word: the word.
-        tokens: what it becomes.
-        sentence: why.
-        change: what would make it one token; None where it is one, or where no change of the vocabulary would.
-        merges: the merges that would, as the last of all, in their order: (left, right) for each.
-        piece: the piece that would, in the vocabulary or with a higher score.
-        score: how high its score would have to be at least.
+        tokens: its tokens.
+        sentence: the reason.
+        change: the change that would make it one token; None if it is one, or if no change of the vocabulary would.
+        merges: the merges, (left, right) in order, that would make it one token if appended to the list of merges.
+        piece: the piece that would make it one token if added, or given a higher score.
+        score: the score that the piece would have to exceed.
     """
 
     word: str
@@ -46,7 +46,7 @@ class WordAnswer:
 
 
 def why_word(explanation: Explanation) -> WordAnswer:
-    """Why the text of an explanation is one token, or is not."""
+    """Explain why the text of an explanation is one token or not."""
     word = explanation.text
     steps = [step for step in explanation.steps if step.trace.tokens]
     tokens = tuple(symbol for step in steps for symbol in step.trace.tokens)
@@ -148,7 +148,7 @@ def _several(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> Word
 
 
 def merges_to_one(tokens: Sequence[bytes]) -> tuple[tuple[bytes, bytes], ...]:
-    """Merges that make one token of some, each the most frequent pair of what is there then, the leftmost of these.
+    """Return merges that join tokens into one: each time of the most frequent pair, ties from the left.
 
     >>> merges_to_one([b"a", b"b", b"a", b"b"])
     ((b'a', b'b'), (b'ab', b'ab'))
