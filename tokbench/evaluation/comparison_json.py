@@ -102,7 +102,7 @@ def _tokenizer(evaluated: EvaluatedTokenizer, metrics: Sequence[Metric]) -> dict
 
 
 def mix_document(mix: Mix, summary: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON of a mix: shares of bytes by group or folder of groups, and what is cheapest for it."""
+    """Return the JSON of a mix: its shares of bytes by group or folder of groups, and the sentences about its cost."""
     return {
         "unit": "tokens per byte",
         "shares": {part.name: part.share for part in mix.parts},

@@ -277,7 +277,7 @@ class Aggregate:
         return means_of if self.aggregation == "per_document" else ratios_of
 
     def _is_drawn(self, metric: Metric, groups: Collection[str]) -> bool:
-        """Whether a metric can be resampled on groups: a share of files cannot where resamples draw lines."""
+        """Whether a metric can be resampled on groups: a share of files cannot be if lines are drawn."""
         is_of_files = not {*metric.denominator}.isdisjoint(_OF_WHOLE_DOCUMENTS)
         return is_by_document(metric) and not (
             is_of_files and not self._source.line_groups.isdisjoint(groups)

@@ -39,9 +39,9 @@ class SuperwordPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuperwordSweep(SweptText):
-    """Compression by where superwords begin.
+    """Compression as a function of the number of tokens after which superwords begin.
 
-    Attributes, beside those of `SweptText`:
+    Attributes in addition to those of `SweptText`:
         vocab_size: the vocabulary size of all tokenizers.
         points: the beginnings with their figures, in ascending order; plain BPE is the last one.
     """

@@ -42,7 +42,7 @@ _COMPRESSION = METRICS["bytes_per_token"]
 class Sweep(SweptText, ShownInNotebooks):
     """The result of a sweep: the curve, its knee and the recommended size.
 
-    Attributes, beside those of `SweptText`:
+    Attributes in addition to those of `SweptText`:
         points: the sizes with their figures, by ascending size.
         trainings: number of training runs.
         knee: the size where the curve bends, see `knee_of`; None if it does not bend between the sizes.

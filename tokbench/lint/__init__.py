@@ -1,1 +1,1 @@
-"""Rules that find what is wrong with a tokenizer, one module a topic; nothing here prints or writes."""
+"""Rules that find faults of a tokenizer, one module per topic; nothing in this package prints or writes files."""
