@@ -86,20 +86,20 @@ def parse_policy(
                 f"a tolerance of {allowed:.2%} is below 0", hint="write 0, or a share such as 1%"
             )
         if equals:
-            named[_checked(name)] = allowed
+            named[_normalized_name(name)] = allowed
         else:
             general = allowed
-    return RegressionPolicy(frozenset(_listed(only)), frozenset(_listed(excepted)), general, named)
+    return RegressionPolicy(frozenset(_names_in(only)), frozenset(_names_in(excepted)), general, named)
 
 
-def _listed(texts: Iterable[str]) -> Iterator[str]:
+def _names_in(texts: Iterable[str]) -> Iterator[str]:
     """Yield the names in some lists; a text with a group is one name, maybe with commas. Raises `ConfigError`."""
     for text in texts:
         names = [text] if ":" in text else text.split(",")
-        yield from map(_checked, names)
+        yield from map(_normalized_name, names)
 
 
-def _checked(name: str) -> str:
+def _normalized_name(name: str) -> str:
     """Normalize the name of a figure. Raises `ConfigError` with the nearest names as a hint."""
     group, colon, metric = name.strip().rpartition(":")
     check_metric(metric.strip(), of_group=bool(colon))
@@ -143,7 +143,9 @@ class SavedComparison:
         """
         for name in names:
             figures = self._figures_of(name)
-            policy.check({each for metric, group, *_ in figures for each in _names(metric, group)})
+            policy.check(
+                {name_of_figure for metric, group, *_ in figures for name_of_figure in _names(metric, group)}
+            )
             for metric, group, is_min, value in figures:
                 if not policy.holds(metric, group):
                     continue
@@ -182,7 +184,7 @@ def read_saved(saved: Any) -> SavedComparison:
         aggregation = saved.get("aggregation", "pooled")
         if aggregation not in AGGREGATIONS:
             raise TypeError(aggregation)
-        fairness = [one["fairness"] for one in saved["tokenizers"] if one.get("fairness")]
+        fairness = [tokenizer["fairness"] for tokenizer in saved["tokenizers"] if tokenizer.get("fairness")]
         return SavedComparison(
             aggregation=aggregation,
             fingerprint=_of_type(corpus.get("fingerprint"), str),
@@ -191,7 +193,10 @@ def read_saved(saved: Any) -> SavedComparison:
             arguments=_of_type(saved.get("arguments"), dict) or {},
             was_held_out=saved.get("training") is not None,
             reference=_of_type(fairness[0]["reference"], str) if fairness else None,
-            tokenizers={_of_type(one["name"], str) or "": list(_figures(one)) for one in saved["tokenizers"]},
+            tokenizers={
+                _of_type(tokenizer["name"], str) or "": list(_figures(tokenizer))
+                for tokenizer in saved["tokenizers"]
+            },
         )
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise ConfigError(f"the baseline is damaged: {error!r}", hint=_WRITE_AGAIN) from None

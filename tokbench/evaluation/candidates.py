@@ -124,7 +124,7 @@ def _fitting_size(num_bytes: int) -> int:
 
 def _better_size(size: int, trained: Sequence[Candidate], left_out: dict[str, str]) -> int:
     """Return the next size to try: smaller if an algorithm ran out of pieces, larger if its alphabet does not fit."""
-    smallest = min((one.tokenizer.info.vocab_size for one in trained), default=size)
+    smallest = min((candidate.tokenizer.info.vocab_size for candidate in trained), default=size)
     if smallest < size:
         return max(1 << (smallest.bit_length() - 1), _SMALLEST)
     return size * 2 if left_out else size

@@ -1,4 +1,4 @@
-"""Compare tokenizers on the same documents: figures, differences with intervals, fairness, costs and a summary."""
+"""Comparison of tokenizers on the same documents: figures, differences with intervals, fairness, costs, a summary."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Comparison(ShownInNotebooks):
 
     def __repr__(self) -> str:
         """Return a short form with the tokenizers and the amount of text."""
-        names = ", ".join(one.name for one in self.tokenizers)
+        names = ", ".join(tokenizer.name for tokenizer in self.tokenizers)
         text = f"{self.parts}, {counted(self.num_bytes, 'byte')}"
         return f"<comparison of {names} on {text}>"
 
@@ -174,7 +174,7 @@ def compare_candidates(
         ConfigError: no tokenizer has the baseline's name, or no group has the reference's.
         TextError, CorpusError: a document cannot be encoded or read.
     """
-    names = unique_names([one.tokenizer.info.name for one in candidates])
+    names = unique_names([candidate.tokenizer.info.name for candidate in candidates])
     if baseline is not None and baseline not in names:
         raise ConfigError(f"there is no tokenizer {baseline!r} to compare with", hint=meant(baseline, names))
     if reference_group is not None and isinstance(alignment, str):
@@ -190,45 +190,46 @@ def compare_candidates(
     else:
         scan = _scan_of(cast("Iterable[Document]", documents))
         facts = scan
-        if any(knows_training_text(one.tokenizer) for one in candidates):
+        if any(knows_training_text(candidate.tokenizer) for candidate in candidates):
             scan.note_lines()
         all_counted = count_candidates(
             names, candidates, scan, alignment, means=means, threads=threads, progress=progress
         )
     base = all_counted[position]
     aggregates = [
-        Aggregate(one.evaluation, lines=one.by_line, seed=seed, aggregation=aggregation)
-        for one in all_counted
+        Aggregate(result.evaluation, lines=result.by_line, seed=seed, aggregation=aggregation)
+        for result in all_counted
     ]
     fairness = _fairness(all_counted, base, alignment, wanted=reference_group, seed=seed)
     mixes = [
-        None if mix is None else mixed(mix, one.evaluation, one.by_line, seed=seed) for one in all_counted
+        None if mix is None else mixed(mix, result.evaluation, result.by_line, seed=seed)
+        for result in all_counted
     ]
     evaluated = tuple(
         EvaluatedTokenizer(
-            name=one.name,
-            candidate=one.candidate,
-            evaluation=one.evaluation,
+            name=result.name,
+            candidate=result.candidate,
+            evaluation=result.evaluation,
             aggregate=aggregate,
             figures=figures_of(aggregate, aggregates[position]),
             groups={
                 group: group_figures_of(aggregate, aggregates[position], group=group)
-                for group in one.evaluation.groups
+                for group in result.evaluation.groups
             },
             relative=relative_tokens_of(
                 aggregate,
                 aggregates[position],
-                value=ratio(one.evaluation.total["tokens"], base.evaluation.total["tokens"]),
+                value=ratio(result.evaluation.total["tokens"], base.evaluation.total["tokens"]),
             ),
             fairness=fair,
-            throughput=throughput_of(one.candidate.tokenizer, facts.beginning) if times else None,
-            loading_seconds=_loading_seconds(one.candidate.tokenizer) if times else None,
-            cost=cost_of(one.evaluation.info.vocab_size, one.evaluation.groups, described),
+            throughput=throughput_of(result.candidate.tokenizer, facts.beginning) if times else None,
+            loading_seconds=_loading_seconds(result.candidate.tokenizer) if times else None,
+            cost=cost_of(result.evaluation.info.vocab_size, result.evaluation.groups, described),
             mixed=None if its_mix is None else mixed_beside(its_mix, mixes[position]),
         )
-        for one, aggregate, fair, its_mix in zip(all_counted, aggregates, fairness, mixes, strict=True)
+        for result, aggregate, fair, its_mix in zip(all_counted, aggregates, fairness, mixes, strict=True)
     )
-    vocabularies = [one.evaluation.vocabulary for one in all_counted]
+    vocabularies = [result.evaluation.vocabulary for result in all_counted]
     provenance = provenance_of(names, candidates, vocabularies, facts, arguments=arguments or {})
     return Comparison(
         tokenizers=evaluated,
@@ -263,8 +264,10 @@ def _fairness(
     # All candidates share one reference language: premiums over different references are not comparable.
     reference = reference_of(base.by_line, alignment, wanted=wanted)
     return [
-        None if one.by_line is None else fairness_of(one.by_line, alignment, reference=reference, seed=seed)
-        for one in all_counted
+        None
+        if result.by_line is None
+        else fairness_of(result.by_line, alignment, reference=reference, seed=seed)
+        for result in all_counted
     ]
 
 
@@ -288,9 +291,9 @@ def _warnings(fairness: Fairness | None) -> Iterator[str]:
 
 def _mix_summary(mix: Mix, evaluated: Sequence[EvaluatedTokenizer], *, price: float | None) -> Iterator[str]:
     alternatives = [
-        Alternative(one.name, keeps_text=one.keeps_text, mixed=one.mixed)
-        for one in evaluated
-        if one.mixed is not None
+        Alternative(tokenizer.name, keeps_text=tokenizer.keeps_text, mixed=tokenizer.mixed)
+        for tokenizer in evaluated
+        if tokenizer.mixed is not None
     ]
     return cheapest(mix, alternatives, price=price) if len(alternatives) > 1 else iter(())
 

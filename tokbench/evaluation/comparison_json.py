@@ -52,8 +52,11 @@ def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | N
         if comparison.training_setup is None
         else dataclasses.asdict(comparison.training_setup),
         "tokenizers": [
-            {**_tokenizer(one, chosen), "vocabulary_sha256": comparison.provenance.vocabularies[one.name]}
-            for one in comparison.tokenizers
+            {
+                **_tokenizer(tokenizer, chosen),
+                "vocabulary_sha256": comparison.provenance.vocabularies[tokenizer.name],
+            }
+            for tokenizer in comparison.tokenizers
         ],
         "fairness_gap": comparison.fairness_gap,
         "interval_gap": comparison.interval_gap,

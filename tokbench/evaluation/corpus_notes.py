@@ -79,7 +79,7 @@ def read_notes(data: bytes, *, path: str) -> tuple[PartNotes, dict[str, Any]]:
     problems = fields.inner("problems")
     fingerprint, *sample = fields.optional("lines", fields.texts) or [""]
     counted = fields.values.get("file_lines")
-    if not isinstance(counted, list) or not all(isinstance(one, int) for one in counted):
+    if not isinstance(counted, list) or not all(isinstance(number, int) for number in counted):
         raise fields.wrong("file_lines", "a list of numbers")
     lines = LineIdentity(fingerprint, tuple(sample)) if fingerprint else None
     notes = PartNotes(
@@ -174,15 +174,15 @@ def joined_notes(notes: Sequence[PartNotes], documents: Iterable[Document]) -> K
     fingerprint, lines = Fingerprint(), Lines()
     groups: dict[str, tuple[str, ...]] = {}
     parallel: Counter[str] = Counter()
-    for one in notes:
-        fingerprint.join(one.identity, documents=one.documents, num_bytes=one.num_bytes)
-        if one.identity.lines is not None:
-            lines.join(one.identity.lines)
-        for group, found in one.groups.items():
+    for part in notes:
+        fingerprint.join(part.identity, documents=part.documents, num_bytes=part.num_bytes)
+        if part.identity.lines is not None:
+            lines.join(part.identity.lines)
+        for group, found in part.groups.items():
             groups[group] = (*groups.get(group, ()), *found)[:LINES_OF_GROUP]
-        parallel.update(one.parallel_lines)
+        parallel.update(part.parallel_lines)
     identity = fingerprint.identity()
-    if all(one.identity.lines is not None for one in notes):
+    if all(part.identity.lines is not None for part in notes):
         identity = replace(identity, lines=lines.identity())
     return KnownCorpus(identity, groups, tuple(_beginning(documents)), dict(parallel))
 
@@ -198,8 +198,8 @@ def _beginning(documents: Iterable[Document]) -> Iterator[str]:
 
 def all_problems(notes: Sequence[PartNotes]) -> Problems:
     """Add up the problems that reading the parts tolerated."""
-    sums = {name: sum(getattr(one.problems, name) for one in notes) for name in _COUNTED_PROBLEMS}
-    return Problems(**sums, group=next((one.problems.group for one in notes if one.problems.group), ""))
+    sums = {name: sum(getattr(part.problems, name) for part in notes) for name in _COUNTED_PROBLEMS}
+    return Problems(**sums, group=next((part.problems.group for part in notes if part.problems.group), ""))
 
 
 def num_checked(parts: Iterable[Iterable[Document]], alignment: Alignment | None) -> Iterator[int]:

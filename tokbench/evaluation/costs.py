@@ -193,7 +193,7 @@ class Cost:
     def is_known(self) -> bool:
         """Whether the description suffices for at least one cost."""
         totals = (self.embedding_bytes, self.kv_cache_bytes, self.attention_flops)
-        return any(one is not None for one in (*totals, *dataclasses.astuple(self.text)))
+        return any(cost is not None for cost in (*totals, *dataclasses.astuple(self.text)))
 
 
 def cost_of(vocab_size: int, groups: Mapping[str, Tally], model: Model) -> Cost:

@@ -229,9 +229,9 @@ class Counting:
             self._frequencies.add(group, part.spans.encoded.ids)
         self._sets.add(keys, spans.encoded)
         counted = list(counting)
-        self._take_rows(batch, keys, np.concatenate([each.rows for each in counted]))
+        self._take_rows(batch, keys, np.concatenate([part.rows for part in counted]))
         self._take_failures(counted, order)
-        self.num_bytes += sum(each.num_bytes for each in counted)
+        self.num_bytes += sum(part.num_bytes for part in counted)
 
     def _take_rows(self, batch: Batch, keys: NDArray[np.uint64], rows: NDArray[np.int64]) -> None:
         if self._means:
@@ -253,9 +253,9 @@ class Counting:
         """Keep the first failures, in the original order of the documents."""
         found: dict[int, Failure] = {}
         start = 0
-        for each in counted:
-            found |= {order[start + position]: failure for position, failure in each.failures.items()}
-            start += len(each.rows)
+        for part in counted:
+            found |= {order[start + position]: failure for position, failure in part.failures.items()}
+            start += len(part.rows)
         self._failures += [found[position] for position in sorted(found)]
         del self._failures[FAILURES_KEPT:]
 

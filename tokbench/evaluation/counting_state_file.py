@@ -90,8 +90,8 @@ def read_states(
             raise reader.damaged(f"the counts of {len(vocab_sizes)} tokenizers")
         try:
             return [
-                _state(reader, one, f"{number}/", vocab_size=vocab_size, num_columns=num_columns)
-                for number, (one, vocab_size) in enumerate(zip(stored, vocab_sizes, strict=True))
+                _state(reader, state, f"{number}/", vocab_size=vocab_size, num_columns=num_columns)
+                for number, (state, vocab_size) in enumerate(zip(stored, vocab_sizes, strict=True))
             ]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise reader.damaged("what was counted", found=repr(error)) from None

@@ -196,14 +196,14 @@ class CountingWorker:
     def add(self, batch: Batch) -> Counted:
         """Count a batch whose documents are sorted by group."""
         counted = [self._add_group(self._counter(group), part) for group, part in batch.groups()]
-        firsts = np.cumsum([0, *(len(each.rows) for each in counted)]).tolist()
+        firsts = np.cumsum([0, *(len(group.rows) for group in counted)]).tolist()
         return Counted(
-            rows=np.concatenate([each.rows for each in counted]),
-            num_bytes=sum(each.num_bytes for each in counted),
+            rows=np.concatenate([group.rows for group in counted]),
+            num_bytes=sum(group.num_bytes for group in counted),
             failures={
                 first + position: failure
-                for first, each in zip(firsts, counted, strict=False)
-                for position, failure in each.failures.items()
+                for first, group in zip(firsts, counted, strict=False)
+                for position, failure in group.failures.items()
             },
         )
 

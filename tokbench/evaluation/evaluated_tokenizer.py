@@ -86,13 +86,13 @@ def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | No
         return None
     sign = -1 if metric.direction == "higher" else 1
     known = [
-        (sign * value, one)
-        for one in evaluated
-        if one.keeps_text and (value := one.figures[metric.name].value) is not None
+        (sign * value, tokenizer)
+        for tokenizer in evaluated
+        if tokenizer.keeps_text and (value := tokenizer.figures[metric.name].value) is not None
     ]
     if len(known) < 2:
         return None
-    (_, best), (_, following) = sorted(known, key=lambda each: each[0])[:2]
+    (_, best), (_, following) = sorted(known, key=lambda pair: pair[0])[:2]
     return best.name if differ(best, following, metric) else None
 
 
@@ -177,16 +177,21 @@ def count_candidates(
     """
     evaluations = [
         evaluate(
-            one.tokenizer, scan, threads=threads, means=means, phase=f"evaluating {name}", progress=progress
+            candidate.tokenizer,
+            scan,
+            threads=threads,
+            means=means,
+            phase=f"evaluating {name}",
+            progress=progress,
         )
-        for name, one in zip(names, candidates, strict=True)
+        for name, candidate in zip(names, candidates, strict=True)
     ]
     # Aligned lines are evaluated separately: premiums and resamples use lines without their line ends.
     by_line = [
         None
         if isinstance(alignment, str)
         else evaluate(
-            one.tokenizer,
+            candidate.tokenizer,
             AlignedLines(scan, alignment),
             threads=threads,
             means=means,
@@ -194,6 +199,6 @@ def count_candidates(
             phase=f"evaluating {name} by line",
             progress=progress,
         )
-        for name, one in zip(names, candidates, strict=True)
+        for name, candidate in zip(names, candidates, strict=True)
     ]
     return list(map(CountedCandidate, names, candidates, evaluations, by_line))

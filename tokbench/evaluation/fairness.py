@@ -134,7 +134,7 @@ def _tokens_of(
 ) -> dict[str, int]:
     """Count the tokens of each language with text, over the complete lines."""
     units = {name: evaluation.group_units[name] for name in languages if name in evaluation.group_units}
-    return {name: int(one.only(complete).counts[:, _TOKENS].sum()) for name, one in units.items()}
+    return {name: int(counts.only(complete).counts[:, _TOKENS].sum()) for name, counts in units.items()}
 
 
 def _key(language: str) -> str:
@@ -155,7 +155,7 @@ def _resampled(
     drawn = resamples(joined(units), seed=seed) if units else None
     if drawn is None or coefficient is None:
         return {}
-    sums = {language: drawn.sums(one)[:, _TOKENS] for language, one in zip(known, units, strict=True)}
+    sums = {language: drawn.sums(counts)[:, _TOKENS] for language, counts in zip(known, units, strict=True)}
     found = {"gini": Resampled(coefficient, _ginis(np.stack(list(sums.values()))), drawn.num_units)}
     if sums[reference].all():
         for language, premium in known.items():

@@ -112,13 +112,13 @@ def _figure(
 ) -> Figure:
     return Figure(
         value=values[0],
-        interval=None if resampled[0] is None else _possible(resampled[0].interval, metric),
+        interval=None if resampled[0] is None else _clipped(resampled[0].interval, metric),
         difference=difference(*values, share=metric.share),
         difference_interval=difference_interval(*resampled, share=metric.share),
     )
 
 
-def _possible(interval: Interval, metric: Metric) -> Interval:
+def _clipped(interval: Interval, metric: Metric) -> Interval:
     """Clip an interval to the values that the metric can have: from 0, and up to 1 for a share."""
     highest = 1.0 if metric.share else math.inf
     return Interval(max(interval.low, 0.0), min(interval.high, highest))
@@ -216,7 +216,7 @@ class Aggregate:
             return None
         if metric.of_frequencies and self.aggregation == "pooled":
             return self._jackknifed(metric)
-        if not self._is_drawn(metric, self._source_groups):
+        if not self._can_be_resampled(metric, self._source_groups):
             return None
         if self.aggregation == "macro":
             sums = [self._drawn.sums(self._source.group_units[group]) for group in self._source_groups]
@@ -226,7 +226,7 @@ class Aggregate:
         else:
             figure = self._figure
             values, estimate = figure(metric, self._sums), figure(metric, _sum_of(self._units))[0]
-        return self._moved(self.value(metric), estimate, values, self._drawn)
+        return self._shifted(self.value(metric), estimate, values, self._drawn)
 
     def group_resampled(self, metrics: Sequence[Metric], group: str) -> list[Resampled | None]:
         """Return several metrics in each resample of the documents of a group; see `resampled`."""
@@ -236,10 +236,10 @@ class Aggregate:
             return [None] * len(metrics)
         sums, whole, figure = drawn.sums(units), _sum_of(units), self._figure
         return [
-            self._moved(
+            self._shifted(
                 self.group_value(metric, group), figure(metric, whole)[0], figure(metric, sums), drawn
             )
-            if self._is_drawn(metric, [group])
+            if self._can_be_resampled(metric, [group])
             else None
             for metric in metrics
         ]
@@ -261,7 +261,7 @@ class Aggregate:
             or around is None
         ):
             return None
-        values = _whole(divided(self._sums[:, column], base._sums[:, column]))
+        values = _without_nan(divided(self._sums[:, column], base._sums[:, column]))
         return (
             None
             if values is None
@@ -276,7 +276,7 @@ class Aggregate:
         """The function that computes a figure from each row of sums, unless the aggregation is by group."""
         return means_of if self.aggregation == "per_document" else ratios_of
 
-    def _is_drawn(self, metric: Metric, groups: Collection[str]) -> bool:
+    def _can_be_resampled(self, metric: Metric, groups: Collection[str]) -> bool:
         """Whether a metric can be resampled on groups: a share of files cannot be if lines are drawn."""
         is_of_files = not {*metric.denominator}.isdisjoint(_OF_WHOLE_DOCUMENTS)
         return is_by_document(metric) and not (
@@ -291,12 +291,12 @@ class Aggregate:
             metric.value(replace(whole, frequencies=source.frequencies - without), source.vocabulary)
             for without in source.set_frequencies
         ]
-        known = [one for one in found if one is not None]
+        known = [figure for figure in found if figure is not None]
         if value is None or estimate is None or len(known) < max(len(found), FEWEST_UNITS):
             return None
         return Resampled(value, np.array(known) + (value - estimate), len(known), is_jackknife=True)
 
-    def _moved(
+    def _shifted(
         self,
         value: float | None,
         estimate: float,
@@ -329,7 +329,7 @@ def _mean_of_groups(metric: Metric, sums: Sequence[NDArray[np.float64]]) -> NDAr
     return divided(np.where(is_known, values, 0).sum(axis=0), is_known.sum(axis=0).astype(np.float64))
 
 
-def _whole(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _without_nan(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
     return None if np.isnan(values).any() else values
 
 

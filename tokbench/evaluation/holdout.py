@@ -114,12 +114,12 @@ def gaps_of(shares: Mapping[str, float]) -> Iterator[str]:
     ]
     if nothing:
         verb, whose = ("is", "its text is") if len(nothing) == 1 else ("are", "their texts are")
-        yield f"{_some(nothing)} {verb} trained on and not evaluated: {whose} too short to hold out a tenth"
+        yield f"{_first_names(nothing)} {verb} trained on and not evaluated: {whose} too short to hold out a tenth"
     if uneven:
-        yield f"more or less than a tenth is held out of {_some(uneven)}"
+        yield f"more or less than a tenth is held out of {_first_names(uneven)}"
 
 
-def _some(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     """Join the first names, followed by the number of the remaining ones."""
     more = len(names) - _NAMED
     return listed([*names[:_NAMED], f"{more} more"] if more > 1 else names)

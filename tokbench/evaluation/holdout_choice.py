@@ -96,8 +96,8 @@ def choose(
                 in_order.append(document.group)
     blocks_of_lines: dict[int, Counter[int]] = {count: Counter() for count in aligned}
     if not aligned and large.texts is not None:
-        for one in large.texts:
-            one.group.cut(one.text, seed=seed)
+        for large_text in large.texts:
+            large_text.group.cut(large_text.text, seed=seed)
     else:
         lines_before: Counter[str] = Counter()
         for document in read("cutting texts"):
@@ -118,7 +118,11 @@ def choose(
         blocks={digest: numbers for blocks, _ in held for digest, numbers in blocks.items()},
         documents=frozenset().union(*(documents for _, documents in held)),
     )
-    return (plan, _counts_of(plan, read("counting parts"))) if aligned else _dealt(plan, groups, in_order)
+    return (
+        (plan, _counts_of(plan, read("counting parts")))
+        if aligned
+        else _plan_with_sides(plan, groups, in_order)
+    )
 
 
 def _counts_of(plan: Plan, documents: Iterable[Document]) -> Counts:
@@ -129,7 +133,9 @@ def _counts_of(plan: Plan, documents: Iterable[Document]) -> Counts:
     return found
 
 
-def _dealt(plan: Plan, groups: Mapping[str, _Group], in_order: Iterable[str]) -> tuple[Plan, Counts]:
+def _plan_with_sides(
+    plan: Plan, groups: Mapping[str, _Group], in_order: Iterable[str]
+) -> tuple[Plan, Counts]:
     """Return the plan with the sides of all documents, and the result of `_counts_of`, without reading again.
 
     Args:
@@ -240,8 +246,8 @@ class _LargeTexts:
         self.texts.append(one)
         self._num_bytes += size
         if self._num_bytes > _MOST_BYTES:
-            self.texts = [one for one in self.texts if one.is_large]
-            self._num_bytes = sum(one.size for one in self.texts)
+            self.texts = [large for large in self.texts if large.is_large]
+            self._num_bytes = sum(large.size for large in self.texts)
             if 2 * self._num_bytes > _MOST_BYTES:
                 self.texts = None
 

@@ -81,7 +81,7 @@ def losses_of(text: str, decoded: str) -> Losses:
         _count(counts, text, decoded)
         return Losses(tuple(counts.values()))
     one, other = _SignificantCharacters.of(text), _SignificantCharacters.of(decoded)
-    for i, j, agreeing in _steps(one.folded, other.folded):
+    for i, j, agreeing in _agreeing_runs(one.folded, other.folded):
         before = one.before(i), other.before(j)
         if before[0] != before[1]:
             _count(counts, *before)
@@ -204,7 +204,7 @@ def edits(text: str, other: str) -> list[tuple[str, str]]:
     return found[::-1]
 
 
-def _steps(text: str, other: str) -> Iterator[tuple[int, int, int]]:
+def _agreeing_runs(text: str, other: str) -> Iterator[tuple[int, int, int]]:
     """Yield the runs in which two texts agree: the positions in both, and the number of characters."""
     i = j = 0
     while i < len(text) or j < len(other):
@@ -284,5 +284,7 @@ _FOLDED = _Folded()
 def _without_accents_and_case(text: str) -> str:
     """Remove accents and case from a text."""
     return "".join(
-        one for one in unicodedata.normalize("NFKD", text) if not unicodedata.category(one).startswith("M")
+        character
+        for character in unicodedata.normalize("NFKD", text)
+        if not unicodedata.category(character).startswith("M")
     ).casefold()

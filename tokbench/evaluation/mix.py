@@ -155,7 +155,7 @@ def mixed(
     for number, parts in enumerate(_drawn_together(mix, source)):
         units = [_units(source, part) for part in parts]
         drawn = resamples(joined(units), seed=seed + number)
-        if drawn is None or any(len(one.keys) < FEWEST_UNITS for one in units):
+        if drawn is None or any(len(counts.keys) < FEWEST_UNITS for counts in units):
             return estimate, None
         for part, of_part in zip(parts, units, strict=True):
             sums = drawn.sums(of_part)
@@ -232,10 +232,14 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
         price: price of a million tokens; None if unknown.
     """
     known = sorted(
-        ((value, one) for one in alternatives if (value := one.mixed.tokens_per_byte.value) is not None),
-        key=lambda each: each[0],
+        (
+            (value, alternative)
+            for alternative in alternatives
+            if (value := alternative.mixed.tokens_per_byte.value) is not None
+        ),
+        key=lambda pair: pair[0],
     )
-    kept = [each for each in known if each[1].keeps_text]
+    kept = [pair for pair in known if pair[1].keeps_text]
     ranked = kept or known
     if not ranked:
         yield f"for {mix} there is no cost: a part of it has no text"
@@ -253,7 +257,7 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
     if not others:
         yield sentence
         return
-    same = [one.name for _, one in others if not _differ(best, one)]
+    same = [alternative.name for _, alternative in others if not _differ(best, alternative)]
     if best.mixed.resampled is None:
         yield (f"{sentence}; no interval: a part was drawn in fewer than {FEWEST_UNITS} units")
     elif same:

@@ -54,7 +54,7 @@ def provenance_of(
     arguments: Mapping[str, Any],
 ) -> Provenance:
     """Collect the provenance of a comparison."""
-    tokenizers = [one.tokenizer for one in candidates]
+    tokenizers = [candidate.tokenizer for candidate in candidates]
     return Provenance(
         corpus=evaluated_on.identity.fingerprint,
         vocabularies={
@@ -95,11 +95,11 @@ def _part_seen(trained_on: TextIdentity | None, evaluated_on: CorpusFacts) -> st
             return "this very text"
         share = line_overlap(trained_on.lines, evaluated_on.lines_read)
         if share is not None:
-            return _seen(share, "lines") if share > _BOILERPLATE else None
-    return _seen(overlap(trained_on, evaluated_on.identity), "documents")
+            return _overlap_in_words(share, "lines") if share > _BOILERPLATE else None
+    return _overlap_in_words(overlap(trained_on, evaluated_on.identity), "documents")
 
 
-def _seen(share: float | None, unit: str) -> str | None:
+def _overlap_in_words(share: float | None, unit: str) -> str | None:
     if not share:
         return None
     return f"all {unit} of this text, and others" if share == 1 else f"{percent(share)} of these {unit}"

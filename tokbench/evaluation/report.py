@@ -82,7 +82,7 @@ class Report(ShownInNotebooks):
         comparison: figures and groups, as a comparison with a single tokenizer.
         most_used: the most frequent tokens.
         least_used: the rarest tokens among those that occurred.
-        unused: number of tokens, special tokens excluded, that did not occur.
+        unused: number of ordinary tokens (neither special tokens nor gaps) that did not occur.
         deciles: deciles of the frequencies of the tokens that occurred.
         lengths: number of token occurrences by length in bytes; the last position includes all longer tokens.
         vocabulary_usage: use of the vocabulary by kind of token.
@@ -184,16 +184,16 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
         "unused": report.unused,
         "deciles": report.deciles,
         "lengths": report.lengths,
-        "vocabulary_usage": [asdict(one) for one in report.vocabulary_usage],
+        "vocabulary_usage": [asdict(part) for part in report.vocabulary_usage],
         "intermediate_tokens": report.intermediate_tokens,
         "numbers": [
             {
-                "digits": one.digits,
-                "or_more": one.or_more,
-                "numbers": one.numbers,
-                "tokens": one.tokens,
+                "digits": row.digits,
+                "or_more": row.or_more,
+                "numbers": row.numbers,
+                "tokens": row.tokens,
             }
-            for one in report.numbers
+            for row in report.numbers
         ],
         "worst_words": {
             group: [
@@ -202,7 +202,7 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
             ]
             for group, words in report.evaluated.evaluation.worst_words.items()
         },
-        "robustness": [asdict(one) for one in report.robustness],
+        "robustness": [asdict(result) for result in report.robustness],
         "cost": cost_document(report.cost),
     }
 

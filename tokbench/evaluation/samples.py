@@ -70,7 +70,7 @@ def samples_of(comparison: Comparison, corpus: Corpus) -> tuple[Sample, ...]:
         return ()
     trained = comparison.training_setup is not None
     documents = hold_out(corpus, seed=comparison.seed).held_out if trained else corpus.documents()
-    tokenizers = [one.candidate.tokenizer for one in comparison.tokenizers]
+    tokenizers = [evaluated.candidate.tokenizer for evaluated in comparison.tokenizers]
     return draw_samples(documents, tokenizers, seed=comparison.seed)
 
 

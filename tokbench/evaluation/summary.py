@@ -31,9 +31,12 @@ def summary_of(evaluated: Sequence[EvaluatedTokenizer]) -> tuple[str, ...]:
 
 def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     metric = METRICS[_HEADLINE]
-    values = {one.name: one.figures[_HEADLINE].value or 0 for one in evaluated}
-    ranked = sorted((one for one in evaluated if values[one.name]), key=lambda one: -values[one.name])
-    faithful = [one for one in ranked if one.keeps_text]
+    values = {tokenizer.name: tokenizer.figures[_HEADLINE].value or 0 for tokenizer in evaluated}
+    ranked = sorted(
+        (tokenizer for tokenizer in evaluated if values[tokenizer.name]),
+        key=lambda tokenizer: -values[tokenizer.name],
+    )
+    faithful = [tokenizer for tokenizer in ranked if tokenizer.keeps_text]
     if len(ranked) < 2:
         return
     best, *others = faithful or ranked  # a tokenizer that loses text is not called the best
@@ -51,7 +54,7 @@ def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     if best.aggregate.resampled(metric) is None:
         yield f"{sentence}; {interval_gap(best.aggregate.num_units) or 'no interval'}"
         return
-    same = [one.name for one in others if not differ(best, one, metric)]
+    same = [tokenizer.name for tokenizer in others if not differ(best, tokenizer, metric)]
     if same:
         yield f"{sentence}; on this text {listed(same)} cannot be told apart from it"
     else:
@@ -93,13 +96,13 @@ def group_interval_gaps(aggregate: Aggregate, groups: Iterable[str]) -> dict[str
 
 def losses(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     """Yield a sentence for each lossy tokenizer: how much text it loses, and of which kind."""
-    for one in evaluated:
-        if one.keeps_text:
+    for tokenizer in evaluated:
+        if tokenizer.keeps_text:
             continue
-        total = one.evaluation.total
+        total = tokenizer.evaluation.total
         rate, unknown = total["roundtrips"] / total["documents"], total["unknown_tokens"]
         why = f", and {percent(unknown / total['tokens'])} of its tokens are unknown" if unknown else ""
-        yield f"{one.name} {_loss(total)}: {percent(rate)} of the documents come back as they were{why}"
+        yield f"{tokenizer.name} {_loss(total)}: {percent(rate)} of the documents come back as they were{why}"
 
 
 def _loss(total: Tally) -> str:
@@ -121,15 +124,17 @@ def _loss(total: Tally) -> str:
 
 def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     # Unknown tokens are cheap: tokenizers that lose text are considered only if all do.
-    kept = [one for one in evaluated if one.keeps_text] or evaluated
+    kept = [tokenizer for tokenizer in evaluated if tokenizer.keeps_text] or evaluated
     known = [
-        (one.name, one.fairness, one.fairness.gini)
-        for one in kept
-        if one.fairness is not None and one.fairness.gini is not None and one.fairness.max_premium
+        (tokenizer.name, tokenizer.fairness, tokenizer.fairness.gini)
+        for tokenizer in kept
+        if tokenizer.fairness is not None
+        and tokenizer.fairness.gini is not None
+        and tokenizer.fairness.max_premium
     ]
     if not known:
         return
-    (name, found, gini), *others = sorted(known, key=lambda each: each[2])
+    (name, found, gini), *others = sorted(known, key=lambda entry: entry[2])
     even = [other for other, fairness, _ in others if not _differ_in_gini(found, fairness)]
     who = f"{name} serves the languages most evenly (Gini {gini:.3f})"
     if not others:

@@ -67,7 +67,7 @@ class UnitKeys:
 
     def of(self, documents: Sequence[Document]) -> NDArray[np.uint64]:
         """Return the keys of the next documents, uint64[D]; without a unit and a place, the running number is used."""
-        return _mixed(np.fromiter(map(self._number, documents), np.uint64, len(documents)))
+        return _scrambled(np.fromiter(map(self._number, documents), np.uint64, len(documents)))
 
     def join(self, single_documents: int, named: Mapping[UnitKind, set[int]], line_groups: set[str]) -> None:
         """Add units that were recorded elsewhere."""
@@ -109,7 +109,7 @@ class UnitKeys:
         return number
 
 
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _scrambled(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Spread consecutive numbers over the whole range by a bijection, so that distinct numbers stay distinct.
 
     Source: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators" (the mixing of SplitMix64).

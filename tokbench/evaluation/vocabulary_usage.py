@@ -62,7 +62,7 @@ def vocabulary_usage_of(vocabulary: Vocabulary, frequencies: NDArray[np.int64]) 
         )
         for kind, ids in ids_by_kind.items()
     )
-    return tuple(sorted(found, key=lambda one: (-one.tokens, one.kind)))
+    return tuple(sorted(found, key=lambda part: (-part.tokens, part.kind)))
 
 
 def _kinds(vocabulary: Vocabulary) -> Iterator[str]:
