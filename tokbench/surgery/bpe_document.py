@@ -102,7 +102,9 @@ def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
         for rank, pair in enumerate(merge_pairs(model, path=path))
         if {*pair, pair[0] + pair[1]} <= model["vocab"].keys()
     }
-    unspelled = frozenset(piece for piece in model["vocab"].keys() - added.keys() if not _is_of_bytes(piece))
+    unspelled = frozenset(
+        piece for piece in model["vocab"].keys() - added.keys() if not _is_byte_level(piece)
+    )
     if unspelled:
         _check_bytes(unspelled, model["vocab"].keys() - added.keys(), ranks)
     return BpeDocument(
@@ -116,7 +118,7 @@ def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
     )
 
 
-def _is_of_bytes(piece: str) -> bool:
+def _is_byte_level(piece: str) -> bool:
     try:
         from_byte_level(piece)
     except ValueError:

@@ -93,7 +93,7 @@ def _count_beginning(
     A ▁ may be next to spaces, and a chunk does not show how many of them are in a row.
     """
     if SPACE in part:
-        return _without_marks(part, words_of, firsts, lines)
+        return _count_lines_with_marks(part, words_of, firsts, lines)
     first = _beginning(part, words_of)
     rest = part[len(first) :]
     firsts[first + "\n" if rest else first] += 1
@@ -112,7 +112,7 @@ def _beginning(part: str, words_of: Callable[[str], list[str]]) -> str:
     return part[:stop]
 
 
-def _without_marks(
+def _count_lines_with_marks(
     part: str, words_of: Callable[[str], list[str]], firsts: Counter[str], lines: Counter[str]
 ) -> str:
     """Return the lines that can be counted by chunks, and count the others in `lines` or `firsts`.
@@ -149,7 +149,7 @@ def model_is_local(model: SentencePieceFile) -> bool:
     if not all(map(_LOCAL_SYMBOL.fullmatch, iter_user_defined(model))):
         return False
     charsmap = model.normalizer["precompiled_charsmap"]
-    return not charsmap or (model.normalizer["remove_extra_whitespaces"] and _stays_within(charsmap))
+    return not charsmap or (model.normalizer["remove_extra_whitespaces"] and _keeps_spaces_apart(charsmap))
 
 
 def document_is_local(document: Mapping[str, Any]) -> bool:
@@ -165,7 +165,7 @@ def document_is_local(document: Mapping[str, Any]) -> bool:
     replacing = [step for step in steps.normalizers if step.get("type") == "Replace"]
     tables = [step for step in steps.normalizers if step.get("type") == "Precompiled"]
     return _is_replacing(replacing, _RUNS, {"String": " "}) and all(
-        _stays_within(base64.b64decode(step["precompiled_charsmap"] or "")) for step in tables
+        _keeps_spaces_apart(base64.b64decode(step["precompiled_charsmap"] or "")) for step in tables
     )
 
 
@@ -174,7 +174,7 @@ def _is_replacing(steps: Sequence[Mapping[str, Any]], *patterns: Mapping[str, st
     return all(step.get("pattern") in patterns and step.get("content") in (" ", SPACE) for step in steps)
 
 
-def _stays_within(charsmap: bytes) -> bool:
+def _keeps_spaces_apart(charsmap: bytes) -> bool:
     """Whether no rule of a table replaces a space or line end together with other characters or produces ▁."""
     try:
         rules = rules_of(charsmap).items() if charsmap else ()

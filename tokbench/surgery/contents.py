@@ -20,8 +20,8 @@ Algorithm = Literal["bpe", "character_bpe", "unigram", "wordpiece"]
 Content = bytes | Mapping[str, Any]
 """A serialized `ModelProto`, or a parsed `tokenizer.json`."""
 
-_OF_MODELS: dict[ModelType, Algorithm] = {ModelType.UNIGRAM: "unigram", ModelType.BPE: "character_bpe"}
-_OF_DOCUMENTS: dict[str, Algorithm] = {"Unigram": "unigram", "WordPiece": "wordpiece"}
+_MODEL_ALGORITHMS: dict[ModelType, Algorithm] = {ModelType.UNIGRAM: "unigram", ModelType.BPE: "character_bpe"}
+_DOCUMENT_ALGORITHMS: dict[str, Algorithm] = {"Unigram": "unigram", "WordPiece": "wordpiece"}
 
 
 class Contents(NamedTuple):
@@ -41,11 +41,11 @@ def contents_of(opened: Opened) -> Contents:
     described = opened.tokenizer.description() if isinstance(opened.tokenizer, DescribesItself) else None
     if isinstance(described, SentencePieceModel):
         kind = parse_model(described.proto).model_type
-        if kind in _OF_MODELS:
-            return Contents(_OF_MODELS[kind], described.proto, kind.name)
+        if kind in _MODEL_ALGORITHMS:
+            return Contents(_MODEL_ALGORITHMS[kind], described.proto, kind.name)
     document = document_of(opened)
     name = model_type(document)
     if name == "BPE":
         is_of_bytes = DocumentSteps(document).is_byte_level
         return Contents("bpe" if is_of_bytes else "character_bpe", document, name)
-    return Contents(_OF_DOCUMENTS.get(name), document, name)
+    return Contents(_DOCUMENT_ALGORITHMS.get(name), document, name)

@@ -41,12 +41,12 @@ def pruned_document(document: Mapping[str, Any], id_map: IdMap, *, path: Path | 
     changed = {**document, "model": _pruned_model(document["model"], id_map, path=path)}
     if document.get("added_tokens"):
         changed["added_tokens"] = [
-            {**token, "id": _new(id_map, token["id"])} for token in document["added_tokens"]
+            {**token, "id": _new_id(id_map, token["id"])} for token in document["added_tokens"]
         ]
     if document.get("post_processor"):
         changed["post_processor"] = _renumbered(document["post_processor"], id_map)
     if document.get("padding"):
-        changed["padding"] = {**document["padding"], "pad_id": _new(id_map, document["padding"]["pad_id"])}
+        changed["padding"] = {**document["padding"], "pad_id": _new_id(id_map, document["padding"]["pad_id"])}
     return changed
 
 
@@ -54,7 +54,7 @@ def _pruned_model(model: Mapping[str, Any], id_map: IdMap, *, path: Path | str) 
     if isinstance(model["vocab"], list):
         left = [entry for id, entry in enumerate(model["vocab"]) if id_map.new(id) is not None]
         unknown = model.get("unk_id")
-        return {**model, "vocab": left, "unk_id": None if unknown is None else _new(id_map, unknown)}
+        return {**model, "vocab": left, "unk_id": None if unknown is None else _new_id(id_map, unknown)}
     kept = {piece: new for piece, old in model["vocab"].items() if (new := id_map.new(old)) is not None}
     vocab = dict(sorted(kept.items(), key=lambda item: item[1]))
     if "merges" not in model:
@@ -70,20 +70,20 @@ def _renumbered(processor: Mapping[str, Any], id_map: IdMap) -> dict[str, Any]:
     """Renumber the tokens that a post-processor inserts."""
     changed = dict(processor)
     if isinstance(processor.get("processors"), list):
-        changed["processors"] = [_renumbered(each, id_map) for each in processor["processors"]]
+        changed["processors"] = [_renumbered(step, id_map) for step in processor["processors"]]
     for role in ("sep", "cls"):
         if role in processor:
             text, id = processor[role]
-            changed[role] = [text, _new(id_map, id)]
+            changed[role] = [text, _new_id(id_map, id)]
     if isinstance(processor.get("special_tokens"), dict):
         changed["special_tokens"] = {
-            name: {**token, "ids": [_new(id_map, id) for id in token["ids"]]}
+            name: {**token, "ids": [_new_id(id_map, id) for id in token["ids"]]}
             for name, token in processor["special_tokens"].items()
         }
     return changed
 
 
-def _new(id_map: IdMap, old: int) -> int:
+def _new_id(id_map: IdMap, old: int) -> int:
     """Return the new id of a token that a setting refers to. Raises `SurgeryError` if it would be removed."""
     new = id_map.new(old)
     if new is None:
@@ -137,7 +137,7 @@ def extended_document(
         as_text = not model["merges"] or isinstance(model["merges"][0], str)
         written = (f"{left} {right}" if as_text else [left, right] for left, right in merges)
         changed["merges"] = [*model["merges"], *written]
-    added += [_special(text, id) for text, id in special_tokens.items()]
+    added += [_special_entry(text, id) for text, id in special_tokens.items()]
     made = {**document, "model": changed}
     return {**made, "added_tokens": added} if added else made
 
@@ -163,6 +163,6 @@ def _check_places(pieces: Mapping[str, int], *, first: int) -> None:
             )
 
 
-def _special(text: str, id: int) -> dict[str, Any]:
+def _special_entry(text: str, id: int) -> dict[str, Any]:
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": id, "content": text, **flags, "special": True}

@@ -47,12 +47,12 @@ def check_texts(
         SurgeryError: the rule is violated.
     """
     words = list(dict.fromkeys(word for text in texts for word in text.split()))
-    _unchanged(texts, tokenizers, rule, threads)
-    unchanged = _unchanged(words, tokenizers, rule, threads)
+    _count_unchanged(texts, tokenizers, rule, threads)
+    unchanged = _count_unchanged(words, tokenizers, rule, threads)
     return SegmentationProof(len(texts), unchanged=unchanged, changed=len(words) - unchanged)
 
 
-def _unchanged(
+def _count_unchanged(
     texts: Sequence[str], tokenizers: tuple[Tokenizer, Tokenizer], rule: Rule, threads: int | None
 ) -> int:
     old, new = (tokenizer.encode_batch(texts, threads=threads) for tokenizer in tokenizers)

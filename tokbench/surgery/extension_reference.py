@@ -78,7 +78,7 @@ def extend_merged(
             for text in votes(merge(word, known), known):
                 found[text] += count
         taken = [(-count, text) for text, count in found.items() if count >= min_frequency]
-        possible = [each for each in taken if not any(each[1] in text for text in unmade)]
+        possible = [candidate for candidate in taken if not any(candidate[1] in text for text in unmade)]
         if not possible:
             break
         new.append(min(possible)[1])
@@ -111,7 +111,7 @@ def best_cut(word: str, scores: Mapping[str, float], unknown: float) -> BestCut:
             piece, before = word[start:stop], best[start]
             score = scores.get(piece, unknown if stop - start == 1 else -inf)
             found.append(BestCut(before.score + score, [*before.parts, piece]))
-        best.append(max(found, key=lambda each: each.score))  # of equals the lowest start
+        best.append(max(found, key=lambda cut: cut.score))  # of equals the lowest start
     return best[-1]
 
 
@@ -212,7 +212,9 @@ def extend_matched(
             for text in [INSIDE * bool(parts) + rest[0]] if rest else pairs:
                 found[text] += count
         taken = [(-count, text) for text, count in found.items() if count >= min_frequency]
-        return min((each for each in taken if each[1] not in [*refused, *known]), default=(0, None))[1]
+        return min(
+            (candidate for candidate in taken if candidate[1] not in [*refused, *known]), default=(0, None)
+        )[1]
 
     def saves(text: str) -> bool:
         fewer = 0

@@ -49,7 +49,7 @@ class MergedPieces:
                 found[place] = self._rank_of(parts[place], parts[place + 1])
         return tuple(part if part in self._known else UNKNOWN + part for part in parts)
 
-    def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
+    def cut_with_new_piece(self, word: str, parts: Parts, text: str) -> Parts:
         """Join every adjacent pair of parts that forms the new piece.
 
         The new piece is merged last, and nothing merges with it yet, since all older pieces were formed without it.
@@ -180,7 +180,7 @@ class ScoredGrowing:
             stop = starts[stop]
         return tuple(reversed(parts))
 
-    def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
+    def cut_with_new_piece(self, word: str, parts: Parts, text: str) -> Parts:
         """Segment the word again, since a new piece may change the best segmentation anywhere."""
         del parts, text
         return self.cut(word)
@@ -207,7 +207,7 @@ class ScoredGrowing:
 
     def add(self, text: str, votes: int) -> None:
         """Add a piece with a score that depends on its votes."""
-        self._take(text, self._score(votes))
+        self._add_piece(text, self._score(votes))
 
     def add_word(self, word: str) -> bool:
         """Add a word as a piece that is e times as likely as its best segmentation, within the range of old scores.
@@ -216,7 +216,7 @@ class ScoredGrowing:
         """
         known = self.cut(word)
         if known != (word,) and word not in self.scores:
-            self._take(word, self._within(rounded(self.sum(known)) + 1.0))
+            self._add_piece(word, self._clipped(rounded(self.sum(known)) + 1.0))
             if self.sum(known) + STEP > self.scores[word]:
                 self.drop(word)
         if self.cut(word) == (word,):
@@ -238,14 +238,14 @@ class ScoredGrowing:
         useless = (text for text in self.new if len(text) > 1 and text not in used)
         return [*useless, *(text for text in self.new if self.cut(text) != (text,))]
 
-    def _take(self, text: str, score: float) -> None:
+    def _add_piece(self, text: str, score: float) -> None:
         self.scores[text] = self.new[text] = score
         self._longest = max(self._longest, len(text))
 
     def _score(self, votes: int) -> float:
-        return self._within(rounded(log(votes / self.total)))
+        return self._clipped(rounded(log(votes / self.total)))
 
-    def _within(self, score: float) -> float:
+    def _clipped(self, score: float) -> float:
         """Clip a score to the old range, on which the scores of unknown characters and user-defined symbols depend."""
         return min(max(score, self._lowest), self._highest)
 
@@ -274,7 +274,7 @@ class MatchedGrowing:
             return self._cut(word.removeprefix(self._prefix), self._prefix)
         return self._cut(word, "")
 
-    def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
+    def cut_with_new_piece(self, word: str, parts: Parts, text: str) -> Parts:
         """Segment the word again."""
         del parts, text
         return self.cut(word)
@@ -312,10 +312,10 @@ class MatchedGrowing:
         """Whether a piece is a character, or reduces the tokens of known words without making one unknown."""
         if len(self.text_of(text)) == 1:
             return True
-        known = [each for each in changes if each.before[-1][0] != UNKNOWN]
-        if any(each.after[-1][0] == UNKNOWN for each in known):
+        known = [change for change in changes if change.before[-1][0] != UNKNOWN]
+        if any(change.after[-1][0] == UNKNOWN for change in known):
             return False
-        return sum(each.count * (len(each.before) - len(each.after)) for each in known) > 0
+        return sum(change.count * (len(change.before) - len(change.after)) for change in known) > 0
 
     def lost(self, used: Collection[str]) -> list[str]:
         """Return the new pieces, except characters, that no word uses."""

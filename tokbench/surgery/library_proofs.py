@@ -65,7 +65,7 @@ def prove_in_libraries(
     """
     source = source_of(tokenizer)
     peer = documents.restricted(documents.opened(document), source)
-    first = _agreeing(prove(tokenizer, peer, seed=seed, progress=progress))
+    first = _checked(prove(tokenizer, peer, seed=seed, progress=progress))
     if not with_ranks:
         return LibraryProofs((first,))
     try:
@@ -74,7 +74,7 @@ def prove_in_libraries(
         return LibraryProofs((first,), notes=(f"{RANKS_NAME} is left out: {error.reason}",))
     path = document.with_name(RANKS_NAME)
     path.write_bytes(product.files[""])
-    second = _agreeing(prove(tokenizer, product.open(path), seed=seed, progress=progress))
+    second = _checked(prove(tokenizer, product.open(path), seed=seed, progress=progress))
     return LibraryProofs((first, second), product.files[""], notes=product.notes)
 
 
@@ -93,12 +93,12 @@ def prove_model_in_libraries(
         ProofError: sentencepiece gives other ids.
     """
     source = source_of(tokenizer)
-    first = _agreeing(prove(tokenizer, models.make(source).open(path), seed=seed, progress=progress))
+    first = _checked(prove(tokenizer, models.make(source).open(path), seed=seed, progress=progress))
     try:
         product = documents.make(source)
         beside = path.with_name(DOCUMENT_NAME)
         beside.write_bytes(product.files[""])
-        second = _agreeing(prove(tokenizer, _opened(product, beside), seed=seed, progress=progress))
+        second = _checked(prove(tokenizer, _opened(product, beside), seed=seed, progress=progress))
     except ConversionError as error:
         return LibraryProofs((first,), notes=(f"{DOCUMENT_NAME} is left out: {error.reason}",))
     return LibraryProofs((first, second), document=product.files[""], notes=product.notes)
@@ -125,7 +125,7 @@ def prove_word_list_in_libraries(
         product = word_lists.make(source_of(tokenizer), configured=True)
         beside = path.with_name(WORD_LIST_NAME)
         beside.write_bytes(product.files[""])
-        second = _agreeing(prove(tokenizer, _opened(product, beside), seed=seed, progress=progress))
+        second = _checked(prove(tokenizer, _opened(product, beside), seed=seed, progress=progress))
     except ConversionError as error:
         return replace(first, notes=(f"{WORD_LIST_NAME} is left out: {error.reason}",))
     second = replace(second, second=f"{second.second}, by {WORD_LIST_NAME},")
@@ -148,7 +148,7 @@ def _opened(product: Product, path: Path) -> Peer:
         raise ConversionError(f"the library it is for does not open it: {error}") from error
 
 
-def _agreeing(proof: ProofResult) -> ProofResult:
+def _checked(proof: ProofResult) -> ProofResult:
     """Return a proof if it holds. Raises `ProofError` otherwise."""
     if proof.disagreement is not None:
         raise ProofError(

@@ -81,13 +81,15 @@ def losing_texts(
     read, num_bytes = reading_of(documents), 0
     for batch in _batches(documents):
         texts = [document.text for document in batch]
-        before, after = (one.encode_batch(texts, threads=threads).counts.tolist() for one in (old, new))
+        before, after = (
+            tokenizer.encode_batch(texts, threads=threads).counts.tolist() for tokenizer in (old, new)
+        )
         found += [
             LosingText(document.source, document.group, document.text[:_CHARACTERS_KEPT], was, becomes)
             for document, was, becomes in zip(batch, before, after, strict=True)
             if becomes > was >= FEWEST_TOKENS
         ]
-        found = heapq.nlargest(most, found, key=lambda each: (each.ratio, each.new_tokens - each.old_tokens))
+        found = heapq.nlargest(most, found, key=lambda text: (text.ratio, text.new_tokens - text.old_tokens))
         num_bytes += sum(len(text.encode()) for text in texts)
         progress("comparing texts", *read(num_bytes), "bytes")
     return tuple(found)

@@ -95,21 +95,21 @@ class _Remaining:
 
     def remove(self, may_go: Callable[[int], bool], *, most: int = 0) -> None:
         """Remove pieces that satisfy `may_go`, in order of ascending loss, while more than `most` tokens remain."""
-        waiting = [(self._losses[id], -id) for id in self.ids if self._can_go(id)]
+        waiting = [(self._losses[id], -id) for id in self.ids if self._may_be_removed(id)]
         heapq.heapify(waiting)
         while waiting and len(self.ids) > most:
             loss, negative = heapq.heappop(waiting)
             if -negative not in self.ids or loss != self._losses[-negative]:
                 continue  # an outdated item
-            if not self._can_go(-negative) or not may_go(-negative):
+            if not self._may_be_removed(-negative) or not may_go(-negative):
                 continue
             self._changed.clear()
             self._remove(-negative)
             for id in self._changed & self.ids:
-                if self._can_go(id):
+                if self._may_be_removed(id):
                     heapq.heappush(waiting, (self._losses[id], -id))
 
-    def _can_go(self, id: int) -> bool:
+    def _may_be_removed(self, id: int) -> bool:
         return id not in self._fixed and not self._needing[id]
 
     def _remove(self, id: int) -> None:
@@ -117,14 +117,14 @@ class _Remaining:
         self.ids.remove(id)
         self.removed.append(id)
         for word in sorted(self._words_of.pop(id, ())):
-            self._take(word, sign=-1)
+            self._count_word(word, sign=-1)
             self._add(word)
 
     def _add(self, word: str) -> None:
         """Match a word, and add its counts."""
-        found, is_known = self._matched(word)
+        found, is_known = self._longest_matches(word)
         tokens = found if is_known else ()
-        others = {token: self._matched(word, without=token) for token in set(tokens)}
+        others = {token: self._longest_matches(word, without=token) for token in set(tokens)}
         gains = {
             token: len(other) - len(tokens) if still_known else None
             for token, (other, still_known) in others.items()
@@ -133,9 +133,9 @@ class _Remaining:
         self._words[word] = _Word(tokens, gains, looked_at)
         for piece in looked_at:
             self._words_of[piece].add(word)
-        self._take(word, sign=1)
+        self._count_word(word, sign=1)
 
-    def _take(self, word: str, *, sign: int) -> None:
+    def _count_word(self, word: str, *, sign: int) -> None:
         """Add the counts of a word (sign 1), or subtract them (sign -1)."""
         found, count = self._words[word], sign * self._counts[word]
         for token in found.tokens:
@@ -150,7 +150,7 @@ class _Remaining:
             for piece in found.looked_at:
                 self._words_of[piece].discard(word)
 
-    def _matched(self, word: str, *, without: int | None = None) -> tuple[tuple[int, ...], bool]:
+    def _longest_matches(self, word: str, *, without: int | None = None) -> tuple[tuple[int, ...], bool]:
         """Return the longest matches in a word from left to right, and whether they cover the whole word."""
         found: list[int] = []
         pieces, prefix, start = self._pieces, "", 0

@@ -76,7 +76,7 @@ def config_patch(opened: Opened, new: Tokenizer, id_map: IdMap, *, pad_multiple:
 
 def _renumbered(value: object, id_map: IdMap) -> Any:
     if isinstance(value, list):
-        return [new for new in (_renumbered(each, id_map) for each in value) if new is not None]
+        return [new for new in (_renumbered(item, id_map) for item in value) if new is not None]
     return id_map.new(value) if type(value) is int else None
 
 

@@ -38,7 +38,7 @@ class GrowingPieces(Protocol):
     def cut(self, word: str) -> Parts:
         """Segment a word; a character that is not a piece is preceded by `UNKNOWN`."""
 
-    def cut_anew(self, word: str, parts: Parts, text: str) -> Parts:
+    def cut_with_new_piece(self, word: str, parts: Parts, text: str) -> Parts:
         """Return the parts of a word after the piece `text` was added, given its parts before."""
 
     def votes(self, parts: Parts) -> Iterator[str]:
@@ -122,7 +122,7 @@ class PieceLearner:
         taken: list[str] = []
         while True:
             while (most is None or len(taken) < most) and (text := self._best()) is not None:
-                if self._take(text):
+                if self._add_piece(text):
                     taken.append(text)
                     progress("learning", len(taken), most, "pieces")
             used = {part for parts in self._cuts for part in parts}
@@ -148,13 +148,14 @@ class PieceLearner:
             and self._may_be_piece(text)
         )
 
-    def _take(self, text: str) -> bool:
+    def _add_piece(self, text: str) -> bool:
         """Add a piece, segment the words that contain it again, and return whether it stays."""
         pieces = self._pieces
         pieces.add(text, self._votes[text])
         numbers = self._index.holding(self._text_of(text))
         cuts = (
-            (number, pieces.cut_anew(self._words[number], self._cuts[number], text)) for number in numbers
+            (number, pieces.cut_with_new_piece(self._words[number], self._cuts[number], text))
+            for number in numbers
         )
         changed = [(number, parts) for number, parts in cuts if parts != self._cuts[number]]
         changes = [Change(self._counts[number], self._cuts[number], parts) for number, parts in changed]

@@ -76,7 +76,7 @@ def check_reachable(old: BpeDocument, new: BpeDocument) -> int:
         parts = new.last_parts(piece)
         # A token that merging could not produce before is exempt; this slow check is needed for few tokens.
         if (parts[0], parts[-1]) not in new.ranks or len(parts) != 2:
-            if _is_made(old.last_parts(piece), old):
+            if _is_merged(old.last_parts(piece), old):
                 raise wrong(f"merging would no longer make the token {piece!r}")
             continue
         if old.vocab[parts[0]] not in old.parts.parts.get(old.vocab[piece], ()):
@@ -169,7 +169,7 @@ def _splitting(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
     return split
 
 
-def _is_made(parts: list[str], document: BpeDocument) -> bool:
+def _is_merged(parts: list[str], document: BpeDocument) -> bool:
     return len(parts) == 2 and (parts[0], parts[1]) in document.ranks
 
 
@@ -207,7 +207,7 @@ def _compare(texts: list[str], tokenizers: tuple[Tokenizer, Tokenizer], id_map: 
     unchanged = 0
     encoded = (old.encode_batch(texts), new.encode_batch(texts))
     for index, text in enumerate(texts):
-        before, after = (each[index].tolist() for each in encoded)
+        before, after = (batch[index].tolist() for batch in encoded)
         mapped = [id_map.new(id) for id in before]
         if None not in mapped:
             if mapped != after:

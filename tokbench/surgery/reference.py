@@ -58,7 +58,7 @@ def prune(
     left, counts, removed = list(merges), dict(frequencies), []
 
     def leaves() -> Iterator[tuple[int, int, Merge]]:
-        taken = {part for one, other, _ in left for part in (one, other)}
+        taken = {part for left_part, other, _ in left for part in (left_part, other)}
         for merge in left:
             if merge[2] not in taken and merge[2] not in kept:
                 yield counts.get(merge[2], 0), -merge[2], merge
@@ -93,7 +93,7 @@ def segment(symbols: Sequence[int], merges: Sequence[Merge]) -> list[int]:
         for place in range(len(parts) - 1)
         if (pair := (parts[place], parts[place + 1])) in ranks
     ]:
-        _, made, place = min(found, key=lambda each: (each[0], each[2]))
+        _, made, place = min(found, key=lambda entry: (entry[0], entry[2]))
         parts[place : place + 2] = [made]
     return parts
 
@@ -139,7 +139,7 @@ def prune_pieces(
         """Remove the piece of least loss, and return whether there was one."""
         found = []
         for id in chosen:
-            best = spelling(left[id][0], {each: left[each] for each in left if each != id})
+            best = spelling(left[id][0], {other: left[other] for other in left if other != id})
             if best is not None:
                 found.append((counts[id] * max(0.0, left[id][1] - best[0]), -id, best[1]))
         if not found:

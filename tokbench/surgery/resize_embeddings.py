@@ -28,7 +28,7 @@ def main(old: str, new: str, *, beside: Path) -> None:
     model: Any = getattr(transformers, names[0]).from_pretrained(old)
     embeddings = (model.get_input_embeddings, model.get_output_embeddings)
     rows = [
-        {name: each.data.clone() for name, each in layer().named_parameters()}
+        {name: parameter.data.clone() for name, parameter in layer().named_parameters()}
         for layer in embeddings
         if layer()
     ]

@@ -79,8 +79,8 @@ def shared_tokens(old: Tokenizer, new: Tokenizer) -> SharedTokens:
     exact = [(old_id, new_id) for new_id, old_id in back.items() if new_id not in of_role]
     return SharedTokens(
         id_map=IdMap(*(tuple(found.get(id, NONE) for id in ids) for ids, found in ordered)),
-        same_id=sum(one == other for one, other in exact),
-        moved=sum(one != other for one, other in exact),
+        same_id=sum(old_id == new_id for old_id, new_id in exact),
+        moved=sum(old_id != new_id for old_id, new_id in exact),
         by_role=by_role,
         only_old=len(old_tokens.keys() - forward.keys()),
         only_new=tuple(id for id in new_tokens if id not in back),
@@ -142,17 +142,17 @@ class OldTokens:
             except UnicodeDecodeError:
                 continue
         encoded = self._tokenizer.encode_batch(list(texts.values()))
-        made = {id: self._whole(encoded[place].tolist(), tokens[id]) for place, id in enumerate(texts)}
-        return {id: made.get(id) or self._longest(data) for id, data in tokens.items()}
+        made = {id: self._if_exact(encoded[place].tolist(), tokens[id]) for place, id in enumerate(texts)}
+        return {id: made.get(id) or self._longest_matches(data) for id, data in tokens.items()}
 
-    def _whole(self, ids: Sequence[int], data: bytes) -> list[int]:
+    def _if_exact(self, ids: Sequence[int], data: bytes) -> list[int]:
         """Return the ids if their bytes equal `data`, otherwise an empty list."""
         return list(ids) if b"".join(self._bytes.get(id, b"") for id in ids) == data else []
 
-    def _longest(self, data: bytes) -> list[int]:
+    def _longest_matches(self, data: bytes) -> list[int]:
         made, place = [], 0
         while place < len(data):
-            stops = range(min(len(data), place + self._most), place, -1)
+            stops = range(min(len(data), place + self._longest_token), place, -1)
             stop = next((stop for stop in stops if data[place:stop] in self._ids), None)
             if stop is not None:
                 made.append(self._ids[data[place:stop]])
@@ -169,5 +169,5 @@ class OldTokens:
         return {data: id for id, data in self._bytes.items()}
 
     @cached_property
-    def _most(self) -> int:
+    def _longest_token(self) -> int:
         return max(map(len, self._ids), default=0)

@@ -98,11 +98,11 @@ class UnigramExtension(PieceExtension):
         """Append the new pieces with their scores."""
         scores = self.pieces.new
         if self.model is None:
-            held = self._held(pieces)
+            held = self._placeholders(pieces)
             return extended_document(
                 self.document,
                 {**held, **pieces},
-                scores=scores | self._unused(held),
+                scores=scores | self._placeholder_scores(held),
                 special_tokens=special_tokens,
             )
         made = [ModelPiece(text, scores[text], PieceType.NORMAL) for text in pieces]
@@ -118,12 +118,12 @@ class UnigramExtension(PieceExtension):
         rule = LikelierByNewPieces(changes, scores)
         return check_texts(texts, tokenizers=(old, new), rule=rule, threads=threads)
 
-    def _held(self, pieces: Mapping[str, int]) -> dict[str, int]:
+    def _placeholders(self, pieces: Mapping[str, int]) -> dict[str, int]:
         """Return the added tokens that need placeholders before new pieces: those outside the vocabulary."""
         outside = added_outside(self.document) if pieces else {}
         return dict(sorted(outside.items(), key=lambda item: item[1]))
 
-    def _unused(self, held: Mapping[str, int]) -> dict[str, float]:
+    def _placeholder_scores(self, held: Mapping[str, int]) -> dict[str, float]:
         """Return scores so low that no text is segmented into the placeholders. Raises `SurgeryError`."""
         return dict.fromkeys(held, unused_score(held, self.pieces)) if held else {}
 
@@ -150,7 +150,7 @@ def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:
     for piece in pieces.scores.keys() - pieces.new.keys():
         unknown = next((character for character in piece if character not in pieces.scores), None)
         if unknown is not None:
-            raise _no_place(
+            raise _placeholder_error(
                 f"a placeholder's low score would lower that of unknown characters, and change how text "
                 f"with {unknown!r} is cut: it is in the piece {piece!r}, but not a piece itself"
             )
@@ -159,7 +159,7 @@ def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:
         parts = pieces.cut(text)
         unknown = next((part[1:] for part in parts if part[0] == UNKNOWN), None)
         if unknown is not None:
-            raise _no_place(
+            raise _placeholder_error(
                 f"{text!r} would have to be a piece, and ordinary text would become it, as its character "
                 f"{unknown!r} is not a piece",
                 hint=f"learn from text with {unknown!r}, so that it becomes one, or add special tokens only",
@@ -168,7 +168,9 @@ def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:
     return floor(lowest) - _BELOW
 
 
-def _no_place(why: str, *, hint: str = "tokens can only be added to it as special ones") -> SurgeryError:
+def _placeholder_error(
+    why: str, *, hint: str = "tokens can only be added to it as special ones"
+) -> SurgeryError:
     return SurgeryError(
         f"a Unigram's pieces are numbered in order, and added tokens have the ids after them: {why}",
         hint=hint,
