@@ -48,7 +48,7 @@ def _overlapping(target: LintTarget) -> Iterator[Found]:
         yield Found(
             subject=f"{target.named(overlap.first.id)}{more} before {target.named(overlap.second.id)}",
             evidence=f"both match {quoted(shared)}: {quoted(overlap.text)} becomes {taken}",
-            token_ids=tuple(sorted({id for each in group for id in (each.first.id, each.second.id)})),
+            token_ids=tuple(sorted({id for member in group for id in (member.first.id, member.second.id)})),
             severity=Severity.ERROR if contained else Severity.NOTE if len(shared) == 1 else None,
             details={"text": overlap.text, "ids": ids},
         )
@@ -64,7 +64,7 @@ def _eats_space(target: LintTarget) -> Iterator[Found]:
         changes = changes_around(target, token)
         if changes:
             shown = tuple(f"it {wrong} in {quoted(text.replace(token.text, 'X'))}" for text, wrong in changes)
-            alike.setdefault((str(_meant(token)), *shown), []).append(token)
+            alike.setdefault((str(_is_requested(token)), *shown), []).append(token)
     for key, group in alike.items():
         changed = "; ".join(key[1:])
         more = f" and {len(group) - 1} more like it" if len(group) > 1 else ""
@@ -73,11 +73,11 @@ def _eats_space(target: LintTarget) -> Iterator[Found]:
             subject=target.named(group[0].id) + more,
             evidence=f"with {', '.join(flags)}, {changed}",
             token_ids=tuple(token.id for token in group),
-            severity=Severity.NOTE if _meant(group[0]) else None,
+            severity=Severity.NOTE if _is_requested(group[0]) else None,
         )
 
 
-def _meant(token: Added) -> bool:
+def _is_requested(token: Added) -> bool:
     """Whether a flag requests the effect, as for RoBERTa's mask, which takes the preceding space."""
     return token.has("lstrip", "rstrip", "single_word")
 

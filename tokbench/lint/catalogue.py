@@ -62,7 +62,7 @@ def chosen_rules(*, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> t
     Args:
         select: names or groups, or prefixes of them; "all" for every rule. Each item may be a comma-separated list.
         ignore: likewise. If both match a rule, the longer item takes precedence: `--ignore vocabulary
-            --select vocabulary-gap` keeps that rule.
+            --select unused-token` keeps that rule.
 
     Raises:
         ConfigError: an item matches no rule, or no rule is left.
@@ -80,7 +80,7 @@ def chosen_rules(*, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> t
 
 
 def _named(given: Sequence[str]) -> set[str]:
-    return {name for one in given for name in (part.strip() for part in one.split(",")) if name}
+    return {name for item in given for name in (part.strip() for part in item.split(",")) if name}
 
 
 def _best_match(names: set[str], rule: Rule) -> int:

@@ -98,8 +98,8 @@ def steps_of(step: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
         return
     for key in ("normalizers", "pretokenizers", "decoders"):
         inner = step.get(key)
-        for each in inner if isinstance(inner, list) else ():
-            yield from steps_of(each, depth + 1)
+        for inner_step in inner if isinstance(inner, list) else ():
+            yield from steps_of(inner_step, depth + 1)
     yield step
 
 

@@ -64,14 +64,14 @@ def _class(target: LintTarget) -> Iterator[Found]:
         )
         yield Found(
             subject=f"tokenizer_class {name}",
-            evidence=f"transformers 5 builds {_or_other(other.parts)} for it than tokenizer.json has, which "
+            evidence=f"transformers 5 builds {_different_parts(other.parts)} for it than tokenizer.json has, which "
             f"version 4 takes as it is: {shown}",
             severity=None if other.text is not None else Severity.NOTE,
             details={"parts": other.parts, "text": other.text},
         )
 
 
-def _or_other(parts: tuple[str, ...]) -> str:
+def _different_parts(parts: tuple[str, ...]) -> str:
     return f"another {' and '.join(part.replace('_', '-') for part in parts)}"
 
 

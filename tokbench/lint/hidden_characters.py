@@ -22,18 +22,23 @@ TAGS = frozenset(map(chr, range(0xE0000, 0xE0080)))
 """Tag characters: invisible copies of ASCII, used only in the flags of regions."""
 
 LOOK_ALIKES = {
-    **{one: plain for plain, others in CONFUSABLES.items() if plain.isalpha() for one in others},
+    **{character: plain for plain, others in CONFUSABLES.items() if plain.isalpha() for character in others},
     **dict(zip("аеорсухіјѕһԁԛԝѵ", "aeopcyxijshdqwv", strict=True)),
     **dict(zip("АВЕКМНОРСТХУІЈЅ", "ABEKMHOPCTXYIJS", strict=True)),
     **dict(zip("ονΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ovABEZHIKMNOPTYX", strict=True)),
 }
 """Character that looks like a Latin letter → that letter."""
 
-_OF_FORMULAS = frozenset("αγικρστυφω")
+_FORMULA_LETTERS = frozenset("αγικρστυφω")
 """Greek letters that are common beside Latin ones in formulas, and not suspicious there."""
 
 _SIGNS = {
-    **{one: plain for plain, others in CONFUSABLES.items() if not plain.isalpha() for one in others},
+    **{
+        character: plain
+        for plain, others in CONFUSABLES.items()
+        if not plain.isalpha()
+        for character in others
+    },
     **dict.fromkeys("\u2039\u2329\u3008\u27e8\u02c2", "<"),
     **dict.fromkeys("\u203a\u232a\u3009\u27e9\u02c3", ">"),
     **dict.fromkeys("\u01c0\u2223\u2502\u00a6", "|"),
@@ -49,7 +54,7 @@ def looks_latin(letter: str) -> bool:
     (True, True, False, False)
     """
     if letter in LOOK_ALIKES:
-        return letter not in _OF_FORMULAS
+        return letter not in _FORMULA_LETTERS
     form, _, plain = unicodedata.decomposition(letter).partition(" ")
     return form in ("<font>", "<wide>") and plain.isalnum() and chr(int(plain, 16)).isascii()
 
@@ -79,4 +84,4 @@ def drawn_as(character: str) -> str:
     if character in ZERO_WIDTH or character in BIDI or character in TAGS or character == "\ufe0f":
         return ""
     plain = unicodedata.normalize("NFKC", character)
-    return "".join(LOOK_ALIKES.get(each, _SIGNS.get(each, each)) for each in plain).lower()
+    return "".join(LOOK_ALIKES.get(letter, _SIGNS.get(letter, letter)) for letter in plain).lower()

@@ -61,7 +61,7 @@ def near_pattern(pattern: str) -> NearPattern | None:
 def _likeness(pattern: str, known: str) -> float:
     """Return the share of characters that a pattern has in common with the closer of two spellings of another."""
     spellings = (known, for_oniguruma(known))
-    return max(SequenceMatcher(None, pattern, each, autojunk=False).ratio() for each in spellings)
+    return max(SequenceMatcher(None, pattern, spelling, autojunk=False).ratio() for spelling in spellings)
 
 
 def _split(pattern: str, text: str) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def _declared_sizes(target: LintTarget) -> Iterator[tuple[str, int]]:
             yield name, size
 
 
-def _beyond(target: LintTarget) -> Iterator[Found]:
+def _ids_beyond_model(target: LintTarget) -> Iterator[Found]:
     sizes = list(_declared_sizes(target))
     generation = target.opened.source.config.generation_ids
     if not sizes and not generation:
@@ -251,7 +251,7 @@ RULES = (
         breaks="A token whose id has no row in the embedding stops the model with an index error, or reads garbage.",
         found="Ids are compared with vocab_size of config.json, --model-vocab-size, and generation_config.json.",
         remedy="Resize the embedding to the highest id plus one, or take the tokens out.",
-        check=_beyond,
+        check=_ids_beyond_model,
     ),
     _rule(
         name="id-gap",

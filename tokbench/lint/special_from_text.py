@@ -41,14 +41,14 @@ def special_tokens_from_text(target: LintTarget) -> Iterator[Found]:
     """
     special = target.tokenizer.info.special_tokens
     if target.sentencepiece is not None:
-        yield from _of_sentencepiece(target, special)
+        yield from _from_sentencepiece(target, special)
         return
     if not special:
         raise DoesNotApplyError("it has no special tokens")
     if target.document is not None:
-        yield from _of_document(target, special)
+        yield from _from_document(target, special)
     elif target.bpe is not None:
-        yield from _of_merges(target, special)
+        yield from _from_merges(target, special)
     else:
         raise DoesNotApplyError("its files do not define how its model makes tokens")
 
@@ -60,14 +60,14 @@ def _contexts(text: str) -> tuple[str, ...]:
 # --- tokenizer.json, and formats converted to it -----------------------------------------------
 
 
-def _of_document(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
+def _from_document(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
     """Run the model without added tokens, like a library that treats special tokens as text."""
     pieces = _pieces(target)
     texts = [text for text in special if not pieces.isdisjoint((text, to_byte_level(text.encode())))]
     if not texts:
         return
-    encode = _alone(target).encode
-    contexts = {special[text]: _makes(encode, text, special[text]) for text in texts}
+    encode = _without_added_tokens(target).encode
+    contexts = {special[text]: _text_giving(encode, text, special[text]) for text in texts}
     is_listed = isinstance((target.document or {})["model"].get("vocab"), list)
     yield from findings_on_tokens(
         target,
@@ -96,7 +96,7 @@ def _pieces(target: LintTarget) -> frozenset[str]:
     return frozenset(piece for piece, _ in vocab) if isinstance(vocab, list) else frozenset()
 
 
-def _alone(target: LintTarget) -> Tokenizer:
+def _without_added_tokens(target: LintTarget) -> Tokenizer:
     """Open the tokenizer without its added tokens."""
     path = target.opened.source.path
     document = {**(target.document or {}), "added_tokens": [], "post_processor": None}
@@ -107,7 +107,7 @@ def _alone(target: LintTarget) -> Tokenizer:
         raise DoesNotApplyError("its model cannot be run without the special tokens") from None
 
 
-def _makes(encode: Callable[[str], Sequence[int]], text: str, id: int) -> str | None:
+def _text_giving(encode: Callable[[str], Sequence[int]], text: str, id: int) -> str | None:
     """Return a text with a special token that encodes to the token's id; None if there is none."""
     return next((context for context in _contexts(text) if id in encode(context)), None)
 
@@ -115,7 +115,7 @@ def _makes(encode: Callable[[str], Sequence[int]], text: str, id: int) -> str | 
 # --- merges of bytes ---------------------------------------------------------------------------
 
 
-def _of_merges(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
+def _from_merges(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
     """Report merges that result in a special token; ranked vocabularies have none, as special tokens have no rank."""
     bpe = target.bpe
     assert bpe is not None
@@ -128,7 +128,7 @@ def _of_merges(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found
 # --- SentencePiece -----------------------------------------------------------------------------
 
 
-def _of_sentencepiece(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
+def _from_sentencepiece(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
     """Report user-defined and normal pieces that are special tokens; text never becomes control symbols."""
     import sentencepiece
 
@@ -150,7 +150,7 @@ def _of_sentencepiece(target: LintTarget, special: Mapping[str, int]) -> Iterato
     description = target.description
     engine = sentencepiece.SentencePieceProcessor(model_proto=getattr(description, "proto", b""))
     for found, severity in ((suspects, None), (looks.items() - suspects.items(), Severity.WARNING)):
-        contexts = {id: _makes(engine.encode, text, id) for text, id in dict(found).items()}
+        contexts = {id: _text_giving(engine.encode, text, id) for text, id in dict(found).items()}
         reasons = {
             id: f"SentencePiece makes it of {quoted(text)}, whatever its caller asks for"
             for id, text in contexts.items()

@@ -94,7 +94,7 @@ class TemplateProbe:
         if self.chat is None or id is None:
             return 0
         ids = self.chat.ids.tolist()
-        return next((count for count, each in enumerate(ids) if each != id), len(ids))
+        return next((count for count, other in enumerate(ids) if other != id), len(ids))
 
     @property
     def ending(self) -> tuple[int, str] | None:

@@ -106,7 +106,9 @@ def _found(target: LintTarget, turn: Turn, evidence: str) -> Found:
 
 def _pair(target: LintTarget, pair: tuple[int, int]) -> str:
     spellings = (target.derived(trained_bpe).spellings[id] for id in pair)
-    return " + ".join(quoted(one.encode() if isinstance(one, str) else one) for one in spellings)
+    return " + ".join(
+        quoted(spelling.encode() if isinstance(spelling, str) else spelling) for spelling in spellings
+    )
 
 
 def _figures(target: LintTarget) -> Mapping[str, Any]:

@@ -74,10 +74,10 @@ def _composition(target: LintTarget, id: int) -> str:
     r"""Quote a token, with escapes for combining marks and characters that NFD changes: `" a\u0300"`."""
     text = target.ordinary[id].decode(errors="replace")
     return "".join(
-        ascii(each)[1:-1]
-        if unicodedata.combining(each) or unicodedata.normalize("NFD", each) != each
-        else each
-        for each in quoted(text)
+        ascii(character)[1:-1]
+        if unicodedata.combining(character) or unicodedata.normalize("NFD", character) != character
+        else character
+        for character in quoted(text)
     )
 
 

@@ -76,7 +76,7 @@ class Analysis:
         self._try_incomplete(_MANY)
         self._try_neighbours()
         witnesses = {id: self.search.witnesses[id] for id in self.ids if self.search.has(id)}
-        designed = {id: reason for id in self.ids if (reason := self._designed(id)) is not None}
+        designed = {id: reason for id in self.ids if (reason := self._purpose(id)) is not None}
         settled = witnesses.keys() | designed.keys()
         return Reachability(
             witnesses=witnesses,
@@ -91,7 +91,7 @@ class Analysis:
         self._left = [id for id in self.search.missing(self._left) if id not in self.unreachable]
         return self._left
 
-    def _designed(self, id: int) -> str | None:
+    def _purpose(self, id: int) -> str | None:
         return None if self.search.has(id) else self.model.designed(id)
 
     # --- texts --------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class Analysis:
         """Encode the tokens that begin or end inside a character, with completions of that character."""
         for id in self._open():
             if self.text(id) is None:
-                for texts in _in_parts(completions(self.target.ordinary[id], most=most)):
+                for texts in _growing_batches(completions(self.target.ordinary[id], most=most)):
                     self.search.try_texts(texts)
                     if self.search.has(id):
                         break
@@ -202,10 +202,10 @@ class Analysis:
         """Group the characters that can occur in normalized text by the classes of the split pattern."""
         lost: Collection[str] = ()
         if self.target.bpe is not None and self.target.bpe.normalization == "nfc":
-            lost = {each for each in characters if nfc(each) != each}
+            lost = {character for character in characters if nfc(character) != character}
         elif self.steps is not None:
             lost = self.steps.lost_characters(characters)
-        kept = "".join(each for each in characters if each not in lost) if lost else characters
+        kept = "".join(character for character in characters if character not in lost) if lost else characters
         return list(kept) if self.automaton is None else list(self.automaton.like(kept).values())
 
     def _fits(self, text: str) -> bool:
@@ -220,7 +220,7 @@ class Analysis:
 
     def _disprove(self) -> None:
         for id in self._open():
-            found = self.model.disproof(id) or self._not_text(id) or self._hidden(id)
+            found = self.model.disproof(id) or self._not_text(id) or self._hidden_by_added_token(id)
             if found is not None:
                 self.unreachable[id] = found
 
@@ -230,7 +230,7 @@ class Analysis:
             return None
         return Unreachable(id, Cause.NOT_TEXT, "its bytes are a part of no UTF-8 text")
 
-    def _hidden(self, id: int) -> Unreachable | None:
+    def _hidden_by_added_token(self, id: int) -> Unreachable | None:
         """Prove a token unreachable by an added token that always matches first inside its text."""
         text = self.text(id)
         for added in self.target.opened.added_tokens if text else ():
@@ -247,7 +247,7 @@ class Analysis:
         """Whether an added token matches in every context, since it lacks the flag `single_word`."""
         document = self.target.document
         entries = [] if document is None else document.get("added_tokens") or []
-        return any(each.get("content") == added and not each.get("single_word") for each in entries)
+        return any(entry.get("content") == added and not entry.get("single_word") for entry in entries)
 
     def _disprove_steps(self) -> None:
         """Prove tokens unreachable by the normalizer or pre-tokenizer."""
@@ -258,7 +258,7 @@ class Analysis:
                 continue
             if bpe is not None and bpe.normalization == "nfc":
                 if nfc(text) != text:
-                    self.unreachable[id] = _changed(id, text)
+                    self.unreachable[id] = _changed_by_nfc(id, text)
             elif self.steps is not None:
                 self._disprove_by_steps(id, text, self.steps)
 
@@ -284,11 +284,11 @@ class Analysis:
             )
 
 
-def _changed(id: int, text: str) -> Unreachable:
+def _changed_by_nfc(id: int, text: str) -> Unreachable:
     return Unreachable(id, Cause.NORMALIZER, f"normalized to NFC it is {quoted(nfc(text))}")
 
 
-def _in_parts(texts: Iterable[str]) -> Iterator[list[str]]:
+def _growing_batches(texts: Iterable[str]) -> Iterator[list[str]]:
     """Yield texts in lists of growing size, since the first texts suffice for most tokens."""
     size, part = 64, []
     for text in texts:

@@ -119,7 +119,9 @@ class Neighbours:
         if not part:
             yield b""
             return
-        yield from (each for each in self._ending.get(part, ()) if self._can_be_adjacent(each, token))
+        yield from (
+            neighbour for neighbour in self._ending.get(part, ()) if self._can_be_adjacent(neighbour, token)
+        )
         for cut in range(1, len(part)):
             if part[cut:] in self._tokens and self._can_be_adjacent(part[cut:], token):
                 yield from (rest + part[cut:] for rest in self._before(part[:cut], part[cut:]))
@@ -129,7 +131,11 @@ class Neighbours:
         if not part:
             yield b""
             return
-        yield from (each for each in self._beginning.get(part, ()) if self._can_be_adjacent(token, each))
+        yield from (
+            neighbour
+            for neighbour in self._beginning.get(part, ())
+            if self._can_be_adjacent(token, neighbour)
+        )
         for cut in range(1, len(part)):
             if part[:cut] in self._tokens and self._can_be_adjacent(token, part[:cut]):
                 yield from (part[:cut] + rest for rest in self._after(part[cut:], part[:cut]))

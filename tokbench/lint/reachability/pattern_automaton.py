@@ -76,7 +76,7 @@ class PatternAutomaton:
             text: a text for which `holds` is true.
             most: number of choices of characters for each path.
         """
-        befores, afters = self._ways_in(), self._ways_out()
+        befores, afters = self._paths_to(), self._paths_from()
         found: set[tuple[tuple[CharacterClass, ...], tuple[CharacterClass, ...]]] = set()
         for state, before in befores.items():
             for end in self._after(text, self._closures[state]):
@@ -89,7 +89,7 @@ class PatternAutomaton:
 
     # --- building -----------------------------------------------------------------------------
 
-    def _new(self) -> int:
+    def _new_state(self) -> int:
         self._moves.append([])
         self._silent.append(set())
         return len(self._moves) - 1
@@ -98,7 +98,7 @@ class PatternAutomaton:
         """Add the transitions of a node after a state, and return their final state."""
         match node:
             case CharacterClass():
-                end = self._new()
+                end = self._new_state()
                 self._moves[start].append((node, end))
                 return end
             case Sequence(parts):
@@ -106,8 +106,8 @@ class PatternAutomaton:
                     start = self._add(part, start)
                 return start
             case Choice(options):
-                ends = [self._add(option, self._from(start)) for option in options]
-                return self._joined(ends)
+                ends = [self._add(option, self._branch(start)) for option in options]
+                return self._join(ends)
             case Repetition(part, least, most):
                 return self._add_repeated(part, least, most, start)
 
@@ -115,22 +115,22 @@ class PatternAutomaton:
         for _ in range(least):
             start = self._add(part, start)
         if most is None:
-            loop = self._from(start)
+            loop = self._branch(start)
             self._silent[self._add(part, loop)].add(loop)
-            return self._joined([loop])
+            return self._join([loop])
         ends = [start]
         for _ in range(most - least):
             start = self._add(part, start)
             ends.append(start)
-        return self._joined(ends)
+        return self._join(ends)
 
-    def _from(self, state: int) -> int:
-        made = self._new()
+    def _branch(self, state: int) -> int:
+        made = self._new_state()
         self._silent[state].add(made)
         return made
 
-    def _joined(self, states: list[int]) -> int:
-        made = self._new()
+    def _join(self, states: list[int]) -> int:
+        made = self._new_state()
         for state in states:
             self._silent[state].add(made)
         return made
@@ -160,7 +160,7 @@ class PatternAutomaton:
                     reached |= self._closures[following]
         return frozenset(reached)
 
-    def _ways_in(self) -> dict[int, tuple[CharacterClass, ...]]:
+    def _paths_to(self) -> dict[int, tuple[CharacterClass, ...]]:
         """Return state → the shortest path of classes from the start to it."""
         ways: dict[int, tuple[CharacterClass, ...]] = dict.fromkeys(self._closures[0], ())
         layer = list(ways)
@@ -175,7 +175,7 @@ class PatternAutomaton:
             layer = following
         return ways
 
-    def _ways_out(self) -> dict[int, tuple[CharacterClass, ...]]:
+    def _paths_from(self) -> dict[int, tuple[CharacterClass, ...]]:
         """Return state → the shortest path of classes from it to the end."""
         states = range(len(self._moves))
         ways: dict[int, tuple[CharacterClass, ...]] = {

@@ -92,7 +92,7 @@ class DocumentSteps:
 
     def _cut_by_step(self, step: Mapping[str, Any], text: str) -> list[str] | None:
         """Split a text by a local pre-tokenizer, after BERT's normalizer, which puts spaces around Chinese text."""
-        if any(one.get("type") == "BertNormalizer" for one in self.normalizers):
+        if any(step.get("type") == "BertNormalizer" for step in self.normalizers):
             text = self._library.normalizer.normalize_str(text).strip() or text
         engine = _engine_of_step(json.dumps(step))
         parts = [part for part, _ in engine.pre_tokenizer.pre_tokenize_str(text)]

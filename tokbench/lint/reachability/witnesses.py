@@ -155,7 +155,9 @@ def characters_ending(part: bytes, *, most: int = EVERY) -> list[str]:
         return [""]
     sizes = range(len(part) + 1, 5)
     return [
-        each for size in sizes for each in _characters(part, offset=size - len(part), size=size, most=most)
+        character
+        for size in sizes
+        for character in _characters(part, offset=size - len(part), size=size, most=most)
     ]
 
 
@@ -170,7 +172,9 @@ def characters_around(part: bytes, *, most: int = EVERY) -> list[str]:
     """Return the characters that contain some bytes after their first byte."""
     places = ((size, offset) for size in range(len(part) + 1, 5) for offset in range(1, size - len(part) + 1))
     return [
-        each for size, offset in places for each in _characters(part, offset=offset, size=size, most=most)
+        character
+        for size, offset in places
+        for character in _characters(part, offset=offset, size=size, most=most)
     ]
 
 

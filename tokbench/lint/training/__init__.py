@@ -1,1 +1,1 @@
-"""The training of a BPE, audited: its merges are replayed on the text that they were learned from."""
+"""Audit of the training of a BPE: its merges are replayed on the training text."""
