@@ -112,7 +112,7 @@ def _outside_classes(pattern: str) -> Iterator[tuple[int, str, int]]:
 
 def _inside_group(pattern: str) -> str | None:
     """Return the content of a group that spans the whole pattern; None if there is none."""
-    opening = next((each for each in ("(?:", "(") if pattern.startswith(each)), None)
+    opening = next((prefix for prefix in ("(?:", "(") if pattern.startswith(prefix)), None)
     if opening is None or (opening == "(" and pattern.startswith("(?")):
         return None
     closing = next(
@@ -172,8 +172,8 @@ def alternatives_of(pattern: str) -> SplitAlternatives:
         return SplitAlternatives(())
     return SplitAlternatives(
         tuple(
-            (Alternative(number, part, _meaning(part)), each)
-            for number, (part, each) in enumerate(zip(parts, compiled, strict=True), 1)
+            (Alternative(number, part, _meaning(part)), expression)
+            for number, (part, expression) in enumerate(zip(parts, compiled, strict=True), 1)
         )
     )
 

@@ -73,19 +73,19 @@ def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivatio
     parts = list(_parts(segmentation, frozenset(tokenizer.info.special_tokens.values())))
     if not any(isinstance(part, Step) for _, part in parts):
         return tokenizer.derivation(segmentation.text)
-    made: list[Derivation] = []
+    derivations: list[Derivation] = []
     for start, part in parts:
         if isinstance(part, Step):
-            made.append(Derivation("", part.pretoken.text, (), "", (part,)))
+            derivations.append(Derivation("", part.pretoken.text, (), "", (part,)))
         else:
-            made.append(_shifted(tokenizer.derivation(part), start))
-    named = next((each for each in made if each.algorithm), None) or tokenizer.derivation("")
+            derivations.append(_shifted(tokenizer.derivation(part), start))
+    named = next((item for item in derivations if item.algorithm), None) or tokenizer.derivation("")
     return Derivation(
         algorithm=named.algorithm,
-        normalized="".join(each.normalized for each in made),
-        changes=tuple(change for each in made for change in each.changes),
+        normalized="".join(item.normalized for item in derivations),
+        changes=tuple(change for item in derivations for change in item.changes),
         splitter=named.splitter,
-        steps=tuple(step for each in made for step in each.steps),
+        steps=tuple(step for item in derivations for step in item.steps),
     )
 
 

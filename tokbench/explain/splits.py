@@ -138,7 +138,7 @@ def find_splits(
         CorpusError: a document cannot be read.
         TextError: a document contains a lone surrogate.
     """
-    counts = _counted(documents, keeps_space=_sees_space(tokenizer), progress=progress)
+    counts = _count_words(documents, keeps_space=_sees_space(tokenizer), progress=progress)
     ordered = [word for word, _ in counts.most_common()]
     found: list[SplitWord] = []
     several: list[str] = []
@@ -173,7 +173,7 @@ def _sees_space(tokenizer: Tokenizer) -> bool:
     return tokenizer.encode(" a") != tokenizer.encode("a") and explain(tokenizer, "a").normalized == "a"
 
 
-def _counted(documents: Iterable[str], *, keeps_space: bool, progress: Progress) -> Counter[str]:
+def _count_words(documents: Iterable[str], *, keeps_space: bool, progress: Progress) -> Counter[str]:
     counts: Counter[str] = Counter()
     read, done = reading_of(documents), 0
     for text in documents:

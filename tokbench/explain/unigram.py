@@ -120,10 +120,10 @@ def best_paths(lattice: Lattice, n: int) -> list[tuple[tuple[Edge, ...], float]]
         ]
         ways.sort(key=lambda way: -way[0])
         reached[stop] = ways[:n]  # type: ignore[assignment]
-    return [(_followed(reached, lattice.size, number), way[0]) for number, way in enumerate(reached[-1])]
+    return [(_path_to(reached, lattice.size, number), way[0]) for number, way in enumerate(reached[-1])]
 
 
-def _followed(
+def _path_to(
     reached: Sequence[Sequence[tuple[float, Edge | None, int]]], stop: int, number: int
 ) -> tuple[Edge, ...]:
     path: list[Edge] = []
@@ -244,12 +244,12 @@ def trace_parts(
         last_chosen = first_chosen
         while last_chosen < len(chosen) and chosen[last_chosen].start < stop:
             last_chosen += 1
-        path = [_moved(edge, -start) for edge in chosen[first_chosen:last_chosen]]
+        path = [_shifted(edge, -start) for edge in chosen[first_chosen:last_chosen]]
         first_chosen = last_chosen
         key = text[start:stop], tuple(path)
         if key not in known:
             edges = lattice.edges[bisect_left(starts, start) : bisect_left(starts, stop)]
-            part = Lattice(stop - start, tuple(_moved(edge, -start) for edge in edges))
+            part = Lattice(stop - start, tuple(_shifted(edge, -start) for edge in edges))
             known[key] = _trace(key[0], part, path, tokens_of=tokens_of, num_paths=num_paths)
         yield start, known[key]
 
@@ -287,7 +287,7 @@ def cut_points(text: str, lattice: Lattice) -> list[int]:
     return found
 
 
-def _moved(edge: Edge, by: int) -> Edge:
+def _shifted(edge: Edge, by: int) -> Edge:
     return edge._replace(start=edge.start + by, stop=edge.stop + by)
 
 

@@ -57,14 +57,14 @@ def why_word(explanation: Explanation) -> WordAnswer:
         return WordAnswer(
             word,
             tokens,
-            f"{_is(word, tokens)}: {cause_in_words(first.cause)}. No change of the vocabulary makes it one; "
+            f"{_statement(word, tokens)}: {cause_in_words(first.cause)}. No change of the vocabulary makes it one; "
             "another pattern does, or an added token.",
         )
     [step] = steps
     if len(tokens) == 1 and explanation.tokens[0].kind is TokenKind.UNKNOWN:
         return _unknown(word, tokens, step)
     if len(tokens) == 1:
-        return WordAnswer(word, tokens, f"{_is(word, tokens)}: {_why_one(step)}.")
+        return WordAnswer(word, tokens, f"{_statement(word, tokens)}: {_why_one(step)}.")
     return _several(word, tokens, step)
 
 
@@ -77,7 +77,7 @@ def _unknown(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> Word
     return WordAnswer(word, tokens, f"{sentence}: {_why_one(step)}.", change, piece=piece)
 
 
-def _is(word: str, tokens: Sequence[Symbol]) -> str:
+def _statement(word: str, tokens: Sequence[Symbol]) -> str:
     if len(tokens) == 1:
         return f"{quoted(word)} is one token, id {tokens[0].id}"
     return f"{quoted(word)} is {tokens_in_words(len(tokens))}, {listed(tokens)}"
@@ -120,7 +120,7 @@ def _several(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> Word
     trace = step.trace
     causes = list(dict.fromkeys(map(cause_in_words, trace.causes)))
     more = f"; and {len(causes) - _MOST_LISTED:,} more" if len(causes) > _MOST_LISTED else ""
-    sentence = f"{_is(word, tokens)}: {'; '.join(causes[:_MOST_LISTED])}{more}."
+    sentence = f"{_statement(word, tokens)}: {'; '.join(causes[:_MOST_LISTED])}{more}."
     match trace:
         case MergeTrace():
             merges = merges_to_one([symbol.data for symbol in tokens])
@@ -157,7 +157,7 @@ def merges_to_one(tokens: Sequence[bytes]) -> tuple[tuple[bytes, bytes], ...]:
     merges: list[tuple[bytes, bytes]] = []
     while len(state) > 1:
         counts = Counter(pairwise(state))
-        pair = max(counts, key=lambda each: counts[each])
+        pair = max(counts, key=lambda candidate: counts[candidate])
         merges.append(pair)
         merged: list[bytes] = []
         place = 0
