@@ -63,7 +63,6 @@ def write_folder(directory: Path, files: Mapping[str, bytes], *, replace: bool) 
     [('b.txt', b'two')]
     """
     target = Path(os.path.realpath(directory))
-    import secrets
 
     staging = target.with_name(f".{target.name[:40]}.tmp-{secrets.token_hex(6)}")
     try:

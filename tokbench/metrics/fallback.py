@@ -217,7 +217,7 @@ class Measurer:
         if (np.diff(offsets) == 0).any():
             raise ValueError("a word is empty")
         if (occurrences <= 0).any() or (fewest > most).any():
-            raise ValueError("what is known of a word cannot be")
+            raise ValueError("the counts of a word are inconsistent")
         text, words = data.tobytes(), self._words[group]
         seen = map(_Occurrences, occurrences.tolist(), fewest.tolist(), most.tolist())
         for (start, stop), stats in zip(pairwise(offsets.tolist()), seen, strict=True):

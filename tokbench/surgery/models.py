@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from tokbench.formats.sentencepiece.pieces import ModelPiece
 
-_TRAINER = 2
 
 _PIECES, _TRAINER, _SELF_TEST = 1, 2, 4
 _ROLE_IDS = ("unk_id", "bos_id", "eos_id", "pad_id")

@@ -33,7 +33,7 @@ inline void check_words(const KnownWords& words) {
           "offsets of words do not go from 0 to their end");
   for (std::size_t i = 0; i < size; ++i) {
     require(words.offsets[i] < words.offsets[i + 1], "a word is empty");
-    require(words.occurrences[i] > 0 && words.fewest[i] <= words.most[i], "what is known of a word cannot be");
+    require(words.occurrences[i] > 0 && words.fewest[i] <= words.most[i], "the counts of a word are inconsistent");
   }
 }
 
