@@ -1,4 +1,4 @@
-"""Byte-level BPE, ours: split, count, merge, encode and decode, on a native kernel or its Python fallback."""
+"""tokbench's own byte-level BPE: training, encoding and decoding on a native kernel or its Python fallback."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class BpeBackend:
 
     @property
     def config_type(self) -> type[BpeConfig]:
-        """The options it is trained with."""
+        """The class of the training options."""
         from tokbench.backends.bpe.config import BpeConfig
 
         return BpeConfig
 
     @property
     def kernel(self) -> str:
-        """What would run: "native" or "python"."""
+        """The name of the kernel that would run: "native" or "python"."""
         from tokbench.backends.bpe.kernel import current_kernel
 
         return current_kernel().name
@@ -56,11 +56,11 @@ class BpeBackend:
 
     @property
     def bounds_memory(self) -> bool:
-        """Whether learning keeps to the memory that words allow: the native kernel does."""
+        """Whether training keeps to the memory limit of the counted words, as the native kernel does."""
         return self.kernel == "native"
 
     def word_counting(self, config: BpeConfig) -> PretokenCounting:
-        """How pre-tokens are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
+        """Return how pre-tokens are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
         from tokbench.backends.bpe.counting import PretokenCounting
 
         if config.parity is not None:
@@ -76,7 +76,7 @@ class BpeBackend:
         return PretokenCounting(config)
 
     def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The pattern and the special tokens that pre-tokens were counted with."""
+        """Return the pattern and the special tokens that the pre-tokens were counted with."""
         return {name: settings[name] for name in ("pattern", "special_tokens") if name in settings}
 
     def train_on_words(
@@ -94,14 +94,14 @@ class BpeBackend:
         return load(directory, manifest)
 
     def smaller(self, tokenizer: Tokenizer, vocab_size: int) -> BpeTokenizer | None:
-        """The tokenizer of a smaller size that a trained one begins with; see `NestsVocabularies`."""
+        """Return the tokenizer of the first `vocab_size` tokens of a trained one, or None; see `NestsVocabularies`."""
         from tokbench.backends.bpe.tokenizer import BpeTokenizer
         from tokbench.backends.bpe.training import smaller
 
         return smaller(tokenizer, vocab_size) if isinstance(tokenizer, BpeTokenizer) else None
 
     def examine(self) -> Iterator[Check]:
-        """Report for `tokbench doctor`: which kernel runs, and whether it equals the reference."""
+        """Yield the checks for `tokbench doctor`: which kernel runs, and whether it equals the reference."""
         from tokbench.backends.bpe.self_check import examine
 
         return examine()

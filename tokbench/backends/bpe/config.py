@@ -1,4 +1,4 @@
-"""The options of the byte-level BPE."""
+"""The training options of the byte-level BPE."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.split_patterns import SplitPattern
 
 PARITY_RULES = ("tokens", "tokens-per-byte", "tokens-per-character")
-"""What the language that a merge is learned for has most of; the first one needs development text that is aligned."""
+"""Measures by which parity-aware training compares languages: the one with the highest value gets the next merge.
+
+The first one needs aligned development text.
+"""
 
 _MAX_VOCAB_SIZE = 2**31
 _MAX_WINDOW = 10**6
 _MAX_INTEGER = 2**63 - 1
-"""As files of a saved tokenizer hold integers."""
+"""The largest integer that the files of a saved tokenizer hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,7 @@ class BpeConfig:
     """The training options of a byte-level BPE, validated on construction.
 
     Raises:
-        ConfigError: an option that cannot be used, with the smallest change that works.
+        ConfigError: an option is invalid; the hint names the smallest change that works.
     """
 
     vocab_size: int | None = field(
@@ -172,7 +175,7 @@ class BpeConfig:
 
 
 def config_as_saved(config: BpeConfig, pattern: SplitPattern) -> Mapping[str, Any]:
-    """The options that decide what a tokenizer does, with its pattern's text; threads are not among them."""
+    """Return the options that affect the trained tokenizer and the text of its pattern, as plain data."""
     words = resolve_pattern(config.pattern)
     return {
         "vocab_size": config.vocab_size,

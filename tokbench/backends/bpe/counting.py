@@ -1,4 +1,4 @@
-"""Counting pre-tokens: documents → a counter of the kernel."""
+"""Counting of pre-tokens: documents → a counter of the kernel."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
 
 _WITHOUT_CUTS = ("superwords", "none")
-"""Patterns by which a line's pre-tokens depend on its neighbours."""
+"""Patterns with which the pre-tokens of a line depend on the lines around it."""
 
 
 def threads_of(config: BpeConfig) -> int:
-    """The threads that a configuration asks for: all, where it says nothing."""
+    """Return the number of threads that a configuration asks for, by default one per processor."""
     return config.threads or os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
 class PretokenCounting:
-    """How pre-tokens are counted under a configuration; see `tokbench.core.counted_words.WordCounting`."""
+    """The counting of pre-tokens under a configuration; see `tokbench.core.counted_words.WordCounting`."""
 
     config: BpeConfig
 
     @property
     def pattern(self) -> SplitPattern:
-        """What splits texts."""
+        """The pattern that splits texts."""
         return resolve_pattern(self.config.pattern)
 
     @property
     def reads_bytes(self) -> bool:
-        """Whether a native scanner splits UTF-8 as it is read from a file, without making Python strings."""
+        """Whether a native scanner splits UTF-8 as it is read from a file, without creating Python strings."""
         return not self.pattern.is_custom and self.pattern.normalization is None
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """All that the counts depend on besides the text."""
+        """Everything besides the text that the counts depend on."""
         return {
             "backend": "bpe",
             "pattern": self.config.pattern,
@@ -61,12 +61,12 @@ class PretokenCounting:
 
     @property
     def cuts_at_lines(self) -> bool:
-        """Whether the pattern allows it (`native/bpe/patterns.hpp`), and no special token spans two lines."""
+        """Whether lines can be counted apart: the pattern allows it (`native/bpe/patterns.hpp`), special tokens too."""
         is_known = not self.pattern.is_custom and self.pattern.name not in _WITHOUT_CUTS
         return is_known and not any("\n" in text[:-1] for text in self.config.special_tokens)
 
     def new_counter(self, *, threads: int, seed: int) -> PretokenCounter:
-        """A counter of the kernel."""
+        """Create a counter of the kernel."""
         return current_kernel().new_counter(
             pattern=self.pattern.kernel_name,
             special_tokens=list(self.config.special_tokens),
@@ -86,7 +86,7 @@ class PretokenCounting:
             counter.finish()
 
     def add(self, counter: PretokenCounter, texts: list[str]) -> None:
-        """Hand whole documents to a counter. Raises `TextError` for lone surrogates."""
+        """Add whole documents to a counter. Raises `TextError` for lone surrogates."""
         pattern = self.pattern
         if pattern.is_custom:
             self._count_split(counter, texts)
@@ -94,12 +94,12 @@ class PretokenCounting:
             count_texts(counter, texts, normalized=pattern.normalized)
 
     def drain(self, counter: PretokenCounter) -> None:
-        """Add everything received to the counts."""
+        """Wait until everything that the counter received is in its counts."""
         with limits_reported():
             counter.drain()
 
     def _count_split(self, counter: PretokenCounter, texts: list[str]) -> None:
-        """Split by a custom pattern with the `regex` package, here: the kernel has no scanner for it."""
+        """Split by a custom pattern with the `regex` package, because the kernel has no scanner for it."""
         from collections import Counter
 
         num_bytes = sum(len(utf8(text)) for text in texts)
@@ -116,7 +116,7 @@ class PretokenCounting:
 
 
 def _unicode_tables(pattern: SplitPattern) -> str:
-    """The version of the tables that split a text."""
+    """Return the version of the Unicode tables that the pattern uses."""
     if current_kernel().name == "native" and not pattern.is_custom:
         from tokbench.native import _bpe
 

@@ -1,4 +1,4 @@
-"""How a byte-level BPE made its tokens and learned its merges, for `tokbench explain`."""
+"""Explanations of the tokens and merges of a byte-level BPE, for `tokbench explain`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class ExplainsMerges:
-    """The part of a byte-level BPE that explains its tokens.
+    """The mixin of a byte-level BPE that explains its tokens and merges.
 
     Attributes:
         pattern: the split pattern.
-        merges: the learned merges in order; None for one that was made from ranks alone.
-        read_trace: gives what each merge displaced in the training; None where that was not traced.
+        merges: the learned merges in order; None for a tokenizer built from ranks alone.
+        read_trace: returns the pairs that each merge displaced in the training; None if it was not traced.
     """
 
     pattern: SplitPattern
@@ -35,17 +35,17 @@ class ExplainsMerges:
     read_trace: Callable[[], Sequence[DisplacedPairs]] | None = None
 
     def description(self) -> ByteLevelBpe:
-        """The components of the tokenizer."""
+        """Return the components of the tokenizer."""
         raise NotImplementedError
 
     def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids, treating special tokens as ordinary text. Raises `TextError`."""
+        """Return the steps from a text to its ids, treating special tokens as ordinary text. Raises `TextError`."""
         from tokbench.backends.bpe.normalization import changed_runs
         from tokbench.explain.pretokens import Change
 
         utf8(text)
         prepared = self.pattern.normalized(text)
-        # By the package that tells the alternatives, too; the kernel's answer would need NumPy.
+        # `regex` instead of the kernel: it also tells which alternative matched, and it does not need NumPy.
         pretokens = split(self.pattern, prepared)
         if prepared == text:
             return self._explainer.derivation(prepared, pretokens)
@@ -62,11 +62,11 @@ class ExplainsMerges:
 
     @property
     def num_merges(self) -> int:
-        """How many merges there are; 0 where only the ranks of tokens are known."""
+        """The number of merges; 0 if only the ranks of tokens are known."""
         return len(self.description().merges or ())
 
     def merge_record(self, rank: int) -> MergeRecord:
-        """A merge by its rank: what it joins, and what is known of how it was learned. Raises `ModelFormatError`."""
+        """Return a merge by its rank, with its count and the pairs it displaced if known. Raises `ModelFormatError`."""
         merges, displaced = self.merges, self.displaced
         return self._explainer.record(
             rank,
@@ -76,5 +76,5 @@ class ExplainsMerges:
 
     @cached_property
     def displaced(self) -> Sequence[DisplacedPairs] | None:
-        """For each merge what it displaced in the training; None without a trace. Raises `ModelFormatError`."""
+        """The pairs that each merge displaced in the training; None without a trace. Raises `ModelFormatError`."""
         return None if self.read_trace is None else self.read_trace()

@@ -1,4 +1,4 @@
-"""Convert between the description of a byte-level BPE and the encoder of the kernel."""
+"""Conversion between the description of a byte-level BPE and the encoder of the kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) -> Encoder:
-    """The encoder of a description; it has a token for each id, gaps included."""
+    """Build the encoder of a description; it has a token for each id, gaps included."""
     tokens = description.tokens
     if isinstance(tokens, TokenTable) and description.merges is None:
         return kernel.encoder_from_ranked_block(tokens.block, tokens.starts, sorted(tokens.gaps), pattern)
@@ -52,11 +52,11 @@ def described(
     pattern: SplitPattern,
     special_tokens: Mapping[str, int],
 ) -> ByteLevelBpe:
-    """The description of a tokenizer that was trained here, or made of ranks (`merges` is None).
+    """Return the description of a tokenizer that tokbench trained, or that was built from ranks (`merges` is None).
 
     Args:
         tokens: the bytes of each id.
-        merges: in the order in which they were learned.
+        merges: the merges in the order in which they were learned.
         pattern: the split pattern.
         special_tokens: text → id.
     """
@@ -76,10 +76,10 @@ def described(
 
 
 def check_fits_tiktoken(description: ByteLevelBpe | None, pattern: SplitPattern) -> None:
-    """Check that tiktoken can hold a tokenizer; `description` is None for one that was trained here.
+    """Check that tiktoken can represent a tokenizer; `description` is None for one that tokbench trained.
 
     Raises:
-        ConversionError: it merges by a list, or normalizes.
+        ConversionError: the tokenizer has a list of merges, or normalizes text.
     """
     if description is not None and description.merges is not None:
         raise ConversionError(
@@ -95,19 +95,19 @@ def check_fits_tiktoken(description: ByteLevelBpe | None, pattern: SplitPattern)
 
 
 def gaps_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
-    """The ids without a token."""
+    """Return the ids without a token."""
     if isinstance(tokens, TokenTable):
         return tokens.gaps
     return frozenset(id for id, token in enumerate(tokens) if token is None)
 
 
 def fillers_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
-    """The ids that `_token_or_filler` fills: none where the kernel takes a block as it is."""
+    """Return the ids to which `_token_or_filler` gives filler bytes; none if the kernel takes the block of a table."""
     if isinstance(tokens, TokenTable):
         return frozenset()
     return frozenset(id for id, token in enumerate(tokens) if not token)
 
 
 def _token_or_filler(id: int, token: bytes | None) -> bytes:
-    """A token; for a gap in the ranks, and for an empty token, bytes that no text has: 0xFF is in no UTF-8."""
+    """Return the token, or for a gap and an empty token bytes that occur in no text: 0xFF is never in UTF-8."""
     return token or b"\xff\xff" + id.to_bytes(4, "big")

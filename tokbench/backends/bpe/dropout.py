@@ -1,13 +1,13 @@
-"""BPE dropout: merges that are left out at random, so that a model sees words in more than one form.
+"""BPE dropout: merges are dropped at random, so that a model sees words in more than one segmentation.
 
-At each step every merge that is possible in a pre-token is dropped with a probability p; of
-those that are left the one of the smallest rank is made, of equal ones the leftmost; when
-none is left the pre-token is done. So p = 0 is what encoding does, and p = 1 gives bytes.
+At each step every possible merge of a pre-token is dropped with probability p. Of the remaining
+merges the one with the lowest rank is applied, and of equal ranks the leftmost; if none remains,
+the pre-token is done. So p = 0 is ordinary encoding, and p = 1 gives bytes.
 
 The order of random numbers is part of the result: they come from `random.Random(seed)`, pre-token
-after pre-token; at each step one number is drawn for each possible merge in the order in which they
-would be made, up to the first that is not dropped (number >= p). What would be drawn for the
-merges after it changes nothing.
+after pre-token. At each step one number is drawn for each possible merge, in the order of preference,
+up to the first merge that is not dropped (number >= p). No number is drawn for the merges after it,
+as it could not change the step.
 
 Source: Provilkov, Emelianenko and Voita 2020, "BPE-Dropout: Simple and Effective Subword Regularization".
 """
@@ -30,7 +30,7 @@ DEFAULT_DROPOUT = 0.1
 
 
 class DropoutEncoder:
-    """Encodes pre-tokens with dropout, from the description of a byte-level BPE."""
+    """An encoder of pre-tokens with dropout, built from the description of a byte-level BPE."""
 
     def __init__(self, description: ByteLevelBpe) -> None:
         self._description = description
@@ -41,7 +41,7 @@ class DropoutEncoder:
         self._ids = ids
 
     def encode(self, pretokens: Iterable[bytes], *, dropout: float, seed: int) -> list[int]:
-        """The ids of pre-tokens, one after another; the same for the same arguments.
+        """Return the ids of pre-tokens; equal arguments give equal ids.
 
         Raises:
             ConfigError: `dropout` is not a probability.
@@ -60,7 +60,7 @@ class DropoutEncoder:
 
     @cached_property
     def _merge_of(self) -> Callable[[tuple[int, int]], tuple[int, int] | None]:
-        """Of a pair the rank of its merge, and the id that it makes."""
+        """A function from a pair to the rank of its merge and the id that the merge creates, or None."""
         if self._description.merges is None:
             return self._merge_of_ranks
         merges: dict[tuple[int, int], tuple[int, int]] = {}
@@ -70,5 +70,5 @@ class DropoutEncoder:
 
     def _merge_of_ranks(self, pair: tuple[int, int]) -> tuple[int, int] | None:
         left, right = (self._description.tokens[id] or b"" for id in pair)
-        made = self._ids.get(left + right)
-        return None if made is None else (made, made)
+        id = self._ids.get(left + right)
+        return None if id is None else (id, id)

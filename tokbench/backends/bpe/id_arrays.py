@@ -1,4 +1,4 @@
-"""Ids as users give them to decoding → ids as the kernel takes them."""
+"""Conversion of the ids that users pass to `decode` into the kernel's array type."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 
 def id_array(ids: Sequence[int]) -> NDArray[np.uint32]:
-    """Convert ids to the array that the kernel takes. Raises TypeError, ValueError or OverflowError for invalid ids."""
+    """Convert ids to the kernel's array type. Raises TypeError, ValueError or OverflowError for invalid ids."""
     import numpy as np
 
     given: object = ids
-    if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # as encode_batch gives them
+    if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # the type that encode_batch returns
         return np.ascontiguousarray(given.reshape(-1))
     if isinstance(given, list | tuple):
         return np.array(array("I", given), np.uint32)
     wide = np.asarray(ids, dtype=np.int64).reshape(-1)
-    if wide.size and wide.view(np.uint64).max() >= 2**32:  # negative ones are large ones there
+    if wide.size and wide.view(np.uint64).max() >= 2**32:  # as uint64, negative ids are large
         raise ValueError("there are no such ids")
     return wide.astype(np.uint32)
 
 
 def id_sequence(ids: Sequence[int]) -> Sequence[int]:
-    """Ids as a sequence of Python's numbers, whatever they are."""
+    """Convert ids of any accepted type to a sequence of Python integers."""
     import numpy as np
 
     given: object = ids

@@ -1,8 +1,8 @@
-"""Which kernel runs: the compiled one, or the Python fallback.
+"""The interface of the BPE kernels, and the choice between the compiled kernel and the Python fallback.
 
-Both offer the same things: a counter of pre-tokens, `train`, an encoder, a decoder, `split`, `read_ranks`;
-`tokbench.native.kernel_choice` chooses. TOKBENCH_SIMD names the tier in which the compiled one reads text,
-"scalar", "swar", "avx2" or "avx512", all of the same results; unset, it is the best.
+Both have a counter of pre-tokens, `train`, an encoder, a decoder, `split` and `read_ranks`;
+`tokbench.native.kernel_choice` chooses between them. TOKBENCH_SIMD selects the instructions with which the compiled
+kernel scans text: "scalar", "swar", "avx2" or "avx512", all with the same results; by default the best available.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _COMPILED = "tokbench.native._bpe"
 
 
 class CountedPretokens(Protocol):
-    """Distinct pre-tokens and their counts, as merges are learned from them."""
+    """Distinct pre-tokens and their counts, from which merges are learned."""
 
     def finish(self) -> None:
-        """End the counting; nothing is added afterwards."""
+        """End counting; nothing may be added afterwards."""
 
     def items(self) -> list[tuple[bytes, int]]:
-        """Each distinct pre-token and its count, in no order."""
+        """Return each distinct pre-token and its count, in no particular order."""
 
     @property
     def pretokens(self) -> int:
@@ -44,92 +44,92 @@ class CountedPretokens(Protocol):
 
     @property
     def distinct_pretokens(self) -> int:
-        """How many of them are distinct."""
+        """The number of distinct pre-tokens."""
 
     @property
     def documents(self) -> int:
-        """The number of documents that are not empty."""
+        """The number of non-empty documents."""
 
     @property
     def num_bytes(self) -> int:
-        """The number of their bytes."""
+        """The number of bytes of the documents."""
 
 
 class PretokenCounter(CountedPretokens, DocumentCounter, WordCounter, Protocol):
-    """Counts pre-tokens."""
+    """A counter of pre-tokens."""
 
     def add_counted(self, pretoken: str, count: int) -> None:
-        """Occurrences of a pre-token that was split off elsewhere."""
+        """Add occurrences of a pre-token that the caller split off."""
 
 
 class WordList(CountedPretokens, Protocol):
-    """Words that were counted elsewhere, in little more memory than their bytes."""
+    """A list of words that were already counted, in little more memory than their bytes."""
 
     def add_arrays(
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> None:
-        """Words, each of them once. Raises ValueError for invalid ones."""
+        """Add distinct words with their counts. Raises ValueError for invalid arrays."""
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """Add the totals, which `add_arrays` does not contain."""
+        """Add to the totals, which `add_arrays` does not change."""
 
 
 class Encoder(KernelEncoder, Protocol):
-    """Turns text into ids; knows no special tokens."""
+    """An encoder of text into ids, without special tokens."""
 
     def complete(self) -> None:
-        """Prepare for much text now, instead of after some text has been encoded."""
+        """Build the tables for large amounts of text now, instead of after some text has been encoded."""
 
     def encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of one pre-token of any bytes, UTF-8 or not; without a pattern."""
+        """Return the ids of one pre-token of any bytes, UTF-8 or not, without splitting it."""
 
     def encode_split(self, text: str, ends: list[int]) -> NDArray[np.uint32]:
-        """The ids of a text that was split elsewhere; `ends` in bytes."""
+        """Return the ids of a text whose pre-tokens end at the byte offsets `ends`."""
 
     def tokens(self) -> list[bytes]:
-        """The bytes of each id."""
+        """Return the bytes of each id."""
 
     def __len__(self) -> int:
-        """How many ids there are."""
+        """Return the number of ids."""
 
 
 class Decoder(Protocol):
-    """Turns ids into bytes."""
+    """A decoder of ids into bytes."""
 
     def decode(self, ids: NDArray[np.uint32], threads: int = 1) -> bytes:
-        """The bytes of known ids. Raises ValueError for an unknown one."""
+        """Return the bytes of ids. Raises ValueError for an unknown id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel.
+    """The functions and classes of one kernel.
 
     Attributes:
         name: "native" or "python".
-        new_counter: keyword arguments pattern (a name, or None where pre-tokens come from elsewhere),
-            special_tokens, threads, seed.
-        new_word_list: makes a list for words that were counted elsewhere.
-        train: a finished counter, or such a list, and keyword arguments → (uint32[n, 2] merges, int64[n] counts,
-            tokens).
-        continue_training: words cut into tokens (uint32 ids, int64 offsets, int64 counts), the bytes of each token by
-            id and keyword arguments → as `train`, the merges after those of the tokens; see
+        new_counter: keyword arguments pattern (a name, or None if pre-tokens are added with `add_counted`),
+            special_tokens, threads, seed → a counter.
+        new_word_list: → an empty list for words that were already counted.
+        train: a finished counter or word list, and keyword arguments → (uint32[n, 2] merges, int64[n] counts,
+            number of tokens of the text).
+        continue_training: words as tokens (uint32 ids, int64 offsets, int64 counts), the bytes of each token by
+            id and keyword arguments → as `train`, the merges that follow the merges of these tokens; see
             `reference.continue_training`.
-        train_for_parity: lists of finished counters, of the languages and of their development texts, and keyword
-            arguments → as `train`, the language of each merge (int32[n]) and the tokens of the development texts; see
-            `parity/reference.py`.
+        train_for_parity: a list of finished counters of the languages, a list of those of their development texts,
+            and keyword arguments → as `train`, then the language of each merge (int32[n]) and the number of tokens
+            of each development text; see `parity/reference.py`.
         encoder_from_merges: uint32[n, 2] merges (an array, or a view of one) and a pattern name (or None)
             → an encoder.
         encoder_from_ranks: token bytes by rank and a pattern name (or None) → an encoder that merges as
             tiktoken does.
-        encoder_from_parts: token bytes by id (empty for a gap), uint32[n, 3] merges (left, right, made) in
+        encoder_from_parts: token bytes by id (empty for a gap), uint32[n, 3] merges (left, right, merged id) in
             the order of their ranks, and keyword arguments whole_tokens_first, pattern (a name, or None)
             → an encoder that merges as tokenizers does.
-        encoder_from_ranked_block, encoder_from_merged_block: the same two of the block, starts and gaps of a
-            `tokbench.core.token_table.TokenTable` instead of token bytes; merges are three numbers each, one after
-            another.
-        read_ranks: the bytes of a rank file and a limit of ranks → what `rank_file.read_ranks` says.
-        decoder: the bytes of each id (none for a gap) → a decoder.
-        split: a pattern name and UTF-8 bytes → int64 ends of the pre-tokens.
+        encoder_from_ranked_block, encoder_from_merged_block: as the two above, but with the block, starts and gaps
+            of a `tokbench.core.token_table.TokenTable` instead of token bytes; the merges are a flat sequence of
+            three numbers per merge.
+        read_ranks: the bytes of a rank file and an upper bound of ranks → see `rank_file.read_ranks`.
+        decoder: the bytes of each id (empty for a gap) → a decoder.
+        split: a pattern name and UTF-8 bytes → int64 byte offsets at which the pre-tokens end.
     """
 
     name: str
@@ -151,11 +151,11 @@ class Kernel:
 
 
 def current_kernel() -> Kernel:
-    """The kernel that TOKBENCH_KERNEL asks for.
+    """Return the kernel that the environment variable TOKBENCH_KERNEL asks for.
 
     Raises:
-        ConfigError: the variable holds another word, or TOKBENCH_SIMD does.
-        BackendUnavailableError: the native kernel is demanded and not installed.
+        ConfigError: TOKBENCH_KERNEL or TOKBENCH_SIMD has an invalid value.
+        BackendUnavailableError: the native kernel is required and not installed.
     """
     name, module = chosen_module(compiled=_COMPILED, fallback="tokbench.backends.bpe.fallback")
     if name == "native":
@@ -164,7 +164,7 @@ def current_kernel() -> Kernel:
 
 
 def has_native_kernel() -> bool:
-    """Whether the compiled kernel is installed."""
+    """Return whether the compiled kernel is installed."""
     return is_installed(_COMPILED)
 
 

@@ -1,4 +1,4 @@
-"""Load and validate a byte-level BPE from the folder that `saving.py` writes."""
+"""Loading and validation of the folder of a byte-level BPE that `saving.py` writes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def load(directory: Path, manifest: Manifest) -> BpeTokenizer:
 
 
 def _pattern(manifest: Manifest, directory: Path) -> SplitPattern:
-    """The saved pattern: its name and its text must still belong together."""
+    """Return the saved pattern, after checking that its name still means the saved expression."""
     path = directory / store.MANIFEST_NAME
     name, text = manifest.config.get("pattern"), manifest.config.get("pattern_regex")
     try:

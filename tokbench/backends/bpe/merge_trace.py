@@ -1,10 +1,10 @@
-"""What each merge of a training displaced: the pairs that lost occurrences to it, replayed on the counted pre-tokens.
+"""The trace of a training: for each merge the pairs that lost occurrences to it.
 
-A merge takes two neighbours away from what stands beside them. The pairs that they made there are displaced: some
-would have been merged next, had it not been for this merge. The definition is the difference of the reference's
-`count_pairs` before and after a merge; here each pre-token is replayed by itself, which comes to the same.
+A merge removes the pairs that its two symbols formed with the symbols around them. These pairs are displaced: some of
+them would have been merged next without this merge. The definition is the difference of the reference's `count_pairs`
+before and after a merge; here the merges are replayed on each counted pre-token separately, with the same result.
 
-merge_trace.json: for each merge [count, [[left id, right id, occurrences lost], …]], those that lost most first.
+merge_trace.json: for each merge [count, [[left id, right id, occurrences lost], …]], the largest losses first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TRACE_NAME = "merge_trace.json"
 SCHEMA = "tokbench.merge_trace/1"
 MOST_KEPT = 5
-"""Displaced pairs that are kept of each merge."""
+"""The largest number of displaced pairs that are kept for each merge."""
 
 _LONG = 64
 _REPORTS = 1 << 14
@@ -41,17 +41,17 @@ def displaced_pairs(
     *,
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[DisplacedPairs]:
-    """For each merge the pairs that it took occurrences from, and how many: the most first, `MOST_KEPT` at most.
+    """Return for each merge the pairs that lost occurrences to it and how many: at most `MOST_KEPT`, the most first.
 
     Args:
         pretokens: the pre-tokens of the training, each with its count.
-        merges: what was learned from them.
-        progress: called now and then with the number of pre-tokens done.
+        merges: the merges that were learned from them.
+        progress: called regularly with the number of pre-tokens done.
 
     >>> displaced_pairs([(b"abc", 3), (b"bc", 2)], [Merge(98, 99, 5), Merge(97, 256, 3)])
     [((97, 98, 3),), ()]
     """
-    rank_of = {(each.left, each.right): rank for rank, each in enumerate(merges)}
+    rank_of = {(merge.left, merge.right): rank for rank, merge in enumerate(merges)}
     rules = ListedMerges({pair: (rank, NUM_BYTES + rank) for pair, rank in rank_of.items()})
     lost: list[dict[Pair, int]] = [{} for _ in merges]
     for number, (pretoken, count) in enumerate(pretokens):
@@ -61,66 +61,66 @@ def displaced_pairs(
             _replay(pretoken, count, rank_of, lost)
         if number % _REPORTS == 0:
             progress(number)
-    return list(map(_most, lost))
+    return list(map(_most_displaced, lost))
 
 
-def _most(counts: dict[Pair, int]) -> DisplacedPairs:
+def _most_displaced(counts: dict[Pair, int]) -> DisplacedPairs:
     most = heapq.nsmallest(MOST_KEPT, counts.items(), key=lambda item: (-item[1], item[0]))
     return tuple((left, right, count) for (left, right), count in most)
 
 
 def _replay(pretoken: bytes, count: int, rank_of: dict[Pair, int], lost: list[dict[Pair, int]]) -> None:
-    """Add what the merges of a pre-token displace, merge by merge: a million of them take a few seconds."""
+    """Add the pairs that the merges of a pre-token displace, merge by merge; a million pre-tokens take seconds."""
     find, none = rank_of.get, len(lost)
     word = list(pretoken)
     ranks = [find(pair, none) for pair in pairwise(word)]
     while ranks and (rank := min(ranks)) < none:
         place = ranks.index(rank)
-        made, counts = NUM_BYTES + rank, lost[rank]
-        # What the same merge has made just before is not a neighbour of old.
-        if place and word[place - 1] != made:
+        new_id, counts = NUM_BYTES + rank, lost[rank]
+        # If the neighbour is a result of the same merge, there was no such pair before the merge.
+        if place and word[place - 1] != new_id:
             pair = word[place - 1], word[place]
             counts[pair] = counts.get(pair, 0) + count
         if place + 1 < len(ranks) and ranks[place + 1] != rank:
             pair = word[place + 1], word[place + 2]
             counts[pair] = counts.get(pair, 0) + count
-        word[place] = made
+        word[place] = new_id
         del word[place + 1], ranks[place]
         if place:
-            ranks[place - 1] = find((word[place - 1], made), none)
+            ranks[place - 1] = find((word[place - 1], new_id), none)
         if place < len(ranks):
-            ranks[place] = find((made, word[place + 1]), none)
+            ranks[place] = find((new_id, word[place + 1]), none)
 
 
 def _replay_long(pretoken: bytes, count: int, rules: ListedMerges, lost: list[dict[Pair, int]]) -> None:
-    """The same with a heap and linked places, for pre-tokens too long to search for the lowest rank."""
+    """Do as `_replay` does with a heap and linked symbols, for pre-tokens too long to search for the lowest rank."""
     ids = dict(enumerate(pretoken))
     before = {place: place - 1 for place in ids}
     size = len(pretoken)
     for rank, steps in groupby(merge(list(pretoken), rules).steps, key=lambda step: int(step.found.rank)):
         group = list(steps)
-        counts, made = lost[rank], NUM_BYTES + rank
+        counts, new_id = lost[rank], NUM_BYTES + rank
         for edge in {edge for step in group for edge in (step.start, step.stop) if 0 < edge < size}:
             pair = ids[before[edge]], ids[edge]
-            found = rules.find(*pair)
-            if found is None or found.rank != rank:
+            rule = rules.find(*pair)
+            if rule is None or rule.rank != rank:
                 counts[pair] = counts.get(pair, 0) + count
         for step in group:
-            ids[step.start] = made
+            ids[step.start] = new_id
             del ids[step.middle]
             before[step.stop] = step.start
 
 
 def dump_trace(merges: Sequence[Merge], displaced: Sequence[DisplacedPairs]) -> bytes:
-    """The file."""
+    """Return the content of `merge_trace.json`."""
     import orjson
 
-    rows = [[each.count, pairs] for each, pairs in zip(merges, displaced, strict=True)]
+    rows = [[merge.count, pairs] for merge, pairs in zip(merges, displaced, strict=True)]
     return orjson.dumps({"schema": SCHEMA, "merges": rows}, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def parse_trace(data: bytes | memoryview, merges: Sequence[Merge], *, path: Path) -> list[DisplacedPairs]:
-    """What the file says of the merges that it belongs to. Raises `ModelFormatError`."""
+    """Return the pairs that each merge displaced, from the content of the file. Raises `ModelFormatError`."""
     from tokbench.files.untrusted import load_json
 
     document = load_json(bytes(data), path=path, hint=_RETRAIN)
@@ -132,16 +132,16 @@ def parse_trace(data: bytes | memoryview, merges: Sequence[Merge], *, path: Path
     return [tuple((left, right, count) for left, right, count in pairs) for _, pairs in rows]
 
 
-def _is_row(row: Any, its: Merge) -> bool:
+def _is_row(row: Any, expected: Merge) -> bool:
     return (
         isinstance(row, list)
         and len(row) == 2
-        and row[0] == its.count
+        and row[0] == expected.count
         and isinstance(row[1], list)
         and all(
-            isinstance(each, list)
-            and len(each) == 3
-            and all(type(number) is int and number >= 0 for number in each)
-            for each in row[1]
+            isinstance(pair, list)
+            and len(pair) == 3
+            and all(type(number) is int and number >= 0 for number in pair)
+            for pair in row[1]
         )
     )

@@ -1,4 +1,4 @@
-"""NFC before splitting, and the way back: which bytes of the text became which of its NFC form."""
+"""NFC normalization before splitting, and the mapping of spans back to the original text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def changed_runs(text: str) -> Iterator[tuple[str, str, Span]]:
-    r"""The runs of a text that NFC changes: as they are, what they become, and where in the text they stand.
+    r"""Yield the runs of a text that NFC changes: the original, the normalized form, and the span in the text.
 
     >>> [ascii(after) for _, after, _ in changed_runs("ae\u0301b")]
     ["'\\xe9'"]
@@ -28,10 +28,10 @@ def changed_runs(text: str) -> Iterator[tuple[str, str, Span]]:
 
 
 class NfcAlignment:
-    r"""Maps byte spans of a text's NFC form to byte spans of the text.
+    r"""A mapping from byte spans of a text's NFC form to byte spans of the text.
 
-    The text is divided into the smallest runs of characters that are normalized each on its own;
-    inside a run that changed, nothing finer than the run is known.
+    The text is divided into the smallest runs of characters that are normalized independently;
+    a span that touches a changed run maps to the whole run.
 
     >>> NfcAlignment("ae\u0301b").original(Span(1, 3))  # the é of "aéb"
     Span(start=1, stop=4)
@@ -45,26 +45,26 @@ class NfcAlignment:
             normal = nfc(run)
             normal_size = len(normal.encode())
             if normal != run:
-                found = Span(normal_position, normal_position + normal_size)
-                self._changed.append((found, Span(position, position + size)))
+                normal_span = Span(normal_position, normal_position + normal_size)
+                self._changed.append((normal_span, Span(position, position + size)))
             position += size
             normal_position += normal_size
         self._normal_starts = [normal.start for normal, _ in self._changed]
         self._normal_stops = [normal.stop for normal, _ in self._changed]
 
     def original(self, span: Span) -> Span:
-        """The bytes of the text that a span of its NFC form came from: whole runs where they changed."""
+        """Return the span of the text from which a span of its NFC form comes: the whole of each changed run."""
         return Span(self._start(span.start), self._stop(span.stop))
 
     def _start(self, offset: int) -> int:
-        before = bisect_right(self._normal_starts, offset) - 1  # the last changed run that begins by here
+        before = bisect_right(self._normal_starts, offset) - 1  # the last changed run that starts by offset
         if before < 0:
             return offset
         normal, original = self._changed[before]
         return original.start if offset < normal.stop else offset + original.stop - normal.stop
 
     def _stop(self, offset: int) -> int:
-        index = bisect_left(self._normal_stops, offset)  # the first changed run that ends from here on
+        index = bisect_left(self._normal_stops, offset)  # the first changed run that ends at or after it
         if index < len(self._changed):
             normal, original = self._changed[index]
             return original.stop if offset > normal.start else offset + original.start - normal.start
@@ -75,7 +75,7 @@ class NfcAlignment:
 
 
 def _runs(text: str) -> Iterator[str]:
-    """Cut before each starter that does not compose with what stands before it."""
+    """Split the text before each starter that does not compose with the run before it."""
     start = 0
     for index in range(1, len(text)):
         character = text[index]
@@ -87,7 +87,11 @@ def _runs(text: str) -> Iterator[str]:
 
 
 def _is_starter(character: str) -> bool:
-    """Whether marks stay after it. A few of class 0 (U+0F73) decompose into marks, which others pass."""
+    """Return whether no mark is reordered across a character.
+
+    A few characters of combining class 0 (U+0F73) are not starters here: they decompose into marks, which can be
+    reordered.
+    """
     return is_later(character) or unicodedata.combining(unicodedata.normalize("NFD", character)[0]) == 0
 
 

@@ -1,4 +1,4 @@
-"""Read a regular rank file as one block of bytes: the kernel's Python fallback."""
+"""The Python fallback of the kernel's reader of regular rank files."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RankBlock = tuple[bytes, bytes, list[int]]
-"""The block, starts and gaps of a `TokenTable`, the starts as the bytes of native uint32."""
+"""The block, starts and gaps of a `TokenTable`; the starts are the bytes of native uint32."""
 
 
 def read_ranks(data: bytes, limit: int) -> RankBlock | None:
-    r"""The tokens of a regular rank file by their ranks.
+    r"""Read the tokens of a regular rank file by their ranks.
 
     Args:
         data: the whole file.
-        limit: every rank is below it.
+        limit: the exclusive upper bound of the ranks.
 
     Returns:
-        None where ranks do not ascend or reach the limit, where a token is empty, missing for one of the
-        256 bytes or there twice, and for a damaged line: `parse_ranks` reads these, or says what is wrong.
+        The table; None if ranks do not ascend or reach the limit, a token is empty or a duplicate, one of the
+        256 bytes has no token, or a line is damaged. `parse_ranks` can read such a file or report what is wrong.
 
     >>> read_ranks(b"YQ== 0\n", 1000) is None
     True
@@ -42,7 +42,7 @@ def read_ranks(data: bytes, limit: int) -> RankBlock | None:
 
 
 def table_of_ranks(ranks: Sequence[tuple[bytes, int]]) -> TokenTable:
-    """The tokens by their ranks, which are in any order.
+    """Return the tokens by rank, from pairs in any order.
 
     >>> tuple(table_of_ranks([(b"b", 2), (b"a", 0)]))
     (b'a', None, b'b')

@@ -1,11 +1,11 @@
-"""Byte-level BPE by the textbook: the definition that every faster implementation must equal.
+"""The reference implementation of byte-level BPE: the definition that every faster implementation must equal.
 
 Read it top to bottom. A text is split into pre-tokens (`split_patterns.py`); a pre-token starts as
-its bytes, whose ids are their values; training merges the most frequent pair of
-neighbouring ids into a new id, again and again; encoding replays those merges in the order
-in which they were learned. Nothing here is fast, and nothing here is clever.
+its bytes, whose ids are their values; training repeatedly merges the most frequent pair of
+adjacent ids into a new id; encoding replays those merges in the order in which they were learned.
+Nothing here is fast, and nothing here is clever.
 
-The example that goes through this page is Philip Gage's (1994) "aaabdaaabac".
+The running example is Philip Gage's (1994) "aaabdaaabac".
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 Pair = tuple[int, int]
 
 NUM_BYTES = 256
-"""The base vocabulary: one id for each byte, its value. The first merge makes id 256."""
+"""The size of the base vocabulary: the id of a byte is its value, and the first merge creates id 256."""
 
 
 class Merge(NamedTuple):
-    """One learned merge: `left` and `right` become the next id; `count` is how often they stood together."""
+    """One learned merge: the pair (`left`, `right`) becomes the next id; `count` is its frequency at that time."""
 
     left: int
     right: int
-    count: int  # type: ignore[assignment]  # tuple.count is not missed here
+    count: int  # type: ignore[assignment]  # overrides tuple.count, which nothing uses
 
 
 # --- training ---------------------------------------------------------------------------------
 
 
 def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[Pair]:
-    """How often each pair of neighbours occurs: over all words, count × adjacent positions.
+    """Return the frequency of each adjacent pair: the sum over all words of count × positions.
 
     Overlapping positions count too: "aaa" holds the pair (a, a) twice.
 
@@ -54,7 +54,7 @@ def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[Pair]:
 
 
 def most_frequent_pair(counts: Mapping[Pair, int]) -> Pair:
-    """The pair that is merged next: highest count, then smallest (left id, right id).
+    """Return the pair to merge next: the highest count, then the smallest (left id, right id).
 
     >>> most_frequent_pair({(97, 98): 4, (97, 97): 4, (98, 97): 2})
     (97, 97)
@@ -63,12 +63,12 @@ def most_frequent_pair(counts: Mapping[Pair, int]) -> Pair:
 
 
 def merge_pair(word: tuple[int, ...], pair: Pair, new_id: int) -> tuple[int, ...]:
-    """The word with each occurrence of the pair replaced, left to right, without overlap.
+    """Replace each occurrence of the pair in the word, left to right, without overlap.
 
     >>> merge_pair(tuple(b"aaab"), (97, 97), 256)
     (256, 97, 98)
     """
-    if pair not in pairwise(word):  # nearly every word, and quickly found
+    if pair not in pairwise(word):  # true of nearly every word, and a fast check
         return word
     merged: list[int] = []
     position = 0
@@ -93,12 +93,12 @@ def train(
 
     Args:
         pretokens: how often each pre-token occurs.
-        num_merges: how many merges to learn; fewer are learned when pairs run out.
+        num_merges: the number of merges to learn; fewer are learned if pairs run out.
         min_frequency: training stops when the highest count is below this.
-        max_token_length: pairs that would make a token of more bytes are skipped; None for no limit.
+        max_token_length: pairs whose token would be longer, in bytes, are skipped; None for no limit.
 
     Returns:
-        The merges in order; merge i makes id 256 + i.
+        The merges in order; merge i creates id 256 + i.
 
     >>> train({b"aaabdaaabac": 1}, num_merges=3)
     [Merge(left=97, right=97, count=4), Merge(left=97, right=98, count=2), Merge(left=256, right=257, count=2)]
@@ -135,28 +135,28 @@ def continue_training(
     max_token_length: int | None = None,
     may_be_token: Callable[[bytes], bool] = bool,
 ) -> list[Merge]:
-    """Learn merges after inherited ones, which stay where they are, in the text or not.
+    """Learn merges that follow inherited ones; these keep their ids, whether or not they occur in the text.
 
     Args:
         pretokens: how often each pre-token occurs.
-        inherited: merges (left, right, …) in order; pre-tokens are cut by them, one after another.
-        num_merges: how many merges to learn; fewer are learned when pairs run out.
+        inherited: merges (left, right, …) in order, which are applied to the pre-tokens first.
+        num_merges: the number of merges to learn; fewer are learned if pairs run out.
         min_frequency: as for `train`.
         max_token_length: as for `train`.
         may_be_token: whether bytes may become a new token.
 
     Returns:
-        The new merges in order: merge i makes the id after the inherited ones' and i others. Bytes that are a
-        token already become no second one.
+        The new merges in order: merge i creates id 256 + len(inherited) + i. No merge creates a second token of
+        the same bytes.
 
-    "aaabdaaabac" is cut by (a, a) into "aa a b d aa a b a c", and "zz" is in no text:
+    The merge (a, a) turns "aaabdaaabac" into "aa a b d aa a b a c", and "zz" does not occur:
 
     >>> continue_training({b"aaabdaaabac": 1}, [(97, 97), (122, 122)], num_merges=2)
     [Merge(left=97, right=98, count=2), Merge(left=256, right=258, count=2)]
     """
     words = Counter({tuple(pretoken): count for pretoken, count in pretokens.items()})
-    for made, (left, right, *_) in enumerate(inherited, NUM_BYTES):
-        words = Counter({merge_pair(word, (left, right), made): count for word, count in words.items()})
+    for new_id, (left, right, *_) in enumerate(inherited, NUM_BYTES):
+        words = Counter({merge_pair(word, (left, right), new_id): count for word, count in words.items()})
     tokens = vocabulary(inherited)
     merges: list[Merge] = []
     while len(merges) < num_merges:
@@ -179,15 +179,15 @@ def continue_training(
 
 
 SUPERWORDS_PATTERN = "superwords"
-"""What splits a text whose tokens may hold several words."""
+"""The name of the split pattern for tokens that may contain several words."""
 MOST_WORDS = 4
-"""Parts between spaces that a token may have which is learned across them."""
+"""The largest number of space-separated words in a token that is learned across spaces."""
 EXCLUDED_IN_SUPERWORDS = b": "
-"""Bytes that no such token has: what stands before them introduces what follows."""
+"""Bytes that such a token must not contain: the text before them usually introduces the text after them."""
 
 
 def may_be_superword(token: bytes) -> bool:
-    """Whether bytes may become a token that is learned across spaces (Liu et al. 2025).
+    """Return whether bytes may become a token that is learned across spaces (Liu et al. 2025).
 
     >>> [may_be_superword(token) for token in (b" by the way ", b" a b c d", b" a b c d e", b"to: ")]
     [True, True, False, False]
@@ -209,9 +209,9 @@ def train_superwords(
 
     Args:
         words: how often each pre-token of a text occurs.
-        superwords: the same, of the text split by the pattern "superwords" alone.
-        num_first: how many merges to learn within words.
-        num_merges: how many to learn together.
+        superwords: the same for the text split by the pattern "superwords" alone.
+        num_first: the number of merges to learn within words.
+        num_merges: the total number of merges to learn.
         min_frequency: as for `train`.
         max_token_length: as for `train`.
 
@@ -229,7 +229,7 @@ def train_superwords(
 
 
 def vocabulary(merges: Iterable[Sequence[int]]) -> list[bytes]:
-    """The bytes of each id: the 256 bytes, then each merge's left and right joined.
+    """Return the bytes of each id: the 256 bytes, then for each merge the bytes of its left and right id joined.
 
     >>> vocabulary([(97, 97), (97, 98), (256, 257)])[256:]
     [b'aa', b'ab', b'aaab']
@@ -241,11 +241,11 @@ def vocabulary(merges: Iterable[Sequence[int]]) -> list[bytes]:
 
 
 def encode(pretoken: bytes, merges: Mapping[Pair, int]) -> list[int]:
-    """The ids of one pre-token: again and again, the learned pair with the smallest id is merged.
+    """Encode one pre-token: repeatedly merge the pair that was learned first.
 
     Args:
         pretoken: its bytes.
-        merges: pair → the id it makes; smaller ids were learned earlier.
+        merges: pair → the id that its merge creates; smaller ids were learned earlier.
 
     >>> encode(b"aaabdaaabac", {(97, 97): 256, (97, 98): 257, (256, 257): 258})
     [258, 100, 258, 97, 99]
@@ -258,7 +258,7 @@ def encode(pretoken: bytes, merges: Mapping[Pair, int]) -> list[int]:
 
 
 def decode(ids: Iterable[int], tokens: Sequence[bytes]) -> bytes:
-    """The bytes of ids, one after another.
+    """Return the bytes of ids, joined.
 
     >>> decode([258, 100], vocabulary([(97, 97), (97, 98), (256, 257)]))
     b'aaabd'
@@ -270,7 +270,7 @@ def decode(ids: Iterable[int], tokens: Sequence[bytes]) -> bytes:
 
 
 def cut_at_special_tokens(text: str, special_tokens: Iterable[str]) -> Iterator[TextPart]:
-    """Cut a text at the special tokens in it: the leftmost first, and of two that start together the longest.
+    """Split a text at its special tokens: the leftmost match first, and the longest of those that start together.
 
     >>> list(cut_at_special_tokens("a<eot>b", ["<eot>"]))
     [TextPart(text='a', token=None), TextPart(text='<eot>', token='<eot>'), TextPart(text='b', token=None)]

@@ -1,14 +1,14 @@
-"""The folder of a saved byte-level BPE, the manifest, its merges, and files for other tools; `loading.py` opens it.
+"""Writing of the files in the folder of a saved byte-level BPE; `loading.py` opens the folder.
 
 tokbench.json           the manifest (see `tokbench.store`)
 merges.npy              int64[n, 3]: left id, right id, count of each merge, in order
-merge_trace.json        what each merge displaced, where the training was traced
-ranks.tiktoken          base64 token and rank, a line each: for tiktoken
+merge_trace.json        the pairs that each merge displaced, if the training was traced
+ranks.tiktoken          for tiktoken: one line per token, with the token in base64 and its rank
 tokenizer.json          for tokenizers and transformers
 tokenizer_config.json   for transformers' AutoTokenizer
 
-NumPy opens `merges.npy`, and is not needed for it here: to import it takes longer than everything
-else that is done to open a tokenizer.
+NumPy can open `merges.npy`, but this module reads and writes it without NumPy, whose import takes longer than all the
+rest of opening a tokenizer.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 MERGES_NAME = "merges.npy"
 
 _MAGIC = b"\x93NUMPY\x01\x00"
-_HEADER_BYTES = 128  # whatever the shape: NumPy leaves room for its numbers and fills up with spaces
+_HEADER_BYTES = 128  # for any shape: NumPy reserves space for its numbers and pads with spaces
 _ROW_BYTES = 24
-_MAX_TOKEN_BYTES = 2**30  # of all tokens together
+_MAX_TOKEN_BYTES = 2**30  # total over all tokens
 RETRAIN = "the folder is damaged: restore it, or train again"
 
 
@@ -52,15 +52,15 @@ def saved_files(
     config: TokenizerConfig,
     encode: Callable[[str], list[int]],
 ) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The files of the folder but its manifest, and why those are left out that would not be exact.
+    """Return the files of the folder except its manifest, and for each inexact file that is left out the reason.
 
     Args:
-        merges: as they were learned; None where that is not known.
-        pattern: splits text.
+        merges: the learned merges in order; None if they are not known.
+        pattern: the split pattern.
         special_tokens: text → id.
-        displaced: what each merge displaced, where the training was traced.
-        config: of the tokenizer, for transformers.
-        encode: the ids of a text in which the texts of special tokens are these.
+        displaced: the pairs that each merge displaced, if the training was traced.
+        config: the `tokenizer_config.json` for transformers.
+        encode: encodes a text, with special tokens in it as their ids.
 
     Raises:
         ConversionError: the merges are not known.
@@ -96,7 +96,7 @@ def _check_same_ids(encode: Callable[[str], list[int]], document: bytes) -> None
     """Compare a `tokenizer.json` with the tokenizer: Oniguruma may interpret a custom pattern differently.
 
     Raises:
-        ConversionError: a text of the self-test or of the hard cases has other ids there.
+        ConversionError: tokenizers gives different ids for a text of the self-test or of the hard cases.
     """
     import tokenizers
 
@@ -113,13 +113,13 @@ def _check_same_ids(encode: Callable[[str], list[int]], document: bytes) -> None
 
 
 def dump_merges(merges: Sequence[Merge]) -> bytes:
-    """The file, byte for byte as NumPy writes it."""
+    """Return the content of `merges.npy`, byte for byte as NumPy writes it."""
     values = array("q", [number for merge in merges for number in merge])
     return _header(len(merges)) + _little_endian(values).tobytes()
 
 
 def parse_merges(data: bytes | memoryview, *, path: Path) -> tuple[Merge, ...]:
-    """The merges of the file. Raises `ModelFormatError`."""
+    """Return the merges from the content of `merges.npy`. Raises `ModelFormatError`."""
     rows, rest = divmod(max(len(data) - _HEADER_BYTES, 0), _ROW_BYTES)
     if rest or bytes(data[:_HEADER_BYTES]) != _header(rows):
         found = f"{len(data)} bytes that begin {bytes(data[:_HEADER_BYTES])!r}"
@@ -133,8 +133,8 @@ def parse_merges(data: bytes | memoryview, *, path: Path) -> tuple[Merge, ...]:
 
 
 def pairs_of(merges: Sequence[Merge]) -> memoryview | NDArray[np.uint32]:
-    """The pairs as uint32[n, 2], in a form that the kernels read like an array."""
-    if not merges:  # no view has two dimensions and nothing in them
+    """Return the pairs as uint32[n, 2], in a form that the kernels read like an array."""
+    if not merges:  # a memoryview with two dimensions cannot be empty
         import numpy as np
 
         return np.empty((0, 2), np.uint32)
@@ -143,14 +143,14 @@ def pairs_of(merges: Sequence[Merge]) -> memoryview | NDArray[np.uint32]:
 
 
 def _check(merges: Sequence[Merge], *, path: Path) -> None:
-    """Check each merge against those before it.
+    """Check each merge against the ones before it.
 
-    One may double the last one's token: a few rows could ask for more memory than there is.
+    The total size is limited because each merge can double the last token: a few rows could exhaust the memory.
     """
     sizes = [1] * NUM_BYTES
     total = 0
-    for made, (left, right, count) in enumerate(merges, NUM_BYTES):
-        if not (0 <= left < made and 0 <= right < made and count > 0):
+    for new_id, (left, right, count) in enumerate(merges, NUM_BYTES):
+        if not (0 <= left < new_id and 0 <= right < new_id and count > 0):
             raise ModelFormatError(path, "merges of earlier ids, with counts", "different ones", hint=RETRAIN)
         size = sizes[left] + sizes[right]
         sizes.append(size)
@@ -160,9 +160,9 @@ def _check(merges: Sequence[Merge], *, path: Path) -> None:
 
 
 def _header(rows: int) -> bytes:
-    said = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({rows}, 3), }}".encode()
-    before = _MAGIC + (_HEADER_BYTES - len(_MAGIC) - 2).to_bytes(2, "little") + said
-    return before.ljust(_HEADER_BYTES - 1) + b"\n"
+    fields = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({rows}, 3), }}".encode()
+    header = _MAGIC + (_HEADER_BYTES - len(_MAGIC) - 2).to_bytes(2, "little") + fields
+    return header.ljust(_HEADER_BYTES - 1) + b"\n"
 
 
 def _little_endian(values: array[int]) -> array[int]:

@@ -1,4 +1,4 @@
-"""The kernel as `tokbench doctor` sees it."""
+"""The checks of the BPE kernel for `tokbench doctor`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SAMPLE = (
 
 
 def examine() -> Iterator[Check]:
-    """Which kernel runs, whether it splits and trains as the reference does, and the age of its tables."""
+    """Yield which kernel runs, whether it splits and trains like the reference, and the version of its tables."""
     kernel = current_kernel()
     yield Check(
         "  kernel",

@@ -1,9 +1,9 @@
-"""Split patterns: how a text is divided into pre-tokens, whose ends merges never cross.
+"""Split patterns: regular expressions that split a text into pre-tokens, across which merges never reach.
 
-A named pattern is known by its text, runs on the native scanners, and is saved with both
-its name and its text. Any other pattern is custom and runs on the `regex` package, which
-is also the definition that the scanners are tested against; set operations in its classes mean
-what they mean to tiktoken.
+A named pattern is recognized by its name or its text, runs on the native scanners, and is saved
+with both. Any other pattern is custom and runs on the `regex` package, which is also the reference
+that the scanners are tested against; set operations in its character classes are read as tiktoken
+reads them.
 """
 
 from __future__ import annotations
@@ -46,16 +46,17 @@ _REGEXES: dict[str, str | None] = {
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
         r"|\s*[\r\n]|\s+(?!\S)|\s+"
     ),
-    # As gpt4, but a word ends where camelCase begins a new one (getUserName, HTTPServer; snake_case
-    # already does, since "_" can stand before letters), and two or more spaces, or tabs, stay whole
-    # instead of giving their last one to the word after them: an indentation is one pre-token.
+    # Like gpt4, but camelCase is split into its words (getUserName, HTTPServer; snake_case already is,
+    # since "_" may precede letters), and a run of two or more spaces or tabs stays whole instead of
+    # giving its last character to the next word: an indentation is one pre-token.
     "code": (
         r"'(?i:[sdmt]|ll|ve|re)"
         r"|[^\r\n\t\p{L}\p{N}]?+(?:[\p{Lu}\p{Lt}]+(?!\p{Ll})|[\p{Lu}\p{Lt}]?[\p{Ll}\p{Lm}\p{Lo}]+)"
         r"|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]|[ \t][ \t]++|\t|\s++$|\s+(?!\S)|\s"
     ),
-    # What SuperBPE splits by once tokens may hold several words: digits, two or more of punctuation, and white
-    # space are apart. There it is the first three alternatives, and what they leave out; the last one is that.
+    # The pattern of SuperBPE's second stage, in which tokens may contain several words: it separates digits, runs of
+    # two or more punctuation characters, and white space. SuperBPE has only the first three alternatives and keeps
+    # the text between their matches; here the last alternative matches that text.
     "superwords": (
         r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"
         r"|(?: ?\p{L}++|[^\S ]++| ?[^\s\p{L}\p{N}](?![^\s\p{L}\p{N}])| (?=\p{N}))++"
@@ -64,7 +65,7 @@ _REGEXES: dict[str, str | None] = {
 }
 
 PATTERN_NAMES = tuple(_REGEXES)
-"""Every named pattern, in the order in which they are listed."""
+"""The names of all named patterns, in the order in which they are listed to users."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -73,12 +74,12 @@ _PROBE_CHARACTERS = "aAǅʰ亜\u0301\u0488٣5Ⅷ½ \t\r\n\v\u0085\u00a0\u3000'ſ
 
 @dataclass(frozen=True, slots=True)
 class SplitPattern:
-    """A split pattern and how other tools spell it.
+    """A split pattern and its spellings for other tools.
 
     Attributes:
-        name: a name of `PATTERN_NAMES`, or "custom".
-        regex: its text for `regex` and `tiktoken`; None for "none" (the document is one pre-token).
-        normalization: "nfc" where the text is brought to that form before it is split, else None.
+        name: one of `PATTERN_NAMES`, or "custom".
+        regex: the expression for `regex` and `tiktoken`; None for "none" (the document is one pre-token).
+        normalization: "nfc" if the text is normalized to NFC before it is split, else None.
     """
 
     name: str
@@ -87,23 +88,23 @@ class SplitPattern:
 
     @property
     def is_custom(self) -> bool:
-        """Whether it runs on the `regex` package instead of the native scanners."""
+        """Whether the pattern runs on the `regex` package instead of the native scanners."""
         return self.name == "custom"
 
     @property
     def kernel_name(self) -> str | None:
-        """The name by which the kernels know it; None for a custom one, which they do not split by."""
+        """The name of the pattern in the kernels; None for a custom pattern, which they do not support."""
         return None if self.is_custom else self.name
 
     @property
     def oniguruma(self) -> str | None:
-        """The same pattern for Oniguruma, which `tokenizers` splits with."""
+        """The same pattern in the syntax of Oniguruma, the regex library of `tokenizers`."""
         from tokbench.formats.tokenizer_json import for_oniguruma
 
         return None if self.regex is None else for_oniguruma(self.regex)
 
     def normalized(self, text: str) -> str:
-        r"""The text in the form in which it is split; as it is where there is none.
+        r"""Return the text normalized as it is before splitting; unchanged if the pattern does not normalize.
 
         >>> SplitPattern("none", None, normalization="nfc").normalized("e\u0301")
         'é'
@@ -112,10 +113,10 @@ class SplitPattern:
 
 
 def resolve_pattern(pattern: str) -> SplitPattern:
-    r"""The pattern of a name, or of a regular expression, checked.
+    r"""Return the pattern with a name, or a checked pattern of a regular expression.
 
     Raises:
-        ConfigError: it does not compile, matches the empty string, leaves gaps, or looks like a name that nothing has.
+        ConfigError: it does not compile, matches the empty string, leaves gaps, or looks like an unknown name.
 
     >>> resolve_pattern("gpt4").is_custom
     False
@@ -136,10 +137,10 @@ def resolve_pattern(pattern: str) -> SplitPattern:
 
 
 def split(pattern: SplitPattern, text: str) -> list[str]:
-    """The pre-tokens of a text by the `regex` package: the definition of every pattern.
+    """Split a text into pre-tokens with the `regex` package: the definition of every pattern.
 
-    Normalization is not done here. Raises `ConfigError` where a custom pattern leaves a gap
-    or matches the empty string.
+    The text is not normalized. Raises `ConfigError` if a custom pattern leaves a gap or matches
+    the empty string.
 
     >>> split(resolve_pattern("gpt4"), "It's 12345 o'clock")
     ['It', "'s", ' ', '123', '45', ' o', "'clock"]
@@ -152,7 +153,7 @@ def split(pattern: SplitPattern, text: str) -> list[str]:
 
 
 def split_offsets(pattern: SplitPattern, text: str) -> list[int]:
-    """Where the pre-tokens of a text end, in UTF-8 bytes.
+    """Return the UTF-8 byte offsets at which the pre-tokens of a text end.
 
     >>> split_offsets(resolve_pattern("gpt2"), "é é")
     [2, 5]
@@ -176,7 +177,7 @@ def _matches(regex_text: str, text: str) -> Iterator[str]:
 
 
 def _no_such_pattern(name: str) -> ConfigError:
-    """A mistyped name would be a regular expression that matches itself alone."""
+    """Return the error for an unknown name, which as a regular expression would match only itself."""
     near = near_names(name, PATTERN_NAMES, most=2)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     return ConfigError(

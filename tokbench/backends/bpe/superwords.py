@@ -1,7 +1,8 @@
-"""Tokens of several words (SuperBPE, Liu et al. 2025): merges learned across spaces, after those within words.
+"""Training of tokens of several words (SuperBPE, Liu et al. 2025): merges across spaces follow merges within words.
 
-The first merges are learned from pre-tokens. They then cut the text that is split by the pattern "superwords"
-alone, and learning goes on there: `reference.train_superwords` is the definition.
+The first merges are learned from the usual pre-tokens. Then the text is split by the pattern "superwords" alone and
+encoded with these merges, and further merges are learned from the result. `reference.train_superwords` is the
+definition.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ _ENCODED_BYTES = 1 << 22
 
 
 def train_with_superwords(documents: Iterable[str], config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
-    """Learn a tokenizer from documents, of which merges cross spaces from `config.superwords` tokens on.
+    """Learn a tokenizer from documents; after `config.superwords` tokens, merges may cross spaces.
 
     Raises:
-        CorpusError: a document that cannot be read.
-        TrainingError: no text at all, or words that are too long or too many for the kernel.
+        CorpusError: a document cannot be read.
+        TrainingError: there is no text, or its words are too long or too many for the kernel.
     """
     started = time.perf_counter()
     words, superwords = _count(documents, config, progress=progress)
@@ -66,17 +67,17 @@ def train_with_superwords(documents: Iterable[str], config: BpeConfig, *, progre
 def _count(
     documents: Iterable[str], config: BpeConfig, *, progress: Progress
 ) -> tuple[PretokenCounter, PretokenCounter]:
-    """Read documents once, and count their pre-tokens by the pattern of words and by that of superwords."""
+    """Read documents once, and count their pre-tokens under the pattern of words and under that of superwords."""
     refuse_one_text(documents)
     of_words, of_superwords = (
-        PretokenCounting(each) for each in (config, replace(config, pattern=SUPERWORDS_PATTERN))
+        PretokenCounting(options) for options in (config, replace(config, pattern=SUPERWORDS_PATTERN))
     )
     words, superwords = (
         counting.new_counter(threads=threads_of(config), seed=config.seed)
         for counting in (of_words, of_superwords)
     )
     if of_words.reads_bytes and isinstance(documents, ByteDocuments):
-        count_sources(_Both(words, superwords), documents, progress=progress)
+        count_sources(_TwoCounters(words, superwords), documents, progress=progress)
     else:
         for batch in batches(documents, progress=progress):
             of_words.add(words, batch)
@@ -88,42 +89,42 @@ def _count(
     return words, superwords
 
 
-class _Both:
-    """Two counters that count the same sources; see `tokbench.core.training.SourceCounter`."""
+class _TwoCounters:
+    """A pair of counters that count the same sources; see `tokbench.core.training.SourceCounter`."""
 
     def __init__(self, first: PretokenCounter, second: PretokenCounter) -> None:
         self._first, self._second = first, second
 
     def add_file(self, fd: int, documents: str, progress: CountProgress | None) -> int:
-        """A plain file, read by each."""
+        """Let each counter read a plain file."""
         size = self._first.add_file(fd, documents, progress)
         os.lseek(fd, 0, os.SEEK_SET)
         self._second.add_file(fd, documents, None)
         return size
 
     def begin_source(self, documents: str) -> None:
-        """A source begins."""
+        """Begin a source."""
         self._first.begin_source(documents)
         self._second.begin_source(documents)
 
     def feed(self, block: bytes) -> None:
-        """The next bytes of the source."""
+        """Add the next bytes of the source."""
         self._first.feed(block)
         self._second.feed(block)
 
     def end_source(self) -> None:
-        """The source is complete."""
+        """End the source."""
         self._first.end_source()
         self._second.end_source()
 
     def finish(self) -> None:
-        """End the counting; nothing is added afterwards."""
+        """End counting; nothing may be added afterwards."""
         self._first.finish()
         self._second.finish()
 
     @property
     def invalid(self) -> tuple[int, int] | None:
-        """The first place that is not UTF-8."""
+        """The first position that is not UTF-8."""
         return self._first.invalid
 
 
@@ -138,7 +139,7 @@ def _learn(
     seed: int,
     progress: Callable[[int], None],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-    """What `Kernel.train` gives: the merges within words, and after them those across spaces."""
+    """Learn merges within words, then merges across spaces; the result is that of `Kernel.train`."""
     kernel = current_kernel()
     num_first = (config.superwords or 0) - NUM_BYTES
     first, counts, _ = kernel.train(
@@ -156,7 +157,7 @@ def _learn(
     ids, ends = _encoded(data, offsets, encoder, threads=threads_of(config))
     check_room([WordArrays(data, ends, times)], room=merger_room(step=1), hint=None)
     tokens = encoder.tokens()
-    del data, offsets, encoder  # which remembers words
+    del data, offsets, encoder  # frees their memory; the encoder caches words
     further, more_counts, num_tokens = kernel.continue_training(
         ids,
         ends,
@@ -176,14 +177,14 @@ def _learn(
 def _encoded(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], encoder: Encoder, *, threads: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The ids of stretches of text one after the other, and where each ends; not all are strings at a time."""
+    """Encode pre-tokens: return all ids and the offset where each one ends. Strings exist for one block at a time."""
     parts, lengths = [], [np.zeros(1, np.int64)]
     stops = np.searchsorted(offsets, np.arange(0, offsets[-1], _ENCODED_BYTES)[1:]).tolist()
     for first, stop in pairwise(sorted({0, *stops, len(offsets) - 1})):
         block = data[offsets[first] : offsets[stop]].tobytes()
         places = (offsets[first : stop + 1] - offsets[first]).tolist()
         ids, ends = encoder.encode_batch(
-            [block[here:there].decode() for here, there in pairwise(places)], threads
+            [block[start:end].decode() for start, end in pairwise(places)], threads
         )
         parts.append(ids)
         lengths.append(np.diff(ends))

@@ -1,4 +1,4 @@
-"""A trained byte-level BPE: text to ids and back, and the forms in which other tools open it."""
+"""The byte-level BPE tokenizer: encoding, decoding, and conversion for other tools."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tokbench.core.tokens import ModelInput
 
 _MOST_DECODED = 1 << 24
-"""Ids from there on are decoded one by one: there is a table of all below."""
+"""Ids from this one on are decoded one by one; a table holds all smaller ids."""
 _IDS_FOR_THREADS = 1 << 16
 _FEW_IDS = 1 << 12
 
@@ -53,8 +53,8 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
 
     Attributes:
         pattern: the split pattern.
-        merges: the learned merges in order; None for one that was made from ranks alone.
-        config: the options it was trained with, as plain data.
+        merges: the learned merges in order; None for a tokenizer built from ranks alone.
+        config: the training options, as plain data.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         self._kernel = kernel
         self._num_ordinary = len(encoder)
         self._description = description
-        # Only what was made elsewhere has ids without a token.
+        # Only a tokenizer that another tool trained can have ids without a token.
         self._gaps = frozenset() if description is None else gaps_of(description.tokens)
         self._fillers = frozenset() if description is None else fillers_of(description.tokens)
         info = TokenizerInfo(
@@ -104,7 +104,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         name: str = "ranks",
         special_tokens: Mapping[str, int] | None = None,
     ) -> BpeTokenizer:
-        """A tokenizer that merges these tokens as `tiktoken` does; they are given in the order of their ranks."""
+        """Build a tokenizer that merges as `tiktoken` does, from token bytes in the order of their ranks."""
         encoder = kernel.encoder_from_ranks(list(tokens), pattern.kernel_name)
         return cls(
             name=name, pattern=pattern, encoder=encoder, kernel=kernel, special_tokens=special_tokens or {}
@@ -112,15 +112,15 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
 
     @classmethod
     def from_description(cls, description: ByteLevelBpe, *, name: str, kernel: Kernel) -> Self:
-        """A tokenizer of any origin: ids in any order, gaps, special tokens anywhere.
+        """Build a tokenizer of any origin: ids may be in any order, with gaps and special tokens anywhere.
 
         Args:
-            description: what it is made of.
-            name: how the user calls it.
+            description: the components of the tokenizer.
+            name: the name that the user gives it.
             kernel: the kernel that runs it.
 
         Raises:
-            ValueError: its tokens and merges contradict one another.
+            ValueError: the tokens and merges contradict one another.
         """
         pattern = SplitPattern(
             name=description.pattern_name,
@@ -139,7 +139,12 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     # --- encoding -----------------------------------------------------------------------------
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        """Return the ids of a text.
+
+        Raises:
+            SpecialTokenError: the text contains a special token under `SpecialPolicy.RAISE`.
+            TextError: the text contains a lone surrogate.
+        """
         if special is SpecialPolicy.TEXT or not self._special_ids:
             return self.encode_ordinary(text)
         return super().encode(text, special=special)
@@ -154,17 +159,17 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
                 return ids
             return self._encoder.encode(prepared)
         except (UnicodeEncodeError, TypeError, AttributeError):
-            utf8(text)  # raises with the place in the text itself
+            utf8(text)  # raises TextError with the position in the original text
             raise
 
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """The ids of many texts in arrays, on `threads` threads (None: one a processor), whatever their number.
+        """Return the ids of many texts in arrays, encoded on `threads` threads (None: one per processor).
 
         Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
+            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
+            TextError: a text contains a lone surrogate.
         """
         if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
             return super().encode_batch(texts, special=special, threads=threads)
@@ -175,11 +180,11 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     def count_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """How many ids `encode_batch` would give for each text, without making them where possible.
+        """Return how many ids `encode_batch` would give for each text, without building the ids where possible.
 
         Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
+            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
+            TextError: a text contains a lone surrogate.
         """
         if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
             return self.encode_batch(texts, special=special, threads=threads).counts
@@ -187,31 +192,31 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
             return self._encoder.count_batch(self._prepared(texts), threads or os.cpu_count() or 1)
 
     def _prepared(self, texts: Sequence[str]) -> list[str]:
-        """The texts, normalized as the pattern requires."""
+        """Return the texts, normalized as the pattern requires."""
         if self.pattern.normalization is None:
             return list(texts)
         return [self.pattern.normalized(text) for text in texts]
 
     @property
     def post_processing(self) -> PostProcessing:
-        """The post-processing of ids before they go to a model, as the original file defines it."""
+        """The post-processing that the original file defines for ids before they go to a model."""
         return NOTHING if self._description is None else self._description.post_processing
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """The model input for one text or a pair; see `TakesTemplate`."""
+        """Return the model input for one text or a pair of texts; see `TakesTemplate`."""
         ids = [self.encode(text, special=special) for text in texts]
         done = NOTHING if self._description is None else self._description.post_processing
         return model_input(done, ids, template=template, limits=limits)
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        """Yield the tokens of a text, treating special tokens as ordinary text; spans are relative to its start."""
         prepared = self.pattern.normalized(text)
         alignment = None if prepared == text else NfcAlignment(text)
         start = 0
         ids = self.encode_ordinary(text)
-        tokens = cast("Sequence[bytes]", self._tokens_for(len(ids)))  # no id that is encoded is a gap
+        tokens = cast("Sequence[bytes]", self._tokens_for(len(ids)))  # encoding never gives the id of a gap
         for id in ids:
             piece = tokens[id]
             span = Span(start, start + len(piece))
@@ -219,7 +224,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
             yield Token(id, piece, span if alignment is None else alignment.original(span), TokenKind.NORMAL)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
+        """Return the tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
         from tokbench.core.token_arrays import divided, segmented
 
         return divided(
@@ -230,13 +235,13 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         )
 
     def _encode_tiled(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
-        """The tokens of texts that the pattern leaves as they are: there they stand side by side."""
+        """Return the tokens of texts that normalization does not change, so that their spans are contiguous."""
         from tokbench.core.token_arrays import TiledSpans
 
         return TiledSpans(BpeTokenizer.encode_batch(self, texts, threads=threads), self._piece_table)
 
     def pretokens(self, text: str) -> list[str]:
-        """The pre-tokens of a text; together they are the text (its NFC form, where the pattern normalizes)."""
+        """Return the pre-tokens of a text; joined, they are the text, or its NFC form if the pattern normalizes."""
         utf8(text)
         prepared = self.pattern.normalized(text)
         if self.pattern.is_custom:
@@ -248,17 +253,17 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     def sample(
         self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
     ) -> list[int]:
-        """The ids of a text with BPE dropout, the same on every kernel; see `dropout.py`.
+        """Return the ids of a text with BPE dropout, the same on every kernel; see `dropout.py`.
 
         Args:
-            text: nothing in it is a special token.
-            seed: chooses the segmentation.
-            alpha: the probability with which a merge is left out; None takes 0.1.
-            nbest_size: only for tokenizers that rank segmentations.
+            text: the text; special tokens in it are ordinary text.
+            seed: the seed that decides the segmentation.
+            alpha: the probability that a merge is dropped; None means 0.1.
+            nbest_size: must be None; only tokenizers that rank segmentations support it.
 
         Raises:
             ConfigError: `alpha` is not a probability, or `nbest_size` is given.
-            TextError: the text holds a lone surrogate.
+            TextError: the text contains a lone surrogate.
         """
         from tokbench.backends.bpe.dropout import DEFAULT_DROPOUT
 
@@ -279,40 +284,40 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     # --- decoding -----------------------------------------------------------------------------
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        """The bytes of ids. Raises `UnknownIdError`."""
-        with suppress(TypeError, ValueError, OverflowError):  # no known id: the loop of `super` tells which
+        """Return the bytes of ids. Raises `UnknownIdError`."""
+        with suppress(TypeError, ValueError, OverflowError):  # an unknown id: `super` says which one
             known = id_array(ids)
-            # Asking for processors takes longer than a few ids do.
+            # For a few ids, asking for the number of processors would take longer than decoding.
             threads = (os.cpu_count() or 1) if len(known) >= _IDS_FOR_THREADS else 1
             return self._decoder.decode(known, threads)
         return super().decode_bytes(id_sequence(ids))
 
     @property
     def decoding(self) -> Decoding:
-        """The bytes of ids are those of each, joined."""
+        """How ids are decoded: their bytes are joined."""
         return Decoding.JOINED
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
+        """Return the bytes of a token that is not special, or None if the vocabulary has no such id."""
         return self._tokens_for(1)[id] if id < self._num_ordinary and id not in self._gaps else None
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token, or None; special tokens are found by the bytes of their text."""
+        """Return the id of a token, or None; a special token is looked up by the bytes of its text."""
         return self._ids.get(piece)
 
     def token_bytes(self, id: int) -> bytes:
-        """The bytes of one token. Raises `UnknownIdError`."""
+        """Return the bytes of one token. Raises `UnknownIdError`."""
         return self._known.get(id) or self._known_bytes(id, 0)
 
     @cached_property
     def _known(self) -> dict[int, bytes]:
-        """The bytes of every id there is."""
+        """The bytes of every id in the vocabulary."""
         known = {id: token for id, token in enumerate(self._tokens) if id not in self._gaps}
         return known | self._special_bytes
 
     @cached_property
     def _decoder(self) -> Decoder:
-        """The decoder of all ids, without special tokens whose ids are far beyond the others."""
+        """The decoder of all ids, except special tokens with ids of `_MOST_DECODED` or more."""
         beyond = min(self.info.vocab_size, _MOST_DECODED) - self._num_ordinary
         tokens = [*self._tokens, *[b""] * beyond]
         for id, data in self._special_bytes.items():
@@ -328,7 +333,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         return tokens
 
     def _tokens_for(self, num_ids: int) -> Sequence[bytes | None]:
-        """The bytes of each id: those of a few ids are cut out of the block that holds them all."""
+        """Return the bytes by id; for a few ids, the table that slices them out of one block on demand."""
         table = None if self._description is None else self._description.tokens
         if num_ids < _FEW_IDS and isinstance(table, TokenTable) and "_tokens" not in self.__dict__:
             return table
@@ -345,14 +350,14 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         tokens = {token: id for id, token in enumerate(self._tokens) if id not in self._gaps}
         return tokens | {text: id for id, text in self._special_bytes.items()}
 
-    # --- the forms in which others open it ----------------------------------------------------
+    # --- saving and conversion ----------------------------------------------------------------
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
-        """Write the folder that `tokbench.load` opens, with files for `tiktoken` and `tokenizers` in it.
+        """Write the folder that `tokbench.load` opens; it also contains files for `tiktoken` and `tokenizers`.
 
         Raises:
             StoreError: the folder exists, or cannot be written.
-            ConversionError: it was not trained here, so that its merges are not known.
+            ConversionError: the learned merges are not known, because tokbench did not train the tokenizer.
         """
         import regex
 
@@ -376,7 +381,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         )
 
     def description(self) -> ByteLevelBpe:
-        """The components of the tokenizer; see `tokbench.core.descriptions`."""
+        """Return the components of the tokenizer; see `tokbench.core.descriptions`."""
         if self._description is not None:
             return self._description
         return described(
@@ -384,10 +389,10 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         )
 
     def to_tiktoken(self) -> tiktoken.Encoding:
-        """The same tokenizer as a `tiktoken.Encoding`.
+        """Return the same tokenizer as a `tiktoken.Encoding`.
 
         Raises:
-            ConversionError: tiktoken cannot hold it.
+            ConversionError: tiktoken cannot represent the tokenizer.
         """
         from tokbench.formats.tiktoken import to_encoding
 

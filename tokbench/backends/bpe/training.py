@@ -1,19 +1,19 @@
-"""Training a byte-level BPE: documents, or words that were counted before → merges → a tokenizer.
+"""Training of a byte-level BPE: documents or counted words → merges → a tokenizer.
 
-What overlaps: reading and counting (`counting.py`). The kernel counts on worker threads of its own; this thread reads
-the next block, or takes the next documents, while those before are split and counted. It waits where two batches a
-worker are queued, and in `counter.finish`, so that memory does not grow with the text. Merging begins when everything
-is counted. Each merge depends on the one before: a second thread takes half of those that concern many pre-tokens
+Reading and counting overlap (`counting.py`): the kernel counts on its own worker threads, while this thread reads the
+next block or takes the next documents. It blocks while two batches per worker are queued, so that memory does not grow
+with the text, and in `counter.finish`. Merging begins when everything is counted. Each merge depends on the previous
+one, so merges are not learned in parallel; but a second thread takes half of a merge that affects many pre-tokens
 (`native/training/pair_merger.hpp`).
 
-What is lazy:
+The lazy parts:
 
 - Documents are iterated once, and only here: an iterable may be larger than memory.
-- The heap of pairs: counts in it may be too high, and are corrected when they come up
+- The heap of pairs: its counts may be too high and are corrected when a pair comes to the top
   (`native/training/frequency_trainer.hpp`).
-- The encoder: large tables are made once it has encoded some text (`native/encoding/encoder.hpp`).
-- The identity of the text (`identify_text`): asked for when the tokenizer is saved or compared. It is known then where
-  the documents noted it on the way (`corpus/identified.py`); else they are read once more.
+- The encoder: its large tables are built once it has encoded some text (`native/encoding/encoder.hpp`).
+- The identity of the text (`identify_text`): needed only when the tokenizer is saved or compared. It is then already
+  known if the documents computed it while they were read (`corpus/identified.py`); otherwise they are read once more.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 _FEWER_WORDS = "--memory SIZE with "
-"""Before the --min-count that an error proposes."""
+"""The text before the --min-count that the hint of an error proposes."""
 
 
 def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
     """Learn a tokenizer from documents.
 
     Raises:
-        CorpusError: a document that cannot be read.
-        TrainingError: no text at all, or words that are too long or too many for the kernel.
+        CorpusError: a document cannot be read.
+        TrainingError: there is no text, or its words are too long or too many for the kernel.
     """
     counting = PretokenCounting(config)
     started = time.perf_counter()
@@ -76,11 +76,11 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
 
 
 def train_on_words(words: CountedWords, config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
-    """Learn a tokenizer from counted pre-tokens: what `train` learns from their text.
+    """Learn a tokenizer from counted pre-tokens; the result equals that of `train` on their text.
 
     Raises:
-        ConfigError: parity is asked for.
-        TrainingError: there are none, too many for the kernel, or more than the memory is for that they allow.
+        ConfigError: the configuration asks for parity.
+        TrainingError: there are no words, too many for the kernel, or more than their memory limit allows.
     """
     if config.parity is not None:
         raise ConfigError(
@@ -110,15 +110,15 @@ def merged(
     progress: Progress,
     learn: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]] | None = None,
 ) -> BpeTokenizer:
-    """Learn merges from what a counter holds, and make a tokenizer of them.
+    """Learn merges from counted pre-tokens, and build a tokenizer from them.
 
     Args:
-        counter: the pre-tokens.
-        config: how to learn.
-        identify_text: tells which text they are from.
+        counter: the counted pre-tokens.
+        config: the training options.
+        identify_text: returns the identity of the text that was counted.
         counting_seconds: how long counting took.
         progress: called with the number of merges learned.
-        learn: learns from the counter what `Kernel.train` says; by default that.
+        learn: a function with the signature of `Kernel.train`, which is the default.
 
     Raises:
         TrainingError: there are no pre-tokens, or they are too many or too long for the kernel.
@@ -191,7 +191,7 @@ def merged(
 def _traced(
     counter: CountedPretokens, merges: tuple[Merge, ...], *, progress: Progress
 ) -> list[DisplacedPairs]:
-    """What each merge displaced, from the counted pre-tokens."""
+    """Return the pairs that each merge displaced, by replaying the merges on the counted pre-tokens."""
     total = counter.distinct_pretokens
     found = displaced_pairs(
         counter.items(), merges, progress=lambda done: progress("tracing", done, total, "pre-tokens")
@@ -208,21 +208,21 @@ def _no_more_pairs(config: BpeConfig) -> str:
 
 
 def smaller(tokenizer: BpeTokenizer, vocab_size: int) -> BpeTokenizer | None:
-    """What a training to a smaller size gives: the first merges, and the special tokens after them.
+    """Return the tokenizer that training to a smaller size gives: the first merges, then the special tokens.
 
     Args:
-        tokenizer: one that was trained here.
-        vocab_size: its size, special tokens included.
+        tokenizer: a trained tokenizer.
+        vocab_size: the smaller size, special tokens included.
 
     Returns:
-        None where the merges are not known, and for a size below the base vocabulary (with superwords, below
-        that at which they begin) or above the tokenizer's.
+        The tokenizer; None if the merges are not known, or if the size is above the tokenizer's, below the base
+        vocabulary or, with superwords, below the size at which superwords begin.
     """
     num_merges = vocab_size - NUM_BYTES - len(tokenizer.info.special_tokens)
     if tokenizer.merges is None or not 0 <= num_merges <= len(tokenizer.merges):
         return None
     if NUM_BYTES + num_merges < tokenizer.config.get("superwords", 0):
-        return None  # a training to that size learns no superwords, and splits by words
+        return None  # training to that size learns no superwords and uses the pattern for words
     kernel, pattern = current_kernel(), tokenizer.pattern
     merges = tokenizer.merges[:num_merges]
     pairs = np.array([(merge.left, merge.right) for merge in merges], dtype=np.uint32).reshape(-1, 2)

@@ -1,7 +1,7 @@
-"""The kernel in Python, for installs without a compiler: the same names, arguments and results.
+"""The BPE kernel in Python, for installations without a compiler: the same names, arguments and results.
 
-It is to `reference.py` what the C++ kernel is: the same result, with enough bookkeeping that
-training does not count every pair again for each merge. Tests run over both.
+Like the C++ kernel it gives the results of `reference.py`, but it updates the pair counts
+instead of counting every pair again for each merge. The tests run on both kernels.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counting pre-tokens in a dictionary, and pre-tokens that were counted elsewhere."""
+"""The Python counter of pre-tokens, and the list of words that were already counted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PretokenCounter(PythonDocumentCounter):
-    """Counts pre-tokens in a dictionary; `threads` and `seed` are taken and change nothing."""
+    """A counter of pre-tokens in a dictionary; `threads` and `seed` are accepted and have no effect."""
 
     def __init__(
         self, *, pattern: str | None, special_tokens: list[str], threads: int = 1, seed: int = 0
@@ -63,7 +63,7 @@ class PretokenCounter(PythonDocumentCounter):
 
 
 class WordList:
-    """Words that were counted elsewhere, each of them once."""
+    """A list of distinct words that were already counted."""
 
     def __init__(self) -> None:
         self._items: list[tuple[bytes, int]] = []

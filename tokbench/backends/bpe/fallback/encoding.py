@@ -1,4 +1,4 @@
-"""Encoding with one vocabulary: each distinct pre-token is merged once."""
+"""The Python encoder and decoder of one vocabulary."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_SEEN = 1 << 16
 
 
 class Encoder(EncodesOneByOne):
-    """Encodes and decodes with one vocabulary."""
+    """An encoder with one vocabulary, and a cache of pre-tokens."""
 
     def __init__(self, merges: NDArray[np.uint32] | memoryview, pattern: str | None) -> None:
         rows = cast("list[list[int]]", merges.tolist())
@@ -32,12 +32,12 @@ class Encoder(EncodesOneByOne):
             if max(pair) >= reference.NUM_BYTES + number:
                 raise ValueError(f"merge {number} refers to an id that is not made yet")
         tokens = reference.vocabulary(rows)
-        made = range(reference.NUM_BYTES, len(tokens))
-        self._set(tokens, merges=_merges(rows, made), byte_ids=range(256), pattern=pattern)
+        new_ids = range(reference.NUM_BYTES, len(tokens))
+        self._set(tokens, merges=_merges(rows, new_ids), byte_ids=range(256), pattern=pattern)
 
     @classmethod
     def from_ranks(cls, tokens: list[bytes], pattern: str | None) -> Encoder:
-        """Two neighbours merge when their bytes together are a token, the smallest rank first."""
+        """Build an encoder that merges adjacent tokens if their joined bytes are a token, the lowest rank first."""
         if b"" in tokens:
             raise ValueError(f"token {tokens.index(b'')} is empty")
         return cls._of_ranks(tokens, pattern)
@@ -46,7 +46,7 @@ class Encoder(EncodesOneByOne):
     def from_ranked_block(
         cls, block: bytes, starts: memoryview, gaps: list[int], pattern: str | None
     ) -> Encoder:
-        """The same of tokens in a block of bytes, with gaps among the ranks."""
+        """Do the same as `from_ranks` for tokens in a block of bytes, with gaps among the ranks."""
         return cls._of_ranks(_tokens_in(block, starts, gaps), pattern)
 
     @classmethod
@@ -60,7 +60,7 @@ class Encoder(EncodesOneByOne):
         whole_tokens_first: bool,
         pattern: str | None,
     ) -> Encoder:
-        """As `from_parts`, of tokens in a block of bytes and of merges after one another."""
+        """Do the same as `from_parts` for tokens in a block of bytes and a flat sequence of merges."""
         rows = np.asarray(merges).reshape(-1, 3)
         tokens = _tokens_in(block, starts, gaps)
         return cls.from_parts(tokens, rows, whole_tokens_first=whole_tokens_first, pattern=pattern)
@@ -85,7 +85,7 @@ class Encoder(EncodesOneByOne):
     def from_parts(
         cls, tokens: list[bytes], merges: NDArray[np.uint32], *, whole_tokens_first: bool, pattern: str | None
     ) -> Encoder:
-        """Tokens by id (empty for a gap) and merges (left, right, made) in the order of their ranks."""
+        """Build an encoder from tokens by id (empty for a gap) and merges (left, right, merged id) by rank."""
         ids: dict[bytes, int] = {}
         for id, token in enumerate(tokens):
             if token:
@@ -141,7 +141,7 @@ class Encoder(EncodesOneByOne):
         return np.array(ids, dtype=np.uint32)
 
     def complete(self) -> None:
-        """Do nothing, as the fallback makes no tables."""
+        """Do nothing, as the fallback has no tables."""
 
     def tokens(self) -> list[bytes]:
         return list(self._tokens)
@@ -165,7 +165,7 @@ class Encoder(EncodesOneByOne):
 
 
 def _tokens_in(block: bytes, starts: memoryview, gaps: list[int]) -> list[bytes]:
-    """The tokens in a block of bytes, empty for a gap."""
+    """Return the tokens in a block of bytes, empty for a gap."""
     if not len(starts):
         raise ValueError("there must be a start for each token and one more")
     if any(start > stop for start, stop in pairwise(starts)) or starts[-1] > len(block):
@@ -185,10 +185,10 @@ def _byte_ids(ids: Mapping[bytes, int]) -> list[int]:
     return [ids[bytes([value])] for value in range(reference.NUM_BYTES)]
 
 
-def _merges(pairs: Iterable[Sequence[int]], made: Iterable[int]) -> dict[Pair, tuple[int, int]]:
-    """Each pair's rank and the id that it makes; of a pair that is merged twice the first counts."""
+def _merges(pairs: Iterable[Sequence[int]], new_ids: Iterable[int]) -> dict[Pair, tuple[int, int]]:
+    """Return the rank and the merged id of each pair; if a pair occurs twice, the first merge counts."""
     merges: dict[Pair, tuple[int, int]] = {}
-    for rank, ((left, right, *_), id) in enumerate(zip(pairs, made, strict=True)):
+    for rank, ((left, right, *_), id) in enumerate(zip(pairs, new_ids, strict=True)):
         merges.setdefault((left, right), (rank, id))
     return merges
 

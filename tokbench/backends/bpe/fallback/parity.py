@@ -1,4 +1,4 @@
-"""Learning merges for one language after another: a trainer for each, which makes the merges of all."""
+"""Parity-aware training in Python: one trainer for each language, which applies the merges of all languages."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def train_for_parity(
     seed: int,
     progress: Callable[[int], None] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int, NDArray[np.int32], NDArray[np.int64]]:
-    """Learn merges for one language after another: what `train` gives, languages, tokens of the development texts."""
+    """Learn each merge for one language; see `Kernel.train_for_parity` for arguments and result."""
     del seed
     _check(languages, development, divisors=divisors, min_frequency=min_frequency)
-    texts = [_Text(each.items(), max_token_length=max_token_length) for each in languages]
-    held = [_Text(each.items(), max_token_length=max_token_length) for each in development]
-    together = (item for each in languages for item in each.items())
+    texts = [_Text(counter.items(), max_token_length=max_token_length) for counter in languages]
+    held = [_Text(counter.items(), max_token_length=max_token_length) for counter in development]
+    together = (item for counter in languages for item in counter.items())
     total = _Text(together, max_token_length=max_token_length)
     merges: list[Pair] = []
     counts: list[int] = []
@@ -86,7 +86,7 @@ def train_for_parity(
 
 
 class _Text(Trainer):
-    """A text in which any pair can be merged, and that knows its most frequent one."""
+    """A text in which any pair can be merged, and which knows its most frequent pair."""
 
     def __init__(self, words: Iterable[tuple[bytes, int]], *, max_token_length: int) -> None:
         super().__init__(
@@ -94,7 +94,7 @@ class _Text(Trainer):
         )
 
     def top(self, min_frequency: int) -> Pair | None:
-        """The pair that is next of this text; None where it is rarer than `min_frequency`."""
+        """Return the most frequent pair of this text; None if it is rarer than `min_frequency`."""
         while self._heap:
             negative_count, pair = self._heap[0]
             count = self._counts[pair]
@@ -106,7 +106,7 @@ class _Text(Trainer):
         return None
 
     def merge_anywhere(self, pair: Pair) -> int:
-        """Merge a pair wherever it is; how often it was counted."""
+        """Merge all occurrences of a pair, and return its count."""
         count = self._counts.get(pair, 0)
         if count > 0:
             self._merge(pair, count)
@@ -118,7 +118,7 @@ class _Text(Trainer):
 def _check(
     languages: list[Counted], development: list[Counted], *, divisors: list[int], min_frequency: int
 ) -> None:
-    """Raise ValueError for what the compiled kernel refuses, too."""
+    """Raise ValueError for the arguments that the compiled kernel rejects, too."""
     if min_frequency < 1:
         raise ValueError("min_frequency must be at least 1")
     if not development:

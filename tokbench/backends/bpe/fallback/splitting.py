@@ -1,4 +1,4 @@
-"""Where the pre-tokens of a text end, by the patterns that the scanners of the native kernel know."""
+"""Splitting in Python by the named patterns, which the native kernel has scanners for."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def split(pattern: str, text: bytes) -> NDArray[np.int64]:
-    """Where the pre-tokens of a text end, in bytes."""
+    """Return the byte offsets at which the pre-tokens of a text end."""
     return np.asarray(split_offsets(named_pattern(pattern), text.decode()), dtype=np.int64)
 
 
 def named_pattern(pattern: str | None) -> SplitPattern:
-    """The pattern of a name. Raises `ValueError` for one without a scanner."""
+    """Return the pattern with a name (None: "none"). Raises `ValueError` if no scanner has the name."""
     if pattern is not None and pattern not in PATTERN_NAMES:
         raise ValueError(f'no scanner for the pattern "{pattern}"')
     return resolve_pattern(pattern or "none")

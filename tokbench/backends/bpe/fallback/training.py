@@ -1,4 +1,4 @@
-"""Learning merges: for each pair its count and its places, and a heap of the most frequent."""
+"""Training in Python: the count and the positions of each pair, and a heap of the most frequent pairs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def train(
     progress: Callable[[int], None] | None,
     threads: int = 1,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-    """Learn merges from counted pre-tokens: (uint32[n, 2] pairs, int64[n] counts, tokens of the text)."""
+    """Learn merges from counted pre-tokens: (uint32[n, 2] pairs, int64[n] counts, number of tokens of the text)."""
     del seed, threads
     if min_frequency < 1:
         raise ValueError("min_frequency must be at least 1")
@@ -46,10 +46,11 @@ def train(
 
 
 class Trainer:
-    """Symbols in one list, each knowing its neighbours; for each pair its count and its places.
+    """A trainer on a linked list of symbols, with the count and the positions of each pair.
 
-    A pair's count can only fall after the merge that made its younger symbol, so a heap whose
-    tokens may be too high, pushed again when they come up, gives the order that the reference defines.
+    The count of a pair can only fall after the merge that created its younger symbol. So a heap whose
+    counts may be too high, and which pushes such an entry again with its current count when it comes to
+    the top, gives the order that the reference defines.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Trainer:
     def run(
         self, num_merges: int, *, progress: Callable[[int], None] | None
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-        """Learn merges: (uint32[n, 2] pairs, int64[n] counts, tokens of the text)."""
+        """Learn merges: (uint32[n, 2] pairs, int64[n] counts, number of tokens of the text)."""
         while len(self.merges) < num_merges and self.step():
             if progress is not None and len(self.merges) % _REPORT_EVERY == 0:
                 progress(len(self.merges))
@@ -89,7 +90,7 @@ class Trainer:
         return pairs, counts, self.num_tokens
 
     def allows(self, pair: Pair) -> bool:
-        """Whether a pair may be merged, now that it is the most frequent; one that may not is never tried again."""
+        """Return whether the most frequent pair may be merged; if not, it is never tried again."""
         del pair
         return True
 
@@ -131,27 +132,27 @@ class Trainer:
                 heapq.heappush(self._heap, (-count, pair))
 
     def _merge(self, pair: Pair, count: int) -> None:
-        made = len(self._lengths)
+        new_id = len(self._lengths)
         self.merges.append(reference.Merge(*pair, count))
         self._lengths.append(self._lengths[pair[0]] + self._lengths[pair[1]])
-        merged = [place for place in self._places.pop(pair) if self._replace(place, pair, made)]
+        merged = [place for place in self._places.pop(pair) if self._replace(place, pair, new_id)]
         self._counts[pair] = 0
-        # The pair between two merged places begins at the left one: each place is asked for once.
+        # A pair between two merged places would be added for both of them: dict.fromkeys removes the duplicate.
         lefts = dict.fromkeys(p for place in merged for p in (self._previous[place], place) if p >= 0)
         self._add_pairs(lefts)
 
-    def _replace(self, place: int, pair: Pair, made: int) -> bool:
-        """Merge the pair at a place, unless it is gone there, and lower the counts of the pairs around it."""
+    def _replace(self, place: int, pair: Pair, new_id: int) -> bool:
+        """Merge the pair at a place, if it is still there, and lower the counts of the pairs around it."""
         symbols, right = self._symbols, self._next[place]
         if symbols[place] != pair[0] or right < 0 or symbols[right] != pair[1]:
             return False
         before, after = self._previous[place], self._next[right]
-        if before >= 0 and symbols[before] != made:
+        if before >= 0 and symbols[before] != new_id:
             self._lower((symbols[before], pair[0]), self._weights[place])
         if after >= 0:
             self._lower((pair[1], symbols[after]), self._weights[place])
             self._previous[after] = place
-        symbols[place], symbols[right] = made, -1
+        symbols[place], symbols[right] = new_id, -1
         self._next[place] = after
         self.num_tokens -= self._weights[place]
         return True
@@ -175,7 +176,7 @@ def continue_training(
     seed: int,
     progress: Callable[[int], None] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-    """Learn merges after those of a vocabulary, from words cut into its tokens: as `train`."""
+    """Learn merges after those of a vocabulary, from words as its tokens; the result is as that of `train`."""
     del seed
     if min_frequency < 1:
         raise ValueError("min_frequency must be at least 1")
@@ -191,7 +192,7 @@ def continue_training(
 
 
 class _Continuation(Trainer):
-    """A trainer that knows the bytes of all tokens, and passes over pairs that must not become one."""
+    """A trainer that knows the bytes of all tokens and skips pairs whose bytes must not become a token."""
 
     def __init__(
         self,
@@ -222,7 +223,7 @@ class _Continuation(Trainer):
             return False
         if joined in self._known:
             return False
-        self._tokens.append(joined)  # an allowed pair is merged at once
+        self._tokens.append(joined)  # `step` merges an allowed pair immediately
         self._known.add(joined)
         return True
 
@@ -230,7 +231,7 @@ class _Continuation(Trainer):
 def _words(
     ids: list[int], offsets: list[int], counts: list[int], tokens: Sequence[bytes]
 ) -> list[tuple[list[int], int]]:
-    """Words with their counts, checked as the compiled kernel checks them."""
+    """Return words with their counts, after the checks that the compiled kernel does."""
     if len(offsets) != len(counts) + 1:
         raise ValueError("there must be one offset more than counts")
     if offsets[0] < 0:

@@ -1,4 +1,4 @@
-"""Parity-aware BPE: each merge is chosen for the language that needs most tokens for the same text.
+"""Parity-aware BPE: each merge is chosen for the language that needs the most tokens for the same text.
 
 Foroutan et al. (2025), "Parity-Aware Byte-Pair Encoding: Improving Cross-lingual Fairness in Tokenization".
 """

@@ -1,13 +1,14 @@
-"""Parity-aware BPE by the textbook: the definition that the faster implementations must equal.
+"""The reference implementation of parity-aware BPE: the definition that the faster implementations must equal.
 
-Plain BPE merges the pair that is the most frequent in all text together, so that languages with much text get most
-tokens. Here a merge is learned for one language: the one that needs most tokens for its development text, which says
-the same in every language. The most frequent pair of its own text is merged, in the words of all languages.
+Plain BPE merges the most frequent pair of all text together, so languages with much text get most of the tokens. Here
+each merge is learned for one language: the one that needs the most tokens for its development text, which is a
+translation of the same text in every language. The most frequent pair of that language's training text is merged, in
+the words of all languages.
 
-Source: Foroutan et al. (2025), https://arxiv.org/abs/2508.04796. `train_as_published` learns what the authors' program
-learns. `train_for_parity` differs in three things: ties go to the smallest ids, as everywhere in tokbench; a language
-without a pair left is passed over, where the program ends; and text may be of no language, and counts for the global
-merges then.
+Source: Foroutan et al. (2025), https://arxiv.org/abs/2508.04796. `train_as_published` learns the same merges as the
+authors' program. `train_for_parity` differs in three ways: ties go to the smallest ids, as everywhere in tokbench; a
+language without any pair left is skipped, while the program ends; and text may belong to no language, and then
+counts only for the global merges.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 GLOBAL = -1
-"""The language of a merge that was chosen for all text together."""
+"""The language number of a merge that was chosen for all text together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +40,10 @@ class ParityRules:
     """How the language of a merge is chosen.
 
     Attributes:
-        global_merges: this many come first, as plain BPE learns them.
-        divisors: what the tokens of each language are divided by before they are compared.
-        window: how many of the latest choices are looked at; 0 for none.
-        most_taken: a language that was chosen more often among those is passed over.
+        global_merges: the number of merges that are learned first, as in plain BPE.
+        divisors: for each language the number by which its token count is divided before the comparison.
+        window: the number of latest choices that are considered; 0 for none.
+        most_taken: a language that was chosen more often in the window comes after all others.
     """
 
     global_merges: int = 0
@@ -52,7 +53,7 @@ class ParityRules:
 
 
 class ParityMerge(NamedTuple):
-    """A merge with its count in all text, and the number of the language that it was chosen for, or `GLOBAL`."""
+    """A merge with its count in all text, and the number of the language for which it was chosen, or `GLOBAL`."""
 
     merge: Merge
     language: int
@@ -70,18 +71,18 @@ def train_for_parity(
     """Learn up to `num_merges` merges.
 
     Args:
-        languages: the pre-tokens of each language with their counts, and after them those of other text.
-        development: the same of the development text of each language.
-        num_merges: how many merges to learn; fewer are learned when pairs run out.
-        rules: how a language is chosen.
-        min_frequency: how often a pair must occur in the text that it is chosen for.
+        languages: the pre-tokens of each language with their counts, followed by those of other text.
+        development: the pre-tokens of the development text of each language with their counts.
+        num_merges: the number of merges to learn; fewer are learned if pairs run out.
+        rules: how the language of a merge is chosen.
+        min_frequency: how often a pair must occur in the training text of its language.
         max_token_length: as for `reference.train`.
 
     Returns:
-        The merges in order; merge i makes id 256 + i.
+        The merges in order; merge i creates id 256 + i.
 
-    A line has 4 bytes in the first language and 3 in the second. After its most frequent pair the first one needs 2
-    tokens, and the second one is next:
+    The line has 4 bytes in the first language and 3 in the second. After the merge of its most frequent pair the first
+    language needs 2 tokens, so the second language is next:
 
     >>> learned = train_for_parity(
     ...     [{b"abab": 5}, {b"xyz": 9, b"yz": 1}],
@@ -95,13 +96,13 @@ def train_for_parity(
     lengths = [1] * NUM_BYTES
 
     def best(counts: Counter[Pair]) -> Pair | None:
-        may_be = {
+        allowed = {
             (left, right): count
             for (left, right), count in counts.items()
             if count >= min_frequency
             and (max_token_length is None or lengths[left] + lengths[right] <= max_token_length)
         }
-        return most_frequent_pair(may_be) if may_be else None
+        return most_frequent_pair(allowed) if allowed else None
 
     def make(pair: Pair) -> int:
         lengths.append(lengths[pair[0]] + lengths[pair[1]])
@@ -122,17 +123,17 @@ def train_as_published(
     rules: ParityRules,
     min_frequency: int = 2,
 ) -> list[tuple[str, str]]:
-    """The merges of the authors' program: a symbol is its text, and ties go to the greatest pair of texts.
+    """Learn the merges of the authors' program: symbols are strings, and ties go to the greatest pair of strings.
 
     Args:
-        languages: the words of each language with their counts, a character for each byte.
-        development: those of its development text.
-        num_merges: how many merges to learn at most.
-        rules: how a language is chosen; the program's window passes over what was taken more than W·α/L times, with
-            one more language where there are global merges.
-        min_frequency: training ends where the most frequent pair of the language that is next is rarer.
+        languages: the words of each language with their counts, with one character for each byte.
+        development: the words of each development text with their counts.
+        num_merges: the maximal number of merges to learn.
+        rules: how the language of a merge is chosen; in the program, `most_taken` is W·α/L for a window of W and L
+            languages, and L is one higher if there are global merges.
+        min_frequency: training ends if the most frequent pair of the chosen language is rarer.
 
-    "ba" and "ab" are as frequent, and "b" is greater:
+    "ba" and "ab" are equally frequent, and "b" is greater than "a":
 
     >>> train_as_published([{"aba": 5}], [{"aba": 1}], num_merges=9, rules=ParityRules(divisors=(1,)))
     [('b', 'a'), ('a', 'ba')]
@@ -160,7 +161,7 @@ def _steps(
     make: Callable[[Any], Any],
     passes_over: bool,
 ) -> Iterator[tuple[Any, int, int]]:
-    """Each merge as (pair, count, language): `best` chooses the pair, `make` names what it becomes."""
+    """Yield each merge as (pair, count, language): `best` chooses the pair, `make` returns the new symbol."""
     taken: deque[int] = deque(maxlen=rules.window)
     step = 0
     while True:
@@ -176,16 +177,16 @@ def _steps(
         else:
             in_need = sorted(range(len(development)), key=need)
             chosen = [(language, best(counts[language])) for language in in_need]
-        found = [(language, pair) for language, pair in (chosen if passes_over else chosen[:1]) if pair]
-        if not found:
+        possible = [(language, pair) for language, pair in (chosen if passes_over else chosen[:1]) if pair]
+        if not possible:
             return
-        (language, pair), *_ = found
+        (language, pair), *_ = possible
         if language != GLOBAL:
             taken.append(language)
-        yield pair, sum(each[pair] for each in counts), language
-        made = make(pair)
-        texts = [{merge_pair(word, pair, made): count for word, count in text.items()} for text in texts]
+        yield pair, sum(text_counts[pair] for text_counts in counts), language
+        symbol = make(pair)
+        texts = [{merge_pair(word, pair, symbol): count for word, count in text.items()} for text in texts]
         development = [
-            {merge_pair(word, pair, made): count for word, count in text.items()} for text in development
+            {merge_pair(word, pair, symbol): count for word, count in text.items()} for text in development
         ]
         step += 1

@@ -1,4 +1,4 @@
-"""The texts that parity-aware training learns from: those of each language, and their development texts."""
+"""The training texts and the development texts of the languages in parity-aware training."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _BATCH_CHARACTERS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class DevelopmentText:
-    """What is counted of the development text of one language.
+    """The counts of the development text of one language.
 
     Attributes:
-        counter: its pre-tokens.
-        lines: how many it has; the last one counts without a line feed, too.
-        characters: code points.
+        counter: the counted pre-tokens.
+        lines: the number of lines; the last line counts even without a line feed.
+        characters: the number of code points.
     """
 
     counter: PretokenCounter
@@ -44,15 +44,15 @@ class Development:
     """The development texts of some languages.
 
     Attributes:
-        texts: by language, sorted.
-        left_out: languages whose text has another number of lines than most, sorted.
+        texts: the counts by language, sorted.
+        left_out: the languages whose number of lines differs from that of most languages, sorted.
     """
 
     texts: Mapping[str, DevelopmentText]
     left_out: tuple[str, ...] = ()
 
     def divisors(self, rule: str) -> list[int]:
-        """What the tokens of each language are divided by under a rule of `PARITY_RULES`."""
+        """Return by which number the token count of each language is divided under a rule of `PARITY_RULES`."""
         match rule:
             case "tokens-per-byte":
                 return [text.counter.num_bytes for text in self.texts.values()]
@@ -66,9 +66,9 @@ def open_development(config: BpeConfig, *, progress: Progress) -> Development:
     """Count the folder of development text that a configuration names.
 
     Raises:
-        CorpusError: a file that cannot be read.
-        ConfigError: it has fewer than two languages, or no two of them have the same number of lines and
-            the rule compares lines.
+        CorpusError: a file cannot be read.
+        ConfigError: the folder has fewer than two languages, or no two of them have the same number of lines
+            and the rule compares lines.
     """
     from tokbench.corpus import open_corpus
 
@@ -104,7 +104,7 @@ def count_languages(
     """Count the pre-tokens of each group of documents.
 
     Raises:
-        CorpusError: a document that cannot be read.
+        CorpusError: a document cannot be read.
         ConfigError: the documents have no groups.
     """
     if not isinstance(documents, GroupedDocuments):
@@ -119,7 +119,7 @@ def count_languages(
 
 
 class _Texts:
-    """A counter for each group. Each works on one thread of its own: there are many of them."""
+    """The counters of the groups, created as groups appear; each uses a single thread, as there are many."""
 
     def __init__(self, config: BpeConfig) -> None:
         self._counting = PretokenCounting(config)
@@ -140,19 +140,19 @@ class _Texts:
             note(document.group, document.text)
             self._size += len(document.text)
             if self._size >= _BATCH_CHARACTERS:
-                self._hand_on()
+                self._count_waiting()
                 report(self._done)
-        self._hand_on()
+        self._count_waiting()
         report(self._done)
 
     def finished(self) -> dict[str, PretokenCounter]:
-        """The counters by group, sorted."""
+        """Finish the counters, and return them by group, sorted."""
         with limits_reported():
             for counter in self._counters.values():
                 counter.finish()
         return dict(sorted(self._counters.items()))
 
-    def _hand_on(self) -> None:
+    def _count_waiting(self) -> None:
         for group, texts in self._waiting.items():
             if group not in self._counters:
                 self._counters[group] = self._counting.new_counter(threads=1, seed=self._seed)
@@ -163,7 +163,7 @@ class _Texts:
 
 
 def _aligned(lines: Mapping[str, int]) -> list[str]:
-    """The languages with the number of lines that most have, sorted.
+    """Return the languages that have the most common number of lines, sorted.
 
     >>> _aligned({"de": 20, "en": 20, "fr": 19})
     ['de', 'en']
@@ -176,5 +176,5 @@ def _aligned(lines: Mapping[str, int]) -> list[str]:
 
 
 def _quiet(progress: Progress) -> Callable[[int], None]:
-    """Progress of the development text, which is short: only that it is read."""
+    """Return a report of the progress without a total, for the development text, which is short."""
     return lambda done: progress("reading", done, None, "bytes")

@@ -1,4 +1,4 @@
-"""Parity-aware training: documents by language and development text → merges → a tokenizer like any other."""
+"""Parity-aware training: documents by language and development texts → merges → a `BpeTokenizer`."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 def train_for_parity(documents: Iterable[str], config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
-    """Learn a tokenizer from documents whose groups are languages, and the development text of `config.parity`.
+    """Learn a tokenizer from documents whose groups are languages, and the development texts of `config.parity`.
 
     Raises:
-        CorpusError: a document that cannot be read.
-        ConfigError: documents without groups, or development text that cannot be compared.
-        TrainingError: no text at all, or words that are too long or too many for the kernel.
+        CorpusError: a document cannot be read.
+        ConfigError: the documents have no groups, or the development texts cannot be compared.
+        TrainingError: there is no text, or its words are too long or too many for the kernel.
     """
     refuse_one_text(documents)
     started = time.perf_counter()
     development = open_development(config, progress=progress)
     texts = count_languages(documents, config, progress=progress)
     counters = list(texts.values())
-    for merged_together in [counters] if config.parity_global_merges else [[one] for one in counters]:
+    for merged_together in [counters] if config.parity_global_merges else [[counter] for counter in counters]:
         check_counted(*merged_together, room=merger_room(step=1), hint=None)
     languages = _LanguageTexts.of(texts, development, config)
     tokenizer = merged(
@@ -61,7 +61,7 @@ def train_for_parity(documents: Iterable[str], config: BpeConfig, *, progress: P
 
 
 def _learn(languages: _LanguageTexts, **options: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
-    """What `Kernel.train` gives; the rest of what is learned is noted in the texts."""
+    """Learn merges; the result is that of `Kernel.train`. The languages of the merges are recorded in `languages`."""
     config = languages.config
     counters = [languages.texts[name] for name in (*languages.compared, *languages.others)]
     held = [languages.development.texts[name].counter for name in languages.compared]
@@ -81,7 +81,7 @@ def _learn(languages: _LanguageTexts, **options: Any) -> tuple[NDArray[np.uint32
 
 
 def most_taken(window: int, alpha: float, *, languages: int) -> int:
-    """How often a language may have been taken in the window to be taken again.
+    """Return how often a language may occur in the window and still be chosen.
 
     >>> most_taken(100, 2.0, languages=30), most_taken(100, 1e9, languages=30)
     (6, 100)
@@ -91,17 +91,17 @@ def most_taken(window: int, alpha: float, *, languages: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _LanguageTexts:
-    """The pre-tokens of all languages, as if of one text.
+    """The pre-tokens of all languages, with the interface of one text's counted pre-tokens.
 
     Attributes:
-        config: how they are learned from.
+        config: the training options.
         development: the development texts.
-        texts: the pre-tokens of each group of the training text.
-        compared: the languages that have both.
-        others: groups without development text: they count for the global merges.
-        divisors: of the languages that are compared.
-        merges: how many were learned for each language.
-        tokens: of each development text in the end.
+        texts: the counted pre-tokens of each group of the training text.
+        compared: the languages with training text and development text.
+        others: the groups without development text, which count only for the global merges.
+        divisors: the divisors of the compared languages.
+        merges: the number of merges learned for each language.
+        tokens: the final number of tokens of each development text.
     """
 
     config: BpeConfig
@@ -117,7 +117,7 @@ class _LanguageTexts:
     def of(
         cls, texts: dict[str, PretokenCounter], development: Development, config: BpeConfig
     ) -> _LanguageTexts:
-        """Put texts and development texts together. Raises `ConfigError` where no two are of a language."""
+        """Match texts with development texts. Raises `ConfigError` if fewer than two languages have both."""
         divisors = dict(zip(development.texts, development.divisors(config.parity_rule), strict=True))
         compared = tuple(name for name in development.texts if name in texts)
         if len(compared) < 2:
@@ -130,7 +130,7 @@ class _LanguageTexts:
         return cls(config, development, texts, compared, others, [divisors[name] for name in compared])
 
     def notes(self) -> Iterator[str]:
-        """What the user should know: how even the languages are, and which text was not compared."""
+        """Yield notes for the user: how much the languages differ, and which text was not compared."""
         score = {
             name: self.tokens[name] / divisor
             for name, divisor in zip(self.compared, self.divisors, strict=True)
@@ -150,7 +150,7 @@ class _LanguageTexts:
             yield f"without development text, not used: {_listed(self.others)}"
 
     def record(self) -> dict[str, Any]:
-        """What the saved folder tells of it."""
+        """Return the record of the parity training for the saved folder."""
         return {
             "rule": self.config.parity_rule,
             "global_merges": self.config.parity_global_merges,
@@ -164,30 +164,30 @@ class _LanguageTexts:
         }
 
     def finish(self) -> None:
-        """Everything is counted."""
+        """Do nothing, as everything is counted."""
 
     def items(self) -> list[tuple[bytes, int]]:
-        """The pre-tokens with their counts; one that occurs in several languages stands there as often."""
+        """Return the pre-tokens with their counts; one that occurs in several languages is repeated."""
         return [item for counter in self.texts.values() for item in counter.items()]
 
     @property
     def pretokens(self) -> int:
-        """Of all languages."""
+        """The number of pre-tokens of all languages."""
         return sum(counter.pretokens for counter in self.texts.values())
 
     @property
     def distinct_pretokens(self) -> int:
-        """Of each language, added up."""
+        """The sum over the languages of the number of distinct pre-tokens."""
         return sum(counter.distinct_pretokens for counter in self.texts.values())
 
     @property
     def documents(self) -> int:
-        """Of all languages."""
+        """The number of documents of all languages."""
         return sum(counter.documents for counter in self.texts.values())
 
     @property
     def num_bytes(self) -> int:
-        """Of all languages."""
+        """The number of bytes of all languages."""
         return sum(counter.num_bytes for counter in self.texts.values())
 
 
