@@ -1,4 +1,4 @@
-"""WordPiece: trained and run by our kernel."""
+"""The WordPiece backend: training and encoding on tokbench's own kernel."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class WordPieceBackend:
 
     @property
     def config_type(self) -> type[WordPieceConfig]:
-        """The options it is trained with."""
+        """The class of the training options."""
         from tokbench.backends.wordpiece.config import WordPieceConfig
 
         return WordPieceConfig
 
     @property
     def kernel(self) -> str:
-        """What trains and encodes: "native" or "python"."""
+        """The name of the kernel that trains and encodes: "native" or "python"."""
         from tokbench.backends.wordpiece.kernel import current_kernel
 
         return current_kernel().name
@@ -47,24 +47,25 @@ class WordPieceBackend:
 
     @property
     def bounds_memory(self) -> bool:
-        """False: learning may take more memory than the words allow."""
+        """Whether training keeps to the memory limit of the counted words: it may take more."""
         return False
 
     def word_counting(self, config: WordPieceConfig) -> NormalWordCounting:
-        """How words are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
+        """Return how words are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
         from tokbench.backends.wordpiece.words import NormalWordCounting
 
         return NormalWordCounting(config)
 
     def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The options of normalization that words were counted with."""
+        """Return the normalization options that the words were counted with."""
         from dataclasses import fields
 
         from tokbench.backends.wordpiece.config import WordPieceConfig
 
-        names = {one.name for one in fields(WordPieceConfig)} - {"special_tokens"}  # whose order is not kept
+        # The settings do not keep the order of the special tokens.
+        names = {field.name for field in fields(WordPieceConfig)} - {"special_tokens"}
         if settings.get("strip_accents") == settings.get("lowercase"):
-            names.remove("strip_accents")  # so it is by default
+            names.remove("strip_accents")  # the default
         return {name: value for name, value in settings.items() if name in names}
 
     def train_on_words(

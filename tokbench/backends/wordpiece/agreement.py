@@ -1,9 +1,9 @@
-"""The characters that the library and our kernel normalize and split alike, as BERT does.
+"""Agreement between the library and our kernel on how BERT normalizes and splits each character.
 
-Both look characters up in Unicode tables of several years. The kernel has those of one version of `tokenizers`; where
-another one is installed, that is asked. Each character is normalized by itself, so that agreeing on each of them is
-agreeing on all texts, but for marks that strip_accents keeps and puts into their canonical order: texts with those go
-to the library.
+Unicode tables of several years are in use. The kernel has those of one version of `tokenizers`; if another version is
+installed, the two are compared character by character. Since characters are normalized independently, agreement on
+each character implies agreement on all texts, except for marks that strip_accents keeps and puts into canonical
+order: texts with such marks go to the library.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class BertAgreement(CharacterAgreement):
-    """Decides whether the library and the kernel treat every character of a text alike.
+    """The check whether the library and the kernel treat every character of a text alike.
 
     Args:
-        kernel: ours.
-        rules: what is done to a text.
+        kernel: tokbench's kernel.
+        rules: the normalization options.
     """
 
     def __init__(self, kernel: Kernel, rules: BertRules) -> None:
@@ -33,7 +33,7 @@ class BertAgreement(CharacterAgreement):
         super().__init__(settled_characters(kernel, rules), unmarked=kernel.unmarked)
 
     def disputed_among(self, characters: set[str]) -> set[str]:
-        """The characters, of those given, that the two treat differently."""
+        """Return the given characters that the two treat differently."""
         return {character for character in characters if not self._agrees(character)}
 
     def _agrees(self, character: str) -> bool:
@@ -46,7 +46,7 @@ class BertAgreement(CharacterAgreement):
 
 
 def settled_characters(kernel: Kernel, rules: BertRules) -> bytearray:
-    """A 1 for each of the 0x110000 code points that the installed library treats as the kernel does, in every text."""
+    """Return a 1 for each of the 0x110000 code points that the installed library and the kernel always treat alike."""
     settled = only_ascii()
     if kernel.tables == f"tokenizers {_installed_version()}":
         settled[128:] = kernel.settled_marks(rules.strip_accents)[128:]

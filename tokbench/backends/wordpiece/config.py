@@ -1,4 +1,4 @@
-"""The options of WordPiece."""
+"""The training options of WordPiece."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class WordPieceConfig:
     """The training options of WordPiece, validated on construction.
 
     Raises:
-        ConfigError: an option that cannot be used.
+        ConfigError: an option is invalid.
     """
 
     vocab_size: int | None = field(
@@ -96,7 +96,7 @@ class WordPieceConfig:
 
     @property
     def all_special_tokens(self) -> tuple[str, ...]:
-        """The special tokens in the order of their ids, the unknown token among them.
+        """The special tokens in the order of their ids, including the unknown token.
 
         >>> WordPieceConfig(special_tokens=("[CLS]",)).all_special_tokens
         ('[UNK]', '[CLS]')
@@ -107,7 +107,7 @@ class WordPieceConfig:
 
     @property
     def rules(self) -> BertRules:
-        """What is done to a text before it is cut into words."""
+        """The normalization of a text before it is split into words."""
         return BertRules(
             clean_text=self.clean_text,
             handle_chinese_chars=self.handle_chinese_chars,
@@ -123,7 +123,7 @@ class WordPieceConfig:
 
 
 def _check_special_text(special_token: str) -> None:
-    """Refuse what could be a piece of a word, which has no punctuation in it, or what vocab.txt cannot hold."""
+    """Reject a text that could be a piece of a word (these have no punctuation), or that vocab.txt cannot hold."""
     if len(special_token.splitlines()) != 1 or special_token.splitlines()[0] != special_token:
         raise ConfigError(
             f"the special token {special_token!r} has a line end", hint="vocab.txt holds one token per line"

@@ -1,7 +1,7 @@
-"""Decide whether our kernel gives the library's ids for the WordPiece of a `tokenizer.json`, and describe it.
+"""Reading of a WordPiece from a `tokenizer.json`, if our kernel gives the same ids as the library.
 
-Our kernel does what `BertNormalizer`, `BertPreTokenizer` and `WordPiece` do. What else a document asks for that could
-change an id is a reason to leave it to its library. The checks mirror these files of Hugging Face's `tokenizers`, below
+Our kernel implements `BertNormalizer`, `BertPreTokenizer` and `WordPiece`. A document with any other component that
+could change an id is left to its library. The checks mirror these files of Hugging Face's `tokenizers`, below
 `tokenizers/src`: normalizers/bert.rs, models/wordpiece/mod.rs, tokenizer/added_vocabulary.rs.
 """
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _MOST_EVERYWHERE = 16
-"""Each text is searched for this many added tokens at most."""
+"""The largest number of added tokens for which each text is searched."""
 _MOST_CHARACTERS = 1 << 31
 
 
 class LeftToLibraryError(Exception):
-    """Why a document is left to its library."""
+    """The reason why a document is left to its library."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BertRules:
-    """What is done to a text before it is cut into words; the fields are those of `tokenizers`' BertNormalizer."""
+    """The normalization of a text before it is split into words, with the fields of `tokenizers`' BertNormalizer."""
 
     clean_text: bool
     handle_chinese_chars: bool
@@ -36,17 +36,18 @@ class BertRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordPieceDescription:
-    """A WordPiece as our kernel runs it, where no text is a special token.
+    """A WordPiece for our kernel, which treats special tokens as ordinary text.
 
     Attributes:
-        pieces: each piece that a text can become, as the vocabulary spells it → its id.
-        prefix: what pieces inside words begin with.
-        unknown: the id of what the vocabulary does not cover.
-        max_characters_per_word: longer words are unknown.
-        rules: what is done to a text before.
-        everywhere: added tokens that the library finds in every text: one that holds any of them is left to it.
-        specials: the special tokens, which it finds where it is asked to; None where it may find them otherwise
-            spelled, so that nothing can be said of a text.
+        pieces: each piece that a text can contain, as the vocabulary spells it → its id.
+        prefix: the prefix of pieces inside words.
+        unknown: the id of the unknown token.
+        max_characters_per_word: the largest length of a word; longer words are unknown.
+        rules: the normalization of the text.
+        everywhere: added tokens that the library matches in every text; a text that contains one is left to the
+            library.
+        specials: the special tokens, which the library matches on request; None if it may match them in other
+            spellings, so that no search of the text can rule them out.
     """
 
     pieces: Mapping[str, int]
@@ -59,13 +60,13 @@ class WordPieceDescription:
 
 
 def wordpiece_description(document: Mapping[str, Any]) -> WordPieceDescription:
-    """A document as our kernel runs it.
+    """Return the description of a document for our kernel.
 
     Args:
-        document: a `tokenizer.json` that its library takes.
+        document: a `tokenizer.json` that its library accepts.
 
     Raises:
-        LeftToLibraryError: it does something that our kernel does not.
+        LeftToLibraryError: the document has a component or an option that our kernel does not support.
     """
     if model_type(document) != "WordPiece":
         raise LeftToLibraryError(f"its model is {model_type(document)}")
@@ -83,9 +84,9 @@ def wordpiece_description(document: Mapping[str, Any]) -> WordPieceDescription:
     if unknown not in vocabulary:
         raise LeftToLibraryError(f"its unknown token {unknown!r} is not in its vocabulary")
     everywhere, specials = _added(document["added_tokens"])
-    spelled_otherwise = {"", *special_contents(document)}
+    not_pieces = {"", *special_contents(document)}
     return WordPieceDescription(
-        pieces={piece: id for piece, id in vocabulary.items() if piece not in spelled_otherwise},
+        pieces={piece: id for piece, id in vocabulary.items() if piece not in not_pieces},
         prefix=prefix,
         unknown=vocabulary[unknown],
         max_characters_per_word=min(most, _MOST_CHARACTERS),
@@ -117,7 +118,7 @@ def _rules(document: Mapping[str, Any]) -> BertRules:
 
 
 def _added(added: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """The added tokens that are found in every text, and those that are special."""
+    """Return the added tokens that the library matches in every text, and the special tokens."""
     special = [token for token in added if token.get("special")]
     everywhere = [token for token in added if not token.get("special")]
     for token in everywhere:

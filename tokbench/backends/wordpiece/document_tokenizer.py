@@ -1,4 +1,4 @@
-"""The WordPiece of a `tokenizer.json` on our kernel, with its library for what the kernel does not support."""
+"""A WordPiece from a `tokenizer.json`, run on our kernel, or on its library for what the kernel does not support."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
-    """A tokenizer with its library's ids for every text, run on our kernel where the two agree.
+    """A tokenizer with the library's ids for every text, run on our kernel where the two agree.
 
-    The library runs texts with a character of which the two do not make the same, texts that hold an added token that
-    is looked for in them, explanations, and decoding; and everything where the document asks for what the kernel
-    does not do.
+    The library encodes texts with a character that the two treat differently and texts that contain an added token to
+    match; it also explains and decodes. If the document asks for something that the kernel does not support, the
+    library does everything.
 
     Args:
-        document: the `tokenizer.json`.
-        name: how the user calls it.
+        document: the content of the `tokenizer.json`.
+        name: the name that the user gives the tokenizer.
         training: the record of its training.
-        source: what error messages call the file; by default the name.
-        engine: "auto", or "library" for the library alone.
+        source: the name of the file in error messages; by default `name`.
+        engine: "auto", or "library" to use the library alone.
 
     Attributes:
-        left_because: why the library runs all texts; "" where the kernel runs.
+        left_because: why the library runs all texts; "" if the kernel runs.
 
     Raises:
-        ModelFormatError: the document is not a tokenizer, or one that the library does not take.
+        ModelFormatError: the document is not a tokenizer, or the library does not accept it.
     """
 
     def __init__(
@@ -55,28 +55,28 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
             return
         kernel = current_kernel()
         try:
-            self._described = wordpiece_description(self._parsed)
-            self._kernel_encoder = kernel.encoder(self._described)
+            self._description = wordpiece_description(self._parsed)
+            self._kernel_encoder = kernel.encoder(self._description)
         except (LeftToLibraryError, ValueError) as error:
             self.left_because = str(error)
             return
-        self._agreement = BertAgreement(kernel, self._described.rules)
+        self._agreement = BertAgreement(kernel, self._description.rules)
         self.info = replace(self.info, kernel=kernel.name)
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if self.left_because:
             return None
-        looked_for = self._described.everywhere
+        added_tokens = self._description.everywhere
         if special is not SpecialPolicy.TEXT:
-            if self._described.specials is None:
+            if self._description.specials is None:
                 return None
-            looked_for = (*looked_for, *self._described.specials)
+            added_tokens = (*added_tokens, *self._description.specials)
         agrees = self._agreement.covers
-        if not looked_for:
+        if not added_tokens:
             return KernelUse(agrees, self._kernel_encoder, self._agreement.covers_all)
 
         def covers(text: str) -> bool:
-            return not any(each in text for each in looked_for) and agrees(text)
+            return not any(token in text for token in added_tokens) and agrees(text)
 
         return KernelUse(covers, self._kernel_encoder)
 
@@ -90,7 +90,7 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
     def count_tokens(self, counter: WordCounter, *, threads: int) -> int:
-        """How many tokens the words of a finished counter become."""
+        """Return the number of tokens of the words of a finished counter."""
         if not self.left_because:
             return current_kernel().count_tokens(self._kernel_encoder, counter, threads)
         words = counter.items()

@@ -1,6 +1,6 @@
-"""WordPiece in Python: the same interface as the compiled module, and what runs without it.
+"""The WordPiece kernel in Python: the interface of the compiled module, for installations without it.
 
-Characters are normalized as the installed library normalizes each of them; `longest_match.py` does the rest.
+Each character is normalized by the installed library; `longest_match.py` finds the pieces.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 CHARACTER_TABLES = ""
-"""It has none: the installed library is asked."""
-_MOST_KNOWN = 1 << 16
+"""The version of the character tables: empty, as the installed library normalizes the characters."""
+_MOST_CACHED = 1 << 16
 _NONE = -1
 _WORDS = re.compile(r"[^ \t\n\r]+")
 
 
 class _Word(NamedTuple):
-    """One of BERT's words, and for each of its characters where the one begins and ends that it is from, in bytes."""
+    """A word after BERT's normalization, with the byte span of the original character of each of its characters."""
 
     text: str
     places: list[tuple[int, int]]
@@ -49,19 +49,22 @@ class _Word(NamedTuple):
 def normal_words(
     text: str, *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool, lowercase: bool
 ) -> list[str]:
-    """The words of a text, each character normalized by itself."""
+    """Return the words of a text, with each character normalized independently."""
     normal = _Characters(clean_text, handle_chinese_chars, strip_accents, lowercase)
     return [word.text for word in normal.words(text)]
 
 
 def settled_marks(strip_accents: bool) -> bytes:  # noqa: FBT001 - as in the compiled module
-    """An empty table, as nothing is known beforehand."""
+    """Return a table of zeros, as agreement with the library is not known in advance."""
     del strip_accents
     return bytes(0x110000)
 
 
 class _Characters(dict[str, tuple[str, ...]]):
-    """What each character becomes: the parts between the words that it ends, each "" or what it adds to a word."""
+    """A lazily filled map from each character to what it adds to a text.
+
+    The value is a tuple of strings: the first is appended to the current word, and each further one begins a new word.
+    """
 
     def __init__(self, *options: bool) -> None:
         names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
@@ -69,14 +72,14 @@ class _Characters(dict[str, tuple[str, ...]]):
 
     def __missing__(self, character: str) -> tuple[str, ...]:
         first, *others = library_words(f"a{character}b", **self._rules)
-        # "a" and "b" are in lower case, and stay what they are.
+        # "a" and "b" are lower case, so that normalization does not change them.
         parts = (first[1:], *others)
-        made = (*parts[:-1], parts[-1][:-1])
-        self[character] = made
-        return made
+        parts = (*parts[:-1], parts[-1][:-1])
+        self[character] = parts
+        return parts
 
     def words(self, text: str) -> Iterator[_Word]:
-        """The words of a text."""
+        """Yield the words of a text."""
         word, places = "", list[tuple[int, int]]()
         stop = 0
         for character in text:
@@ -92,7 +95,7 @@ class _Characters(dict[str, tuple[str, ...]]):
 
 
 class Encoder(EncodesOneByOne):
-    """Encodes with one vocabulary; see `tokbench.backends.wordpiece.kernel`."""
+    """An encoder with one vocabulary; see `tokbench.backends.wordpiece.kernel`."""
 
     def __init__(
         self,
@@ -115,7 +118,7 @@ class Encoder(EncodesOneByOne):
         self._prefix, self._unknown, self._most = prefix, unknown, max_characters_per_word
         self._longest = max(self._sizes.values(), default=0)
         self._characters = _Characters(clean_text, handle_chinese_chars, strip_accents, lowercase)
-        self._known: dict[str, list[int]] = {}
+        self._cache: dict[str, list[int]] = {}
 
     def encode(self, text: str) -> list[int]:
         text.encode()
@@ -141,17 +144,17 @@ class Encoder(EncodesOneByOne):
         return ids.astype(np.uint32), starts, stops, np.array(counts, np.int64)
 
     def _ids_of(self, part: str) -> list[int]:
-        ids = self._known.get(part)
+        ids = self._cache.get(part)
         if ids is None:
             words = self._characters.words(part)
             ids = [id for word in words for id in self._matched(word.text) or [self._unknown]]
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[part] = ids
+            if len(self._cache) >= _MOST_CACHED:
+                self._cache.clear()
+            self._cache[part] = ids
         return ids
 
     def _matched(self, word: str) -> list[int]:
-        """The ids of a word; none where it is unknown."""
+        """Return the ids of a word; empty if it is unknown."""
         ids = longest_match(
             word,
             self._vocabulary,
@@ -163,7 +166,7 @@ class Encoder(EncodesOneByOne):
         return [] if ids == [_NONE] else ids
 
     def _placed(self, word: _Word) -> Iterator[tuple[int, int, int]]:
-        """The ids of a word with the bytes that they are from."""
+        """Yield the ids of a word with their byte spans in the text."""
         first = 0
         for number, id in enumerate(ids := self._matched(word.text)):
             stop = first + self._sizes[id] - (len(self._prefix) if number else 0)

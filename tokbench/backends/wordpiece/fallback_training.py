@@ -1,4 +1,4 @@
-"""Counting and training in Python: the same interface as the compiled module, and what runs without it."""
+"""Counting and training in Python: the interface of the compiled module, for installations without it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_PARTS = 1 << 20
 
 
 class WordCounter(PythonDocumentCounter):
-    """Counts the library's words; `settled`, `threads` and `seed` are taken and change nothing."""
+    """A counter of words split by the library; `settled`, `threads` and `seed` are accepted and have no effect."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class WordCounter(PythonDocumentCounter):
             self.finish()
 
     def finish(self) -> None:
-        """Move the counts of parts to their words: each is normalized once, however often it occurs."""
+        """Move the counts of parts to their words, so that each distinct part is normalized only once."""
         for part, count in self._parts.items():
             for word in library_words(part, **self._rules):
                 self.add_counted(word, count)
         self._parts.clear()
 
     def take_unsettled(self) -> list[tuple[str, int]]:
-        return []  # the library has settled all
+        return []  # the library has normalized everything
 
     @property
     def counts(self) -> Counter[str]:
@@ -105,9 +105,9 @@ class WordCounter(PythonDocumentCounter):
 
 
 def split_at_spaces(text: str) -> list[str]:
-    """The parts of a text between spaces and line ends.
+    """Split a text at spaces and line feeds.
 
-    White space ends a word and takes no part in a composition, so that the words of the parts
+    White space ends a word and never composes with other characters, so the words of the parts
     are the words of the text.
 
     >>> split_at_spaces("don't stop")
@@ -128,7 +128,7 @@ def train(
     seed: int,
     progress: CountProgress | None,
 ) -> list[str]:
-    """The pieces that there are, and those that are learned from a finished counter."""
+    """Return the given pieces, followed by the pieces learned from a finished counter."""
     del seed
     if min_frequency < 1:
         raise ValueError("min_frequency must be at least 1")
@@ -145,7 +145,7 @@ def train(
 
 
 def count_tokens(encoder: Encoder, counter: WordCounter, threads: int) -> int:
-    """How many tokens the words of a finished counter become."""
+    """Return the number of tokens of the words of a finished counter."""
     words, weights = zip(*counter.items(), strict=True) if counter.items() else ((), ())
     counts = encoder.count_batch(list(words), threads).tolist()
     return sum(count * weight for count, weight in zip(counts, weights, strict=True))

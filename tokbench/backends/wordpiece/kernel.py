@@ -1,4 +1,7 @@
-"""Which kernel runs WordPiece: the compiled one, or the Python fallback; `tokbench.native.kernel_choice` chooses."""
+"""The interface of the WordPiece kernels, and the choice between the compiled kernel and the Python fallback.
+
+`tokbench.native.kernel_choice` chooses.
+"""
 
 from __future__ import annotations
 
@@ -23,61 +26,60 @@ if TYPE_CHECKING:
 
 
 class Encoder(KernelEncoder, Protocol):
-    """Turns text into ids, and tells where their characters are."""
+    """An encoder of text into ids, with or without their spans."""
 
     def place_batch(
         self, texts: list[str], threads: int
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The ids of many texts; the first and after the last byte of the characters of each; ids a text."""
+        """Return the ids of many texts, their start and stop in bytes, and the number of ids of each text."""
 
 
 class WordCounter(DocumentCounter, BulkCounter, Protocol):
-    """Counts words; what follows is asked for after `finish`."""
+    """A counter of words; the members below are used after `finish`."""
 
     def take_unsettled(self) -> list[tuple[str, int]]:
-        """Parts of the text with characters that are not settled, and their counts; handed over once."""
+        """Return the parts of the text with unsettled characters and their counts, and forget them."""
 
     def add_counted(self, word: str, count: int) -> None:
-        """Occurrences of a word that was normalized elsewhere."""
+        """Add occurrences of a word that the caller normalized."""
 
     def items(self) -> list[tuple[str, int]]:
-        """Each distinct word and its count, in no order."""
+        """Return each distinct word and its count, in no particular order."""
 
     def characters(self) -> list[tuple[str, int, bool]]:
-        """Each character, its count, and whether it stands anywhere but first in a word, by code point."""
+        """Return each character, its count, and whether it occurs inside a word after the first character."""
 
     @property
     def words(self) -> int:
-        """Words seen, without those that are too long."""
+        """The number of words counted, without words that are too long."""
 
     @property
     def distinct_words(self) -> int:
-        """How many of them are distinct."""
+        """The number of distinct words."""
 
     @property
     def too_long(self) -> int:
-        """Words that were left out because they have more characters than a word may have."""
+        """The number of words left out because they have too many characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel.
+    """The functions and classes of one kernel.
 
     Attributes:
         name: "native" or "python".
-        tables: the version of the library that its tables of characters are from, as "tokenizers 0.23.3"; "" for none.
-        settled_marks: whether accents are stripped → a 1 for each of 0x110000 code points of which that version
-            makes what the kernel does, in every text.
-        new_encoder: pieces as bytes, uint32 ids of them, and keyword arguments prefix, unknown, max_characters_per_word
-            and the fields of `BertRules` → an encoder. Raises ValueError for pieces that cannot be.
-        normal_words: a text and the fields of `BertRules` → its words, each character normalized by itself.
-        is_movable: a code point → whether the character stays under strip_accents, which may put it, or a part of it,
-            elsewhere.
-        new_counter: keyword arguments special_tokens, settled (a 1 for each of 0x110000 code points that is to be
-            normalized by the kernel), max_characters_per_word, threads, seed and the fields of `BertRules`.
-        train: a finished counter and the keyword arguments of `reference.train`, seed and progress → all pieces.
-        count_tokens: an encoder, a finished counter and threads → how many tokens its words become.
-        unmarked: texts, 0x110000 marks and threads → the characters of the texts that have a 0 among them.
+        tables: the library version from which the character tables come, as "tokenizers 0.23.3"; "" for none.
+        settled_marks: whether accents are stripped → a 1 for each of 0x110000 code points that this library version
+            and the kernel treat alike in every text.
+        new_encoder: pieces as bytes, their uint32 ids, and keyword arguments prefix, unknown, max_characters_per_word
+            and the fields of `BertRules` → an encoder. Raises ValueError for invalid pieces.
+        normal_words: a text and the fields of `BertRules` → its words, each character normalized independently.
+        is_movable: a code point → whether strip_accents keeps the character, or a part of it, and may move it.
+        new_counter: keyword arguments special_tokens, settled (a 1 for each of 0x110000 code points that the kernel
+            may normalize), max_characters_per_word, threads, seed and the fields of `BertRules` → a counter.
+        train: a finished counter, the keyword arguments of `reference.train`, seed and progress → all pieces.
+        count_tokens: an encoder, a finished counter and threads → the number of tokens of its words.
+        unmarked: texts, 0x110000 marks and threads → the characters of the texts whose mark is 0.
     """
 
     name: str
@@ -92,7 +94,7 @@ class Kernel:
     count_tokens: Callable[[Encoder, WordCounter, int], int]
 
     def encoder(self, description: WordPieceDescription) -> Encoder:
-        """An encoder of a description. Raises ValueError where its pieces repeat more than a table holds."""
+        """Build the encoder of a description. Raises ValueError if its pieces repeat more than a table can hold."""
         return self.new_encoder(
             [piece.encode() for piece in description.pieces],
             np.fromiter(description.pieces.values(), np.uint32, len(description.pieces)),
@@ -104,11 +106,11 @@ class Kernel:
 
 
 def current_kernel() -> Kernel:
-    """The kernel that TOKBENCH_KERNEL asks for.
+    """Return the kernel that the environment variable TOKBENCH_KERNEL asks for.
 
     Raises:
-        ConfigError: the variable holds another word.
-        BackendUnavailableError: the native kernel is demanded and not installed.
+        ConfigError: the variable has an invalid value.
+        BackendUnavailableError: the native kernel is required and not installed.
     """
     name, module = chosen_module(
         compiled="tokbench.native._wordpiece", fallback="tokbench.backends.wordpiece.fallback"

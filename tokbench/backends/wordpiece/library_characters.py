@@ -1,4 +1,4 @@
-"""How the installed `tokenizers` treats single characters, asked when each first occurs."""
+"""BERT's normalization and splitting by the installed `tokenizers`, and its treatment of single characters."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from functools import cache
 from typing import Any
 
 _MOVERS = "\u302e\U0001d165"
-"""Characters of the combining classes 224 and 216 that stay: each of another class changes places with one of them."""
+"""Characters of the combining classes 224 and 216 that strip_accents keeps.
+
+A mark of any other class is reordered with one of them.
+"""
 
 
 def library_words(
     text: str, *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool, lowercase: bool
 ) -> list[str]:
-    """The words of a text, by BertNormalizer and BertPreTokenizer.
+    """Return the words of a text after BertNormalizer and BertPreTokenizer.
 
     >>> rules = dict(clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True)
     >>> library_words("Café-Bar", **rules)
@@ -24,10 +27,10 @@ def library_words(
 
 @cache
 def is_movable(code_point: int) -> bool:
-    """Whether a character, or a part of it, stays under strip_accents, and marks around may change places with that.
+    """Return whether strip_accents keeps a character or a part of it, which may be reordered with the marks around it.
 
-    A musical note is taken apart: a mark after it comes to stand between, and the library says that what follows
-    stood where the mark does.
+    A musical note is decomposed: a mark after it moves between its parts, and the library reports the position of the
+    mark for the part after it.
 
     >>> is_movable(0x302E), is_movable(0x1D15E), is_movable(0x301), is_movable(ord("a"))
     (True, True, False, False)

@@ -1,6 +1,6 @@
-"""WordPiece encoding: the longest piece that matches, from the left (MaxMatch).
+"""The reference implementation of WordPiece encoding: greedy longest match from the left (MaxMatch).
 
-The definition. Our kernel runs it (`native/wordpiece/longest_match.hpp`), and so does `tokenizers`; tests compare them.
+Our kernel (`native/wordpiece/longest_match.hpp`) and `tokenizers` implement the same algorithm; tests compare them.
 
 Source: Schuster and Nakajima 2012, "Japanese and Korean Voice Search"; as in BERT (Devlin et al. 2019).
 """
@@ -22,17 +22,17 @@ def longest_match(
     max_characters: int = 100,
     longest: int | None = None,
 ) -> list[int]:
-    """The ids of one word: again and again the longest piece that the rest begins with.
+    """Return the ids of one word: repeatedly take the longest piece that is a prefix of the rest.
 
-    A word with a part that no piece matches, or of more than `max_characters`, is one unknown token.
+    A word with a part that no piece matches, or with more than `max_characters`, is one unknown token.
 
     Args:
         word: one word, as the pre-tokenizer splits it.
         vocabulary: piece → id.
         unknown: the id of the unknown token.
-        prefix: marks pieces inside words.
-        max_characters: of longer words the result is `[unknown]`.
-        longest: where it is known, the characters of the longest piece, beyond which none is looked for.
+        prefix: the prefix of pieces inside words.
+        max_characters: the largest length of a word; the result of a longer word is `[unknown]`.
+        longest: the length of the longest piece in characters, if known; longer matches are not tried.
 
     >>> longest_match("hugs", {"[UNK]": 0, "hug": 1, "h": 2, "##s": 3}, unknown=0)
     [1, 3]

@@ -1,13 +1,13 @@
-"""WordPiece by the textbook: the definition that the fast trainer must equal.
+"""The reference implementation of WordPiece: the definition that the fast trainer must equal.
 
 Read it top to bottom. A text is split into words (`words.py`). A word starts as its
-characters, those after the first marked with the prefix "##"; training joins two
-neighbouring pieces into a new one, again and again; encoding takes the longest piece that
-the rest of a word begins with. Nothing here is fast, and nothing here is clever.
+characters, each after the first with the prefix "##"; training repeatedly joins two
+adjacent pieces into a new one; encoding repeatedly takes the longest piece that is a
+prefix of the rest of a word. Nothing here is fast, and nothing here is clever.
 
-Ids are given in this order: the special tokens; the characters of the alphabet by code
-point, each as the beginning of a word; those found inside words, by code point, with the
-prefix; then what is learned.
+Ids are assigned in this order: the special tokens; the characters of the alphabet by code
+point, as first pieces of words; the characters that occur inside words by code point, with
+the prefix; then the learned pieces.
 
 Source: Schuster and Nakajima 2012, "Japanese and Korean Voice Search", for joining by likelihood;
 Devlin et al. 2019 (BERT) for the prefix and for encoding.
@@ -33,9 +33,9 @@ Objective = Literal["frequency", "likelihood"]
 def alphabet(
     words: Mapping[str, int], *, limit: int | None = None, initial: Collection[str] = ()
 ) -> list[str]:
-    """The characters of words and `initial` ones, by code point; of more than `limit` the most frequent ones.
+    """Return the characters of words and the `initial` characters by code point, at most `limit` of them.
 
-    Initial ones come before all others, and of characters that are equally frequent the smaller code points.
+    Initial characters are preferred, then the most frequent ones; ties go to the lower code point.
 
     >>> alphabet({"hug": 2, "pug": 1}, limit=3)
     ['g', 'h', 'u']
@@ -52,15 +52,16 @@ def alphabet(
 def most_frequent(
     counts: Mapping[str, int], *, limit: int | None = None, initial: Collection[str] = ()
 ) -> list[str]:
-    """The alphabet of characters that occur so often; see `alphabet`."""
+    """Return the alphabet from the counts of characters; see `alphabet`."""
     characters = sorted(
-        {*counts, *initial}, key=lambda each: (each not in initial, -counts.get(each, 0), each)
+        {*counts, *initial},
+        key=lambda character: (character not in initial, -counts.get(character, 0), character),
     )
     return sorted(characters[:limit])
 
 
 def characters(word: str, *, letters: Collection[str], prefix: str) -> list[str]:
-    """The pieces that a word starts as; characters outside the alphabet are skipped.
+    """Return the initial pieces of a word; characters outside the alphabet are skipped.
 
     >>> characters("hug", letters="ghu", prefix="##")
     ['h', '##u', '##g']
@@ -73,7 +74,7 @@ def characters(word: str, *, letters: Collection[str], prefix: str) -> list[str]
 
 
 def first_pieces(words: Mapping[str, int], *, letters: Sequence[str], prefix: str) -> list[str]:
-    """The initial pieces, before anything is learned, in the order of their ids.
+    """Return the initial pieces of the vocabulary, before anything is learned, in the order of their ids.
 
     >>> first_pieces({"hug": 1}, letters=["g", "h", "u"], prefix="##")
     ['g', 'h', 'u', '##g', '##u']
@@ -87,7 +88,7 @@ def first_pieces(words: Mapping[str, int], *, letters: Sequence[str], prefix: st
 
 
 def count_pieces(words: Mapping[tuple[int, ...], int]) -> Counter[int]:
-    """How often each piece occurs.
+    """Return how often each piece occurs.
 
     >>> count_pieces({(7, 8, 8): 10})
     Counter({8: 20, 7: 10})
@@ -100,7 +101,7 @@ def count_pieces(words: Mapping[tuple[int, ...], int]) -> Counter[int]:
 
 
 def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[Pair]:
-    """How often each pair of neighbours occurs: over all words, count × adjacent positions.
+    """Return how often each adjacent pair occurs: the sum over all words of count × positions.
 
     >>> count_pairs({(7, 8, 8): 10})
     Counter({(7, 8): 10, (8, 8): 10})
@@ -115,10 +116,10 @@ def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[Pair]:
 def score(
     pair: Pair, *, pairs: Mapping[Pair, int], pieces: Mapping[int, int], objective: Objective
 ) -> Fraction:
-    """The score of a pair, as an exact number.
+    """Return the score of a pair as an exact number.
 
     By frequency it is the pair's count. By likelihood it is count(ab) / (count(a) · count(b)):
-    the larger it is, the more joining raises the likelihood of the text for each of its occurrences.
+    the larger it is, the more joining raises the likelihood of the text per occurrence of the pair.
 
     >>> score((7, 8), pairs={(7, 8): 10}, pieces={7: 10, 8: 20}, objective="likelihood")
     Fraction(1, 20)
@@ -131,9 +132,9 @@ def score(
 def best_pair(
     pairs: Mapping[Pair, int], pieces: Mapping[int, int], *, objective: Objective, min_frequency: int
 ) -> Pair | None:
-    """The pair that is joined next: highest score, then smallest (left id, right id).
+    """Return the pair to join next: the highest score, then the smallest (left id, right id).
 
-    Pairs that occur less than `min_frequency` times are skipped; None where no other is left.
+    Pairs that occur less than `min_frequency` times are skipped; None if no other pair is left.
 
     >>> counts = {(7, 8): 2, (8, 9): 3, (9, 9): 1}
     >>> best_pair(counts, {7: 2, 8: 5, 9: 5}, objective="likelihood", min_frequency=2)
@@ -150,21 +151,21 @@ def best_pair(
 
 
 def join(word: tuple[int, ...], pair: Pair, joined: int) -> tuple[int, ...]:
-    """The word with each occurrence of the pair replaced, left to right, without overlap.
+    """Replace each occurrence of the pair in the word, left to right, without overlap.
 
     >>> join((7, 8, 8, 8), (8, 8), 9)
     (7, 9, 8)
     """
-    made: list[int] = []
+    result: list[int] = []
     position = 0
     while position < len(word):
         if word[position : position + 2] == pair:
-            made.append(joined)
+            result.append(joined)
             position += 2
         else:
-            made.append(word[position])
+            result.append(word[position])
             position += 1
-    return tuple(made)
+    return tuple(result)
 
 
 def train(
@@ -177,19 +178,19 @@ def train(
     min_frequency: int = 2,
     prefix: str = "##",
 ) -> list[str]:
-    """Learn pieces until there are `num_pieces`, or no pair is left that is frequent enough.
+    """Learn pieces until there are `num_pieces`, or no pair is frequent enough.
 
-    Two pairs can be joined to the same piece ("a" "##bc" and "ab" "##c"): it keeps the id that it
-    got first, and only a new piece counts.
+    Two pairs can spell the same piece ("a" "##bc" and "ab" "##c"): the piece keeps its first id,
+    and only new pieces count towards `num_pieces`.
 
     Args:
         words: how often each word occurs.
-        pieces: those that are there already, in the order of their ids; `first_pieces` among them.
+        pieces: the existing pieces in the order of their ids, including `first_pieces`.
         letters: the alphabet.
-        num_pieces: how many to have in the end.
-        objective: what the score of a pair is.
-        min_frequency: pairs that are rarer are not joined.
-        prefix: marks pieces inside words.
+        num_pieces: the total number of pieces at the end.
+        objective: the score by which pairs are chosen.
+        min_frequency: rarer pairs are not joined.
+        prefix: the prefix of pieces inside words.
 
     Returns:
         All pieces; the position of each is its id.

@@ -1,8 +1,8 @@
-"""A trained WordPiece: run by our kernel, saved in the forms that others open.
+"""A trained WordPiece tokenizer, and its saved folder, which other tools can open.
 
 tokbench.json           the manifest (see `tokbench.store`)
-tokenizer.json          for tokenizers and transformers; this is what is loaded
-vocab.txt               the pieces, a line each, the position is the id
+tokenizer.json          for tokenizers and transformers; `load` reads this file
+vocab.txt               the pieces, one per line; the line number from 0 is the id
 tokenizer_config.json   for transformers' AutoTokenizer and BertTokenizer
 """
 
@@ -32,10 +32,10 @@ _RETRAIN = "the folder is damaged: restore it, or train again"
 
 
 class WordPieceTokenizer(DocumentWordPiece):
-    """A WordPiece tokenizer that was trained here, and can be saved.
+    """A WordPiece tokenizer trained by tokbench, which can be saved.
 
     Attributes:
-        config: the options it was trained with, as plain data.
+        config: the training options, as plain data.
     """
 
     def __init__(
@@ -53,27 +53,27 @@ class WordPieceTokenizer(DocumentWordPiece):
         self.identify_text = identify_text
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
-        """Write the folder that `tokbench.load` opens, with files for `tokenizers` and `transformers` in it.
+        """Write the folder that `tokbench.load` opens; it also has files for `tokenizers` and `transformers`.
 
         Raises:
             StoreError: the folder exists, or cannot be written.
         """
         import tokenizers
 
-        said = self.tokenizer_config
-        beside = _transformers_config(self.config) | {
-            f"{role}_token": text for role, text in said.roles.items()
+        config = self.tokenizer_config
+        fields = _transformers_config(self.config) | {
+            f"{role}_token": text for role, text in config.roles.items()
         }
-        if said.named_tokens:
-            beside["extra_special_tokens"] = dict(said.named_tokens)
-        files = config_files(said) if said else {}
+        if config.named_tokens:
+            fields["extra_special_tokens"] = dict(config.named_tokens)
+        files = config_files(config) if config else {}
         self.write(
             directory,
             {
                 **files,
                 DOCUMENT_NAME: self.document,
                 "vocab.txt": "".join(f"{piece}\n" for piece in self._spelled).encode(),
-                "tokenizer_config.json": dump_json(beside | _template_beside(files)),
+                "tokenizer_config.json": dump_json(fields | _inline_template(files)),
             },
             overwrite=overwrite,
             config=self.config,
@@ -99,7 +99,7 @@ def load(directory: Path, manifest: Manifest) -> WordPieceTokenizer:
 
 
 def dump_document(pieces: Sequence[str], config: WordPieceConfig) -> bytes:
-    """The `tokenizer.json` of a WordPiece, its special tokens first among the pieces."""
+    """Return the `tokenizer.json` of a WordPiece whose first pieces are the special tokens."""
     specials = config.all_special_tokens
     return dump_json(
         {
@@ -132,15 +132,15 @@ def dump_document(pieces: Sequence[str], config: WordPieceConfig) -> bytes:
     )
 
 
-def _template_beside(files: Mapping[str, bytes]) -> dict[str, Any]:
-    """The chat templates that have no file of their own."""
+def _inline_template(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the field with the chat templates that `tokenizer_config.json` holds, if any."""
     document = load_json(files.get("tokenizer_config.json", b"{}"), path="tokenizer_config.json")
     template = document.get("chat_template") if isinstance(document, dict) else None
     return {} if template is None else {"chat_template": template}
 
 
 def _template(specials: Sequence[str]) -> dict[str, Any] | None:
-    """[CLS] text [SEP] and [CLS] text [SEP] other [SEP], where there are both of them."""
+    """Return the template [CLS] A [SEP] for a text and [CLS] A [SEP] B [SEP] for a pair, if both tokens exist."""
     if not {"[CLS]", "[SEP]"} <= set(specials):
         return None
 

@@ -1,9 +1,9 @@
-"""The fast trainer: the same pieces as `reference.train`, from counts that are updated, not recomputed.
+"""The fast trainer in Python: the pieces of `reference.train`, with counts that are updated instead of recomputed.
 
-When a pair is joined, only the words that hold it change; the counts of pairs and pieces
-follow from those words. The next pair is looked for among all of them at once, in arrays:
-by likelihood the score of a pair changes with the counts of its pieces, wherever they
-stand, so that no queue of scores would stay true.
+When a pair is joined, only the words that contain it change, and the counts of pairs and pieces
+are updated from those words. The next pair is found by scanning the arrays of all pairs: by
+likelihood, the score of a pair changes with every occurrence of its pieces, so a priority queue
+of scores would be outdated after each step.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _REPORT_EVERY = 64
 _FIRST_CAPACITY = 1 << 12
 _ID_BITS = 31
-_ROUNDING = 1e-12  # far above what three roundings of float64 can add up to
+_ROUNDING = 1e-12  # far above the total error of three float64 roundings
 
 
 def train(
@@ -40,9 +40,9 @@ def train(
     prefix: str = "##",
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
-    """The pieces that `reference.train` learns with the same arguments.
+    """Return the pieces that `reference.train` learns with the same arguments.
 
-    `progress` is called now and then with how many pieces there are.
+    `progress` is called regularly with the number of pieces so far.
 
     >>> train({"hug": 9, "hugs": 5}, pieces=["g", "h", "s", "u", "##g", "##s", "##u"], letters="ghsu",
     ...       num_pieces=9, objective="frequency")[-2:]
@@ -56,7 +56,7 @@ def train(
 
 
 class _PairTable:
-    """Pairs in rows: their pieces, their counts, and the words in which they may stand."""
+    """A table with one row per pair: its pieces, its count, and the words that may contain it."""
 
     def __init__(self) -> None:
         self.rows: dict[Pair, int] = {}
@@ -70,7 +70,7 @@ class _PairTable:
         return len(self.rows)
 
     def row(self, pair: Pair) -> int:
-        """The row of a pair, a new one where it has none."""
+        """Return the row of a pair; a new row if it has none."""
         row = self.rows.get(pair)
         if row is None:
             row = self.rows[pair] = len(self.rows)
@@ -81,7 +81,7 @@ class _PairTable:
         return row
 
     def change(self, changes: Mapping[Pair, int]) -> None:
-        """Add to counts; pairs without occurrences are dropped once they are the majority."""
+        """Add to the counts; drop the pairs without occurrences once they are the majority."""
         for pair, change in changes.items():
             if change:
                 row = self.row(pair)
@@ -100,12 +100,12 @@ class _PairTable:
         self._num_gone = 0
 
     def smallest(self, rows: NDArray[np.int64]) -> int:
-        """Of some rows that of the smallest (left id, right id)."""
+        """Return the row with the smallest (left id, right id)."""
         return int(rows[np.argmin((self.left[rows] << _ID_BITS) | self.right[rows])])
 
 
 class _Trainer:
-    """Words as lists of ids, the counts of their pairs and pieces, and the pieces so far."""
+    """The state of a training: words as lists of ids, the counts of pairs and pieces, and the pieces so far."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class _Trainer:
         self._pairs.change(changes)
 
     def step(self, min_frequency: int) -> bool:
-        """Join the best pair; False where none is left that is frequent enough."""
+        """Join the best pair; return False if no pair is frequent enough."""
         row = self._best(min_frequency)
         if row is None:
             return False
@@ -144,7 +144,7 @@ class _Trainer:
         return True
 
     def _id(self, spelling: str) -> int:
-        """The id of a piece, which may be there already: "abc" is "a" "##bc" and "ab" "##c"."""
+        """Return the id of a piece, which may exist already: "abc" is both "a" "##bc" and "ab" "##c"."""
         id = self._ids.setdefault(spelling, len(self.spellings))
         if id == len(self.spellings):
             self.spellings.append(spelling)
@@ -160,8 +160,8 @@ class _Trainer:
             after = _joined(word, pair, joined)
             if len(after) == len(word):
                 continue
-            for before in pairwise(word):
-                changes[before] -= weight
+            for old_pair in pairwise(word):
+                changes[old_pair] -= weight
             self._add_pairs(number, after, weight, changes)
             taken += weight * (len(word) - len(after))
             self._words[number] = after
@@ -186,7 +186,10 @@ class _Trainer:
         return self._pairs.smallest(np.flatnonzero(counts == highest))
 
     def _likeliest(self, min_frequency: int) -> int | None:
-        """The row of the highest count(ab) / (count(a) · count(b)): near ones in floats, of these the exact one."""
+        """Return the row with the highest count(ab) / (count(a) · count(b)).
+
+        Floats select the rows close to the maximum, and exact arithmetic decides among these.
+        """
         table, size = self._pairs, len(self._pairs)
         frequent = np.flatnonzero(table.counts[:size] >= max(min_frequency, 1))
         if not frequent.size:
@@ -197,7 +200,7 @@ class _Trainer:
         return table.smallest(self._exactly_likeliest(near))
 
     def _exactly_likeliest(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of some rows whose score is highest, in whole numbers of any size."""
+        """Return the rows with the highest score, compared exactly with integers of any size."""
         counts: list[int] = self._pairs.counts[rows].tolist()
         lefts: list[int] = self._piece_counts[self._pairs.left[rows]].tolist()
         rights: list[int] = self._piece_counts[self._pairs.right[rows]].tolist()
@@ -207,22 +210,26 @@ class _Trainer:
             if other_count * product > count * other_product:
                 count, product = other_count, other_product
         pairs = zip(counts, products, strict=True)
-        best = [place for place, (one, other) in enumerate(pairs) if one * product == count * other]
+        best = [
+            place
+            for place, (this_count, this_product) in enumerate(pairs)
+            if this_count * product == count * this_product
+        ]
         return rows.take(best)
 
 
 def _joined(word: list[int], pair: Pair, joined: int) -> list[int]:
     left, right = pair
-    made: list[int] = []
+    result: list[int] = []
     position, last = 0, len(word) - 1
     while position <= last:
         if position < last and word[position] == left and word[position + 1] == right:
-            made.append(joined)
+            result.append(joined)
             position += 2
         else:
-            made.append(word[position])
+            result.append(word[position])
             position += 1
-    return made
+    return result
 
 
 def _doubled(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Training a WordPiece: words are counted, their pieces joined."""
+"""Training of a WordPiece: documents or counted words → pieces → a tokenizer."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from tokbench.core.documents import TextIdentity
     from tokbench.core.progress import Progress
 
-_MOST_LEARNED = 1 << 15  # pieces, where no size is given
+_MOST_LEARNED = 1 << 15  # pieces, if no vocabulary size is given
 _FEWER_WORDS = "`tokbench count-words` with "
-"""Before the --min-count that an error proposes."""
+"""The text before the --min-count that the hint of an error proposes."""
 
 
 def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progress) -> WordPieceTokenizer:
     """Learn a tokenizer from documents.
 
     Raises:
-        CorpusError: a document that cannot be read.
-        TrainingError: no text at all, more words than can be merged, or a vocabulary that its characters alone
-            would fill.
+        CorpusError: a document cannot be read.
+        TrainingError: there is no text, there are too many words for the kernel, or the vocabulary is too small for
+            the characters.
     """
     counting = NormalWordCounting(config)
     started = time.perf_counter()
     counter = counting.new_counter(threads=threads_of(config), seed=config.seed)
     counting.count(counter, documents, progress=progress)
     check_counted(counter, hint=_FEWER_WORDS)
-    return _learned(
+    return _learn_pieces(
         counter,
         config,
         identify_text=identity_of(documents),
@@ -53,16 +53,16 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
 
 
 def train_on_words(words: CountedWords, config: WordPieceConfig, *, progress: Progress) -> WordPieceTokenizer:
-    """Learn a tokenizer from counted words: what `train` learns from their text.
+    """Learn a tokenizer from counted words; the result equals that of `train` on their text.
 
     Raises:
-        TrainingError: there are none, too many for the kernel, or a vocabulary that their characters would fill.
+        TrainingError: there are no words, too many for the kernel, or the vocabulary is too small for the characters.
     """
     started = time.perf_counter()
     counter = NormalWordCounting(config).new_counter(threads=1, seed=config.seed)
     add_words(counter, words, progress=progress, rooms=(merger_room(),))
     counter.finish()
-    tokenizer = _learned(
+    tokenizer = _learn_pieces(
         counter,
         config,
         too_long_before=words.totals.too_long,
@@ -74,7 +74,7 @@ def train_on_words(words: CountedWords, config: WordPieceConfig, *, progress: Pr
     return tokenizer
 
 
-def _learned(
+def _learn_pieces(
     counter: WordCounter,
     config: WordPieceConfig,
     *,
@@ -83,7 +83,7 @@ def _learned(
     counting_seconds: float,
     progress: Progress,
 ) -> WordPieceTokenizer:
-    """Learn pieces from what a counter holds, and make a tokenizer of them."""
+    """Learn pieces from the words of a counter, and build a tokenizer from them."""
     kernel, threads = current_kernel(), threads_of(config)
     started = time.perf_counter()
     if not counter.distinct_words:
@@ -136,14 +136,14 @@ def _learned(
 
 
 def _alphabet(counter: WordCounter, config: WordPieceConfig) -> tuple[list[str], list[str]]:
-    """The characters of the alphabet, and as pieces those of them that stand inside words; each by code point."""
-    found = counter.characters()
+    """Return the alphabet, and the prefixed pieces of its characters that occur inside words, both by code point."""
+    characters = counter.characters()
     letters = reference.most_frequent(
-        {character: count for character, count, _ in found},
+        {character: count for character, count, _ in characters},
         limit=config.limit_alphabet,
         initial=config.initial_alphabet,
     )
-    inside = {character for character, _, is_inside in found if is_inside}
+    inside = {character for character, _, is_inside in characters if is_inside}
     return letters, [config.continuing_prefix + letter for letter in letters if letter in inside]
 
 
@@ -168,7 +168,7 @@ def _notes(too_long: int, config: WordPieceConfig) -> Iterator[str]:
 
 
 def _config_as_saved(config: WordPieceConfig) -> dict[str, object]:
-    """The options that decide what a tokenizer does; threads are not among them."""
+    """Return the options that affect the trained tokenizer, as plain data."""
     options = dataclasses.asdict(config) | {"special_tokens": list(config.all_special_tokens)}
     del options["threads"]
     return options

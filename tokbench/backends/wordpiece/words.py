@@ -1,4 +1,4 @@
-"""Count the words of documents: by a kernel, and by the library for characters that it treats differently."""
+"""Counting of the words of documents on a kernel, with the library for characters that it treats differently."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 def threads_of(config: WordPieceConfig) -> int:
-    """The threads that a configuration asks for: all, where it says nothing."""
+    """Return the number of threads that a configuration asks for, by default one per processor."""
     return config.threads or os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
 class NormalWordCounting:
-    """How normalized words are counted under a configuration; see `tokbench.core.counted_words.WordCounting`.
+    """The counting of normalized words under a configuration; see `tokbench.core.counted_words.WordCounting`.
 
-    Parts of a text with a character of which the kernel does not make what the installed library makes, are
-    normalized by the library, each distinct one once, so that training and encoding see the same words.
+    Parts of a text with a character that the kernel and the installed library normalize differently are normalized
+    by the library, each distinct part once, so that training and encoding see the same words.
     """
 
     config: WordPieceConfig
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """All that the counts depend on besides the text."""
+        """Everything besides the text that the counts depend on."""
         import tokenizers
 
         return {
@@ -50,11 +50,11 @@ class NormalWordCounting:
 
     @property
     def cuts_at_lines(self) -> bool:
-        """Whether no special token is in two lines: no word is."""
+        """Whether lines can be counted apart: no word spans two lines, and no special token does."""
         return not any("\n" in text[:-1] for text in self.config.all_special_tokens)
 
     def new_counter(self, *, threads: int, seed: int) -> WordCounter:
-        """A counter of the kernel."""
+        """Create a counter of the kernel."""
         kernel = current_kernel()
         return kernel.new_counter(
             special_tokens=list(self.config.all_special_tokens),
@@ -66,12 +66,12 @@ class NormalWordCounting:
         )
 
     def count(self, counter: WordCounter, documents: Iterable[str], *, progress: Progress) -> None:
-        """Hand documents to a counter and finish it; they are streamed, cut at special tokens and never joined.
+        """Pass documents to a counter and finish it; they are streamed, split at special tokens and never joined.
 
         Raises:
-            CorpusError: a document that cannot be read.
-            TrainingError: what was given is not an iterable of texts, or more than the kernel can number.
-            TextError: a text holds a lone surrogate.
+            CorpusError: a document cannot be read.
+            TrainingError: `documents` is a single text, or there are too many words for the kernel.
+            TextError: a text contains a lone surrogate.
         """
         refuse_one_text(documents)
         if isinstance(documents, ByteDocuments):
@@ -85,7 +85,7 @@ class NormalWordCounting:
         self.drain(counter)
 
     def drain(self, counter: WordCounter) -> None:
-        """Bring all that has arrived into the words, what the kernel does not normalize, too."""
+        """Wait until everything received is in the counts, including the parts that the library normalizes."""
         with limits_reported():
             counter.drain()
         for part, count in counter.take_unsettled():
