@@ -1,4 +1,4 @@
-"""Baselines to compare with: one token per byte, per character, per word."""
+"""Baseline tokenizers for comparison: one token per byte, per character, or per word."""
 
 from tokbench.backends.baseline.byte import ByteBackend
 from tokbench.backends.baseline.frequent import CharBackend, WordBackend

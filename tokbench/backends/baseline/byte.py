@@ -1,4 +1,4 @@
-"""The baseline `byte`: every byte is a token, nothing is learned."""
+"""The baseline `byte`: every byte is a token, and nothing is learned."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RETRAIN = "the folder is damaged: restore it, or train again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByteConfig:
-    """The options of the baseline `byte`. Raises `ConfigError` for an invalid one."""
+    """The options of the baseline `byte`. Raises `ConfigError` for an invalid option."""
 
     special_tokens: tuple[str, ...] = field(
         default=(), metadata={"help": "special tokens, numbered after the 256 bytes"}
@@ -42,7 +42,7 @@ class ByteConfig:
 
 
 class ByteTokenizer(SaveableTokenizer):
-    """A token for every byte, its id the byte's value: lossless, and the longest encoding of any text."""
+    """A tokenizer with one token for every byte: the id is the byte's value. It is lossless and the least compact."""
 
     def __init__(self, *, name: str = "byte", special_tokens: Sequence[str] = ()) -> None:
         ids = {text: id for id, text in enumerate(special_tokens, start=_NUM_BYTES)}
@@ -61,12 +61,12 @@ class ByteTokenizer(SaveableTokenizer):
         return list(utf8(text))
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        """Yield the tokens of a text, treating special tokens as ordinary text; spans are relative to its start."""
         for position, byte in enumerate(utf8(text)):
             yield Token(byte, bytes([byte]), Span(position, position + 1), TokenKind.NORMAL)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
+        """Return the tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
         import numpy as np
 
         from tokbench.core.token_arrays import PieceTable, TiledSpans, offsets_of
@@ -78,7 +78,7 @@ class ByteTokenizer(SaveableTokenizer):
         return TiledSpans(encoded, PieceTable.of([bytes([byte]) for byte in range(_NUM_BYTES)]))
 
     def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids: there is one, for every byte. Raises `TextError`."""
+        """Return the single step from a text to its ids: the lookup of every byte. Raises `TextError`."""
         from tokbench.explain.causes import ByDefinition
         from tokbench.explain.derivation import Derivation, Step
         from tokbench.explain.pretokens import PreToken
@@ -92,17 +92,17 @@ class ByteTokenizer(SaveableTokenizer):
         return Derivation("bytes, nothing is learned", text, (), "nothing splits the text", steps)
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
+        """Return the bytes of a token that is not special, or None if the vocabulary has no such id."""
         return bytes([id]) if id < _NUM_BYTES else None
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token, or None; special tokens are found by the bytes of their text."""
+        """Return the id of a token, or None; a special token is looked up by the bytes of its text."""
         if len(piece) == 1:
             return piece[0]
         return next((id for id, text in self._special_bytes.items() if text == piece), None)
 
     def description(self) -> ByteLevelBpe:
-        """What it is made of: byte-level BPE without a merge."""
+        """Return the components of the tokenizer: a byte-level BPE without merges."""
         from tokbench.core.descriptions import ByteLevelBpe
 
         return ByteLevelBpe(
@@ -129,7 +129,7 @@ class ByteBackend:
     def train(
         self, documents: Iterable[str], config: ByteConfig, *, progress: Progress = no_progress
     ) -> ByteTokenizer:
-        """A tokenizer of 256 bytes; the documents are not read, as there is nothing to learn."""
+        """Return a tokenizer of the 256 bytes; the documents are not read, as there is nothing to learn."""
         del documents, progress
         return ByteTokenizer(special_tokens=config.special_tokens)
 

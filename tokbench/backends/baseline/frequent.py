@@ -1,8 +1,8 @@
-"""The baselines `char` and `word`: a token for every frequent character, or word.
+"""The baselines `char` and `word`: one token for every frequent character or word.
 
-The vocabulary of `char` and `word` is the special tokens, [UNK] among them, and the most frequent
-characters or words of a text; of those that are equally frequent, the ones whose code points
-come first. Whatever else a text has becomes [UNK], one for each character or word.
+The vocabulary consists of the special tokens, including [UNK], and the most frequent characters
+or words of a text; ties go to the lower code points. Every other character or word becomes
+one [UNK].
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SECONDS_BETWEEN_REPORTS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequentConfig:
-    """The training options of `char` and `word`. Raises `ConfigError` for an invalid one."""
+    """The training options of `char` and `word`. Raises `ConfigError` for an invalid option."""
 
     vocab_size: int | None = field(
         default=None,
@@ -77,15 +77,15 @@ class FrequentConfig:
 
     @property
     def all_special_tokens(self) -> tuple[str, ...]:
-        """The special tokens in the order of their ids, the unknown one among them."""
+        """The special tokens in the order of their ids, including [UNK]."""
         return self.special_tokens if UNKNOWN in self.special_tokens else (UNKNOWN, *self.special_tokens)
 
 
 class FrequentTokenizer(SaveableTokenizer):
-    """A token for each of the most frequent parts of texts, [UNK] for all others.
+    """A tokenizer with one token for each of the most frequent parts of texts, and [UNK] for all other parts.
 
     Attributes:
-        parts: the tokens in the order of their ids, special tokens and [UNK] first.
+        parts: the texts of the tokens in the order of their ids, special tokens and [UNK] first.
     """
 
     backend: ClassVar[str]
@@ -119,10 +119,10 @@ class FrequentTokenizer(SaveableTokenizer):
     @staticmethod
     @abstractmethod
     def cut(text: str) -> Sequence[str]:
-        """The parts of a text; together they are the text."""
+        """Split a text into parts; joined, they are the text."""
 
     def own_roles(self) -> Mapping[str, str]:
-        """What stands for unknown parts of a text."""
+        """Return the role of the unknown token."""
         return {"unk": UNKNOWN}
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -131,7 +131,7 @@ class FrequentTokenizer(SaveableTokenizer):
         return [find(part, unknown) for part in self.cut(text)]
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        """Yield the tokens of a text, treating special tokens as ordinary text; spans are relative to its start."""
         start = 0
         for part in self.cut(text):
             id = self._part_ids.get(part, self._unknown_id)
@@ -144,7 +144,7 @@ class FrequentTokenizer(SaveableTokenizer):
                 yield Token(id, data, span, TokenKind.NORMAL)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
+        """Return the tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
         import numpy as np
 
         from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, offsets_of, tiled_spans
@@ -154,8 +154,8 @@ class FrequentTokenizer(SaveableTokenizer):
             utf8(text)
         cuts = [self.cut(text) for text in texts]
         parts = list(chain.from_iterable(cuts))
-        found = map(self._part_ids.get, parts, repeat(self._unknown_id))
-        ids = np.fromiter(found, np.uint32, len(parts))
+        part_ids = map(self._part_ids.get, parts, repeat(self._unknown_id))
+        ids = np.fromiter(part_ids, np.uint32, len(parts))
         offsets = offsets_of(list(map(len, cuts)))
         edges = character_offsets("".join(texts))[offsets_of(list(map(len, parts)))]
         starts, stops = tiled_spans(offsets, np.diff(edges))
@@ -163,7 +163,7 @@ class FrequentTokenizer(SaveableTokenizer):
         return EncodedSpans(Encoded(ids=ids, offsets=offsets), starts, stops, kinds)
 
     def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids: it is cut, and each part is looked up. Raises `TextError`."""
+        """Return the steps from a text to its ids: it is split, and each part is looked up. Raises `TextError`."""
         from tokbench.explain.derivation import Derivation, Step
         from tokbench.explain.pretokens import PreToken
         from tokbench.explain.symbols import Symbol
@@ -184,11 +184,11 @@ class FrequentTokenizer(SaveableTokenizer):
         )
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
+        """Return the bytes of a token that is not special."""
         return self.parts[id].encode()
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token, or None; special tokens are found by the bytes of their text."""
+        """Return the id of a token, or None; a special token is looked up by the bytes of its text."""
         try:
             text = piece.decode()
         except UnicodeDecodeError:
@@ -210,24 +210,24 @@ class FrequentTokenizer(SaveableTokenizer):
 
 
 class CharTokenizer(FrequentTokenizer):
-    """A token for every frequent character (code point)."""
+    """A tokenizer with one token for every frequent character (code point)."""
 
     backend = "char"
 
     @staticmethod
     def cut(text: str) -> Sequence[str]:
-        """The characters of a text."""
+        """Split a text into characters."""
         return text
 
 
 class WordTokenizer(FrequentTokenizer):
-    """A token for every frequent word, and for every frequent run of characters between words."""
+    """A tokenizer with one token for every frequent word, and for every frequent run of characters between words."""
 
     backend = "word"
 
     @staticmethod
     def cut(text: str) -> Sequence[str]:
-        """The words of a text as UAX 29 has them, and the runs between them.
+        """Split a text into words as defined by UAX 29, and the runs between them.
 
         >>> WordTokenizer.cut("don't stop, 3.14!")
         ["don't", ' ', 'stop', ', ', '3.14', '!']
@@ -262,22 +262,22 @@ def _is_word(part: str) -> bool:
     return _word_character().search(part) is not None
 
 
-_Made = TypeVar("_Made", bound=FrequentTokenizer)
+_Tokenizer = TypeVar("_Tokenizer", bound=FrequentTokenizer)
 
 
-class _FrequentBackend(Generic[_Made]):
-    """What `char` and `word` share; see `tokbench.core.interfaces.Backend`."""
+class _FrequentBackend(Generic[_Tokenizer]):
+    """The common base of the backends `char` and `word`; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str]
     kernel: ClassVar[str] = "python"
     config_type: ClassVar[type[FrequentConfig]] = FrequentConfig
-    _tokenizer_type: type[_Made]
+    _tokenizer_type: type[_Tokenizer]
     _unit: ClassVar[str]
     _default_size: ClassVar[int | None] = None
 
     def train(
         self, documents: Iterable[str], config: FrequentConfig, *, progress: Progress = no_progress
-    ) -> _Made:
+    ) -> _Tokenizer:
         """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
         started = time.perf_counter()
         counts, num_documents, num_bytes = self._count(documents, config, progress=progress)
@@ -313,8 +313,8 @@ class _FrequentBackend(Generic[_Made]):
             ),
         )
 
-    def load(self, directory: Path, manifest: Manifest) -> _Made:
-        """Open a folder that such a tokenizer saved. Raises `ModelFormatError`."""
+    def load(self, directory: Path, manifest: Manifest) -> _Tokenizer:
+        """Open a folder that `FrequentTokenizer.save` wrote. Raises `ModelFormatError`."""
         files = store.read_files(directory, manifest)
         path = directory / VOCABULARY_NAME
         parts = _parse_vocabulary(files.get(VOCABULARY_NAME, b""), path=path)
@@ -335,7 +335,7 @@ class _FrequentBackend(Generic[_Made]):
     def _count(
         self, documents: Iterable[str], config: FrequentConfig, *, progress: Progress
     ) -> tuple[Counter[str], int, int]:
-        """How often each part occurs, and how many documents and bytes there were."""
+        """Return how often each part occurs, and the number of documents and bytes."""
         refuse_one_text(documents)
         finder = SpecialTokenFinder(config.all_special_tokens)
         counts: Counter[str] = Counter()

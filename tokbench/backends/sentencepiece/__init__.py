@@ -1,4 +1,4 @@
-"""SentencePiece's BPE on characters with byte fallback, as of Llama 2 and Mistral: trained here or in the library."""
+"""The SentencePiece backend: BPE on characters with byte fallback, as in Llama 2, trained here or in the library."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class SentencePieceBackend(LineTrainedBackend):
 
     @property
     def advised_bytes(self) -> int:
-        """The most text that trains within minutes."""
+        """The largest size of text that trains within minutes."""
         return 1_000_000_000 if self._is_compiled else 100_000_000
 
     @property
     def kernel(self) -> str:
-        """What would train: "native", or the library with its version."""
+        """The name of the engine that would train: "native", or the library with its version."""
         from tokbench.libraries.sentencepiece.tokenizer import library
 
         return "native" if self._is_compiled else library()
 
     @property
     def config_type(self) -> type[SentencePieceConfig]:
-        """The options it is trained with."""
+        """The class of the training options."""
         from tokbench.libraries.sentencepiece.config import SentencePieceConfig
 
         return SentencePieceConfig

@@ -1,4 +1,4 @@
-"""What the backends of SentencePiece's algorithms share: they train on the kernel, or in the library."""
+"""The common base of the backends of SentencePiece's algorithms, which train on the kernel or in the library."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class LineTrainedBackend:
 
     name: ClassVar[str]
     bounds_memory: ClassVar[bool] = False
-    """False: learning may take more memory than the words allow."""
+    """Whether training keeps to the memory limit of the counted words: it may take more."""
 
     @property
     def advised_bytes(self) -> int:
-        """The most text that trains within minutes."""
+        """The largest size of text that trains within minutes."""
         return 1_000_000_000 if self._is_compiled else 1_000_000
 
     @property
     def kernel(self) -> str:
-        """What would train: "native" or "python"."""
+        """The name of the kernel that would train: "native" or "python"."""
         from tokbench.backends.sentencepiece.kernel import current_kernel
 
         return current_kernel().name
@@ -45,7 +45,7 @@ class LineTrainedBackend:
         return current_kernel().name == "native"
 
     def _learner(self) -> Learner:
-        """The algorithm."""
+        """Return the training algorithm."""
         raise NotImplementedError
 
     def train(
@@ -61,7 +61,7 @@ class LineTrainedBackend:
         return train(documents, config, learn=self._learner(), backend=self.name, progress=progress)
 
     def _is_for_the_library(self, config: SentencePieceConfig) -> bool:
-        """Whether the library's trainer is chosen, or needed for what the kernel cannot do, or does only slowly."""
+        """Return whether the library trains: it is requested, or the compiled kernel is missing or lacks an option."""
         from tokbench.backends.sentencepiece.options import library_options
 
         if config.trainer == "auto":
@@ -69,10 +69,10 @@ class LineTrainedBackend:
         return config.trainer == "sentencepiece"
 
     def word_counting(self, config: SentencePieceConfig) -> LineWordCounting:
-        """How words of lines are counted; see `tokbench.core.counted_words.TrainsOnWords`.
+        """Return how the words of lines are counted; see `tokbench.core.counted_words.TrainsOnWords`.
 
         Raises:
-            ConfigError: a trainer, or a choice of lines, that learns from more than counts.
+            ConfigError: the trainer or a selection of lines needs more than counts.
         """
         from tokbench.backends.sentencepiece.counting import LineWordCounting
 
@@ -90,7 +90,7 @@ class LineTrainedBackend:
         return LineWordCounting(config, self.name)
 
     def options_of_words(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The options of white space and the special tokens that words were counted with."""
+        """Return the white space options and the special tokens that the words were counted with."""
         names = ("add_dummy_prefix", "remove_extra_whitespaces", "special_tokens")
         return {name: settings[name] for name in names if name in settings}
 

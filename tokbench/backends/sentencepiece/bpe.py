@@ -1,4 +1,4 @@
-"""Learning BPE's pieces from the segments of counted words, on the kernel."""
+"""Learning of BPE pieces from the segments of counted words, on the kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def learn(
     threads: int,
     progress: Progress,
 ) -> list[tuple[str, float]]:
-    """As `tokbench.backends.sentencepiece.training.Learner`: merges in their order, then characters by frequency."""
+    """Learn merges, followed by the characters by frequency; see `tokbench.backends.sentencepiece.training.Learner`."""
     del options
     wanted = vocab_size - config.reserved - text.alphabet
     progress("training", 0, wanted, "pieces")
@@ -33,7 +33,7 @@ def learn(
         threads=threads,
         progress=lambda done: progress("training", done, wanted, "pieces"),
     )
-    characters = sorted(text.characters, key=lambda each: (-each[1], each[0]))
+    characters = sorted(text.characters, key=lambda item: (-item[1], item[0]))
     pieces = [*merged, *(character for character, _ in characters)]
     symbols = {*symbols_of(config)}
     return [(piece, -float(rank)) for rank, piece in enumerate(pieces) if piece not in symbols]

@@ -1,4 +1,4 @@
-"""Counting the words of lines: documents → a counter of the kernel."""
+"""Counting of the words of lines: documents → a counter of the kernel."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 
 def threads_of(config: SentencePieceConfig) -> int:
-    """The threads that a configuration asks for: all, where it says nothing."""
+    """Return the number of threads that a configuration asks for, by default one per processor."""
     return config.threads or os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
 class LineWordCounting:
-    """How the words of lines are counted under a configuration; see `tokbench.core.counted_words.WordCounting`."""
+    """The counting of the words of lines under a configuration; see `tokbench.core.counted_words.WordCounting`."""
 
     config: SentencePieceConfig
     backend: str = "unigram"
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """All that the counts depend on besides the text."""
+        """Everything besides the text that the counts depend on."""
         return {
             "backend": self.backend,
             "add_dummy_prefix": self.config.add_dummy_prefix,
@@ -46,11 +46,11 @@ class LineWordCounting:
 
     @property
     def cuts_at_lines(self) -> bool:
-        """Whether no special token is in two lines: no word is."""
+        """Whether lines can be counted apart: no word spans two lines, and no special token does."""
         return not any("\n" in text[:-1] for text in self.config.special_tokens)
 
     def new_counter(self, *, threads: int, seed: int | None = None) -> WordCounter:
-        """A counter of the kernel; without a seed by the kernel's own."""
+        """Create a counter of the kernel; without a seed, the kernel uses its default."""
         counter: WordCounter = current_kernel().new_counter(
             dummy_prefix=self.config.add_dummy_prefix,
             collapse=self.config.remove_extra_whitespaces,
@@ -73,7 +73,7 @@ class LineWordCounting:
         tell_all_read(counter.num_bytes, documents, progress=progress)
 
     def drain(self, counter: WordCounter) -> None:
-        """Bring all that has arrived into the words."""
+        """Wait until everything that the counter received is in its counts."""
         with limits_reported():
             counter.drain()
 
@@ -89,5 +89,5 @@ def _add_texts(counter: WordCounter, texts: list[str]) -> None:
         counter.add_texts(texts)
     except UnicodeEncodeError:
         for text in texts:
-            utf8(text)  # raises with the position in the text itself
+            utf8(text)  # raises TextError with the position in the text
         raise

@@ -1,4 +1,4 @@
-"""The kernel in Python: the interface of `_sentencepiece_training` on the definition."""
+"""The kernel in Python: the interface of `_sentencepiece_training`, implemented by the reference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WordCounter(PythonWords):
-    """Counts the words of the lines of documents; see `tokbench.backends.sentencepiece.kernel.WordCounter`."""
+    """A counter of the words of lines; see `tokbench.backends.sentencepiece.kernel.WordCounter`."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class WordCounter(PythonWords):
         threads: int,
         seed: int = 0,
     ) -> None:
-        """Nothing is counted yet; there is one thread, however many are asked for."""
+        """Create an empty counter; it uses a single thread, whatever `threads` is."""
         del threads, seed
         self._dummy_prefix, self._collapse, self._whole_lines = dummy_prefix, collapse, whole_lines
         self._finder = SpecialTokenFinder(special_tokens)
@@ -46,12 +46,12 @@ class WordCounter(PythonWords):
         return self._counts
 
     def add_counted(self, word: str, count: int) -> None:
-        """Occurrences of a word that was counted elsewhere."""
+        """Add occurrences of a word that the caller counted."""
         self.counts[word] += count
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """Add the totals of what was counted elsewhere."""
-        del pretokens  # the counts tell it
+        """Add the totals of documents that the caller counted."""
+        del pretokens  # known from the counts
         self.documents += documents
         self.num_bytes += num_bytes
 
@@ -62,7 +62,7 @@ class WordCounter(PythonWords):
 
     @property
     def distinct(self) -> int:
-        """How many of them are distinct."""
+        """The number of distinct words."""
         return len(self.counts)
 
     def add_texts(self, texts: Iterable[str]) -> None:
@@ -97,7 +97,7 @@ class WordCounter(PythonWords):
 
 @dataclass(frozen=True, slots=True)
 class TrainingText:
-    """The segments of counted words, the characters that pieces are made of, and what may be a piece."""
+    """The segments of counted words, the alphabet, and the rules for pieces."""
 
     segments: Counter[str]
     occurrences: Mapping[str, int]
@@ -112,17 +112,17 @@ class TrainingText:
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing but spaces."""
+        """Whether the text has no characters except spaces."""
         return self.occurrences.keys() <= {SPACE}
 
     @property
     def alphabet(self) -> int:
-        """Characters that pieces are made of."""
+        """The number of characters in the alphabet, of which pieces consist."""
         return len(self.occurrences)
 
     @property
     def characters(self) -> list[tuple[str, int]]:
-        """The characters, ascending, and how often each occurs."""
+        """The characters of the alphabet in ascending order with their counts."""
         return sorted(self.occurrences.items())
 
 
@@ -139,18 +139,18 @@ def training_text(
     most_codes: int,
     **rules: Any,
 ) -> TrainingText:
-    """The segments of a counter's words."""
-    del starts, scripts  # `rules.py` knows them
-    of_pieces = PieceRules(**rules)
+    """Normalize the words of a counter and split them into segments."""
+    del starts, scripts  # `rules.py` has its own tables
+    piece_rules = PieceRules(**rules)
     normalize = _normalizer(charsmap)
-    cut = re.compile("|".join(map(re.escape, sorted(symbols, key=len, reverse=True))) or "(?!)")
+    symbol_pattern = re.compile("|".join(map(re.escape, sorted(symbols, key=len, reverse=True))) or "(?!)")
     words: Counter[str] = Counter()
     characters: Counter[str] = Counter()
     for word, count in counter.counts.items():
         normal = normalize(word)
         if collapse and charsmap:
             normal = _collapsed(normal, begins_line=not word.startswith(" "))
-        parts = cut.split(normal.replace(" ", SPACE))
+        parts = symbol_pattern.split(normal.replace(" ", SPACE))
         if len(parts) > 1:
             characters[BOUNDARY] += count * (len(parts) - 1)
         for part in parts:
@@ -160,20 +160,20 @@ def training_text(
     del characters["\0"], characters[RESERVED]
     known = alphabet(characters, coverage=coverage, required="".join(map(chr, required)))
     occurrences = {character: characters[character] for character in known}
-    unknown = dict.fromkeys(map(ord, {*characters} - known), "\0")  # in no piece
-    segments = segments_of(_translated(words, unknown), of_pieces)
+    unknown = dict.fromkeys(map(ord, {*characters} - known), "\0")  # a character that no piece contains
+    segments = segments_of(_translated(words, unknown), piece_rules)
     codes = [0] * (COUNTS_TOLD + 1)
     for segment, count in segments.items():
         codes[min(count, COUNTS_TOLD)] += len(segment) + 1
     if sum(codes) >= most_codes:
-        return TrainingText(Counter(), occurrences, characters.total(), of_pieces, codes)
-    return TrainingText(segments, occurrences, characters.total(), of_pieces)
+        return TrainingText(Counter(), occurrences, characters.total(), piece_rules, codes)
+    return TrainingText(segments, occurrences, characters.total(), piece_rules)
 
 
 def train_bpe(
     text: TrainingText, *, num_pieces: int, threads: int, progress: Callable[[int], object] | None = None
 ) -> list[str]:
-    """Learn pieces by merging."""
+    """Learn pieces by merging pairs of pieces."""
     del threads
     pieces = reference.learn(text.segments, text.rules, num_pieces=num_pieces)
     if progress is not None:
@@ -186,22 +186,22 @@ def _normalizer(charsmap: bytes) -> Callable[[str], str]:
         return lambda text: text
     from tokbench.libraries.sentencepiece.normalization import Normalizer
 
-    no = dict.fromkeys(
+    no_options = dict.fromkeys(
         ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "treat_whitespace_as_suffix"),
         False,
     )
-    normalizer = Normalizer(charsmap, [], **no)
+    normalizer = Normalizer(charsmap, [], **no_options)
     return lambda text: normalizer.normalize(text.encode()).decode()
 
 
 def _collapsed(word: str, *, begins_line: bool) -> str:
-    """One space for many, and none at the end of a word, nor at its beginning where it begins a line."""
+    """Collapse runs of spaces; remove the space at the end, and at the beginning if the word begins a line."""
     word = re.sub(" +", " ", word).removesuffix(" ")
     return word.removeprefix(" ") if begins_line else word
 
 
 def _translated(words: Counter[str], table: dict[int, str]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    translated: Counter[str] = Counter()
     for word, count in words.items():
-        found[word.translate(table)] += count
-    return found
+        translated[word.translate(table)] += count
+    return translated

@@ -1,4 +1,7 @@
-"""Which kernel trains: the compiled one, or the Python fallback; `tokbench.native.kernel_choice` chooses."""
+"""The interface of the training kernels, and the choice between the compiled kernel and the Python fallback.
+
+`tokbench.native.kernel_choice` chooses.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,24 @@ COMPILED = "tokbench.native._sentencepiece_training"
 
 
 class WordCounter(SourceCounter, BulkCounter, Protocol):
-    """Counts the words of the lines of documents.
+    """A counter of the words of the lines of documents.
 
-    A word is the spaces before it and what follows up to the next space, as it stands in the text.
+    A word includes the spaces before it and ends before the next space; it is not normalized.
     """
 
     def add_texts(self, texts: list[str]) -> None:
         """Add whole documents."""
 
     def finish(self) -> None:
-        """End the counting; nothing is added afterwards."""
+        """End counting; nothing may be added afterwards."""
 
     @property
     def documents(self) -> int:
-        """The number of documents that are not empty."""
+        """The number of non-empty documents."""
 
     @property
     def num_bytes(self) -> int:
-        """The number of their bytes."""
+        """The number of bytes of the documents."""
 
     @property
     def words(self) -> int:
@@ -44,11 +47,11 @@ class WordCounter(SourceCounter, BulkCounter, Protocol):
 
     @property
     def distinct(self) -> int:
-        """How many of them are distinct."""
+        """The number of distinct words."""
 
 
 class TrainingText(Protocol):
-    """The segments of counted words (`tokbench.backends.sentencepiece.rules`), and their characters."""
+    """The segments of counted words (see `tokbench.backends.sentencepiece.rules`), and their characters."""
 
     @property
     def num_characters(self) -> int:
@@ -60,36 +63,36 @@ class TrainingText(Protocol):
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing but spaces."""
+        """Whether the text has no characters except spaces."""
 
     @property
     def alphabet(self) -> int:
-        """Characters that pieces are made of."""
+        """The number of characters in the alphabet, of which pieces consist."""
 
     @property
     def characters(self) -> Sequence[tuple[str, int]]:
-        """The characters, ascending, and how often each occurs."""
+        """The characters of the alphabet in ascending order with their counts."""
 
     @property
     def too_many(self) -> Sequence[int]:
-        """The codes of segments that occur 0, 1, … and 64 times or more, where these are too many; else empty."""
+        """The number of codes of segments that occur 0, 1, …, 64 or more times, if they are too many; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel.
+    """The functions and classes of one kernel.
 
     Attributes:
         name: "native" or "python".
-        reads_bytes: whether a counter takes files and blocks of bytes, as that of byte-level BPE does.
-        new_counter: keyword arguments dummy_prefix (a line begins as if a space stood before it), collapse (one space
-            for many, none at either end of a line), whole_lines (words are not parted at spaces),
-            special_tokens (documents are cut at them), threads, and perhaps seed.
-        training_text: a finished counter, whose words it may take away, the rules for pieces, and for how many codes
-            there is room (a segment has one for each character, and one more) → a text; see
+        reads_bytes: whether a counter reads files and blocks of bytes, as that of byte-level BPE does.
+        new_counter: keyword arguments dummy_prefix (add a space before each line), collapse (collapse runs of spaces,
+            and strip spaces from lines), whole_lines (do not split lines at spaces), special_tokens (split documents
+            at them), threads, and optionally seed → a counter.
+        training_text: a finished counter, which may lose its words, the rules for pieces, and the largest number of
+            codes (a segment has one code for each character, and one more) → a training text; see
             `_sentencepiece_training.pyi`.
-        train_bpe: a text, how many pieces (num_pieces), threads and perhaps progress, called with how many there
-            are → the pieces in the order of their merges, as `tokbench.backends.sentencepiece.reference` has them.
+        train_bpe: a training text, num_pieces, threads, and optionally progress, which is called with the number of
+            pieces so far → the pieces in the order of their merges; see `tokbench.backends.sentencepiece.reference`.
     """
 
     name: str
@@ -100,11 +103,11 @@ class Kernel:
 
 
 def current_kernel() -> Kernel:
-    """The kernel that TOKBENCH_KERNEL asks for.
+    """Return the kernel that the environment variable TOKBENCH_KERNEL asks for.
 
     Raises:
-        ConfigError: the variable holds another word.
-        BackendUnavailableError: the native kernel is demanded and not installed.
+        ConfigError: the variable has an invalid value.
+        BackendUnavailableError: the native kernel is required and not installed.
     """
     name, module = chosen_module(
         compiled=COMPILED,

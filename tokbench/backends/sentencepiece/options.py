@@ -1,4 +1,4 @@
-"""The library's options as the trainer here reads them."""
+"""SentencePiece's training options, parsed for the trainer of the kernel."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _NORMALIZER_MESSAGE, _CHARSMAP = 3, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the library's options say of training.
+    """The library's options that affect training.
 
     Attributes:
-        seed_sentencepiece_size: substrings to begin with.
-        shrinking_factor: the share of pieces that pruning leaves.
-        num_sub_iterations: rounds before each pruning.
-        split_by_unicode_script: whether a piece is of one script.
+        seed_sentencepiece_size: the number of substrings that Unigram training starts with.
+        shrinking_factor: the share of pieces that each pruning keeps.
+        num_sub_iterations: the number of rounds before each pruning.
+        split_by_unicode_script: whether a piece has characters of one script only.
         split_by_number: whether digits count as a script.
-        split_by_whitespace: whether ▁ only begins a piece.
-        required_chars: characters that become pieces, however rare.
-        hard_vocab_limit: whether a text that cannot fill the vocabulary is an error.
+        split_by_whitespace: whether ▁ may only begin a piece.
+        required_chars: characters that become pieces, however rare they are.
+        hard_vocab_limit: whether it is an error if the text cannot fill the vocabulary.
         charsmap: the normalization table; empty for none.
-        trainer: all options of the trainer that a model file keeps, by name.
+        trainer: the trainer options that a model file stores, by name.
     """
 
     seed_sentencepiece_size: int
@@ -59,7 +59,7 @@ class Options:
 
 
 def library_options(config: SentencePieceConfig) -> list[str]:
-    """The options of a configuration that only the library's trainer has."""
+    """Return the names of the options in a configuration that only the library's trainer supports."""
     given = config.library_options()
     return [
         name
@@ -69,10 +69,10 @@ def library_options(config: SentencePieceConfig) -> list[str]:
 
 
 def chosen_options(config: SentencePieceConfig) -> Options:
-    """The options of a configuration, those of the library by their types.
+    """Return the options of a configuration, converted to their types.
 
     Raises:
-        TrainingError: one that only the library's trainer has, or that is out of its range.
+        TrainingError: an option is out of its range, or only the library's trainer supports it.
         BackendUnavailableError: the library is not installed.
     """
     given = config.library_options()
@@ -113,7 +113,7 @@ def _typed(value: str, field: SpecField) -> Any:
 
 
 def _charsmap(normalization: str) -> bytes:
-    """The table of a named normalization, as the library has it."""
+    """Return the library's table of a named normalization."""
     try:
         import sentencepiece
     except ImportError:
@@ -127,4 +127,4 @@ def _charsmap(normalization: str) -> bytes:
 
 
 def _message(data: bytes, number: int) -> bytes:
-    return next(value for each, value in fields(data) if each == number and isinstance(value, bytes))
+    return next(value for field, value in fields(data) if field == number and isinstance(value, bytes))

@@ -1,4 +1,4 @@
-"""SentencePiece's BPE by the textbook: the definition.
+"""The reference implementation of SentencePiece's BPE training.
 
 Source: `bpe_model_trainer.cc` of sentencepiece 0.2.3, which keeps all pairs in one queue.
 """
@@ -18,15 +18,15 @@ _Pair = tuple[str, str]
 
 
 def learn(segments: Mapping[str, int], rules: PieceRules, *, num_pieces: int) -> list[str]:
-    """Merge the most frequent pair that may be a piece, again and again.
+    """Repeatedly merge the most frequent pair that may be a piece.
 
-    Of equally frequent pairs the one with the fewest characters is taken, then that of the smallest characters. A pair
-    that spells a piece that is there already is never merged. A pair that occurs no more is taken in the end, too.
+    Ties go to the pair with the fewest characters, then to the smallest characters. A pair that spells an existing
+    piece is never merged. In the end even pairs that no longer occur become pieces.
 
     Args:
         segments: parts of words that pieces do not cross, and how often each occurs.
-        rules: what may be a piece.
-        num_pieces: as many are learned, if there are enough pairs; characters are not among them.
+        rules: the rules for pieces.
+        num_pieces: the number of pieces to learn, without single characters; fewer are learned if pairs run out.
 
     Returns:
         The pieces in the order of their merges.
@@ -36,23 +36,21 @@ def learn(segments: Mapping[str, int], rules: PieceRules, *, num_pieces: int) ->
     ['ab', '▁ab', '▁abab', 'ba', '▁a', 'aba', 'abab']
     """
     words = [([*segment], count) for segment, count in segments.items()]
-    met: dict[
-        _Pair, None
-    ] = {}  # in the order in which their left parts were learned, where they are spelled alike
+    seen: dict[_Pair, None] = {}  # a set that keeps its order
     pieces: dict[str, None] = {}
 
-    def meet(pairs: Iterator[_Pair]) -> None:
-        met.update((pair, None) for pair in pairs if rules.allow("".join(pair)))
+    def add_seen(pairs: Iterator[_Pair]) -> None:
+        seen.update((pair, None) for pair in pairs if rules.allow("".join(pair)))
 
     for symbols, _ in words:
-        meet(pairwise(symbols))
-    refused: set[_Pair] = set()
+        add_seen(pairwise(symbols))
+    taken: set[_Pair] = set()
     while len(pieces) < num_pieces:
         counts: Counter[_Pair] = Counter()
         for symbols, count in words:
             for pair in pairwise(symbols):
                 counts[pair] += count
-        left = [pair for pair in met if pair not in refused]
+        left = [pair for pair in seen if pair not in taken]
         if not left:
             break
         rank = {piece: number for number, piece in enumerate(pieces, 1)}
@@ -62,24 +60,24 @@ def learn(segments: Mapping[str, int], rules: PieceRules, *, num_pieces: int) ->
                 -counts[pair], len("".join(pair)), "".join(pair), rank.get(pair[0], 0), rank.get(pair[1], 0)
             ),
         )  # fmt: skip
-        refused.add(best)
-        if (made := "".join(best)) in pieces:
+        taken.add(best)
+        if (piece := "".join(best)) in pieces:
             continue
-        pieces[made] = None
+        pieces[piece] = None
         for symbols, _ in words:
-            meet(_merged(symbols, best))
+            add_seen(_merged(symbols, best))
     return [*pieces]
 
 
 def _merged(symbols: list[str], pair: _Pair) -> Iterator[_Pair]:
-    """Merge a pair where it stands, from left to right; the pairs that come up, some for a moment only."""
-    made = "".join(pair)
+    """Merge all occurrences of a pair in place, left to right; yield each new pair, even if it is merged away next."""
+    piece = "".join(pair)
     at = 0
     while at + 1 < len(symbols):
         if (symbols[at], symbols[at + 1]) == pair:
-            symbols[at : at + 2] = [made]
+            symbols[at : at + 2] = [piece]
             if at > 0:
-                yield symbols[at - 1], made
+                yield symbols[at - 1], piece
             if at + 1 < len(symbols):
-                yield made, symbols[at + 1]
+                yield piece, symbols[at + 1]
         at += 1

@@ -1,4 +1,4 @@
-"""What a piece may be made of, and the segments that pieces do not cross: the definition.
+"""The rules for pieces, and the segments of words that pieces do not cross: the reference implementation.
 
 Source: `IsValidSentencePiece` and `LoadSentences` in SentencePiece's trainer_interface.cc.
 """
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BOUNDARY = "\x1f"
-"""Stands for a symbol in a text, and counts as a character of it."""
+"""The placeholder of a symbol in a text; it counts as a character."""
 RESERVED = "\u2585"
-"""▅, which SentencePiece's trainers keep for themselves: it ends a line."""
+"""▅, which SentencePiece's trainers reserve as the end of a line."""
 IN_NO_PIECE = frozenset(("\0", BOUNDARY, RESERVED))
 _DIGITS = frozenset("0123456789０１２３４５６７８９")
 _ANY = ""
@@ -29,7 +29,7 @@ _ANY = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PieceRules:
-    """What a piece may be made of."""
+    """The rules that decide which texts may be pieces."""
 
     longest: int = 16
     split_by_script: bool = True
@@ -39,7 +39,7 @@ class PieceRules:
     whitespace_only: bool = True
 
     def allow(self, piece: str) -> bool:
-        """Whether a text may be a piece.
+        """Return whether a text may be a piece.
 
         >>> [PieceRules().allow(piece) for piece in ("▁the", "the▁", "▁▁", "x1", "▁▁x")]
         [True, False, True, False, False]
@@ -60,7 +60,7 @@ class PieceRules:
         return 0 < len(piece) <= self.longest and not IN_NO_PIECE & set(piece)
 
     def are_parted(self, left: str, right: str) -> bool:
-        """Whether no piece may hold two characters side by side."""
+        """Return whether no piece may contain these two characters side by side."""
         if SPACE in (left, right):
             runs_end = left == right and not self.whitespace_only
             return self.split_by_whitespace and (left != SPACE or runs_end)
@@ -73,26 +73,30 @@ class PieceRules:
 
 
 def segments_of(words: Mapping[str, int], rules: PieceRules) -> Counter[str]:
-    """The longest parts that pieces do not cross, with counts. Their probabilities multiply: each is seen once.
+    """Split words into the longest parts that pieces do not cross, and count the parts.
+
+    The probability of a word is the product of those of its segments, so each distinct segment is processed once.
 
     >>> segments_of({"▁word,": 1, "▁word": 2}, PieceRules())
     Counter({'▁word': 3, ',': 1})
     """
-    found: Counter[str] = Counter()
+    segments: Counter[str] = Counter()
     are_parted = lru_cache(maxsize=1 << 16)(rules.are_parted)
     for word, count in words.items():
         start = 0
         for i, c in enumerate(word):
             if c in IN_NO_PIECE or (i > start and are_parted(word[i - 1], c)):
-                found[word[start:i]] += count
+                segments[word[start:i]] += count
                 start = i + (c in IN_NO_PIECE)
-        found[word[start:]] += count
-    del found[""]
-    return found
+        segments[word[start:]] += count
+    del segments[""]
+    return segments
 
 
 def alphabet(characters: Mapping[str, int], *, coverage: float, required: str = "") -> set[str]:
-    """The required characters, and the most frequent ones until they make up a share of all, in single precision.
+    """Return the required characters, and the most frequent ones until they cover a share of the text.
+
+    The share is compared in single precision.
 
     >>> sorted(alphabet({"a": 90, "b": 9, "c": 1}, coverage=0.99))
     ['a', 'b']

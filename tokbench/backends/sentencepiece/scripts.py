@@ -1,6 +1,7 @@
-"""The script of each code point, as SentencePiece's trainer takes it: pieces do not cross a change of it.
+"""The script of each code point in SentencePiece's trainer, which does not learn pieces across scripts.
 
-Scripts of Unicode 17, of which hiragana, katakana and the long mark ー count as Han, because Japanese words mix them.
+The scripts are those of Unicode 17, except that hiragana, katakana and the long vowel mark ー count as Han, because
+Japanese words mix them.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INHERITED = "Inherited"
-"""The script of marks, which have that of the character before."""
+"""The script of marks, which take the script of the character before them."""
 
 
 @cache
 def script_runs() -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Where runs of one script begin, ascending from 0, and the script of each.
+    """Return the first code point of each run of one script, ascending from 0, and the script of each run.
 
     >>> starts, scripts = script_runs()
     >>> starts[:2], scripts[:2]
@@ -29,7 +30,7 @@ def script_runs() -> tuple[tuple[int, ...], tuple[str, ...]]:
 
 
 def script_arrays() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """The same in numbers, with 0 for `INHERITED`."""
+    """Return `script_runs` as arrays of numbers, with 0 for `INHERITED`."""
     import numpy as np
 
     starts, scripts = script_runs()
@@ -39,7 +40,7 @@ def script_arrays() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
 
 @lru_cache(maxsize=1 << 16)
 def script_of(character: str) -> str:
-    """The script of one character.
+    """Return the script of a character.
 
     >>> script_of("a"), script_of("の"), script_of("漢"), script_of("1")
     ('Latin', 'Han', 'Han', 'Common')

@@ -1,6 +1,6 @@
 """Training on the kernel: documents → words → segments → pieces → a SentencePiece model.
 
-The library is asked for its normalization table, and runs what was trained; it does not train.
+The library provides its normalization table and runs the trained model, but does not train.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 MOST_CODES = 1 << 31
-"""Of all segments together: one for each character, and one more for each segment."""
+"""The largest number of codes of all segments: one for each character, and one more for each segment."""
 _SPOOL_BYTES = 64 << 20
 _BLOCK_LINES = 1 << 14
 
 
 class Learner(Protocol):
-    """Learns pieces from a text; see `tokbench.backends.sentencepiece.bpe` and `tokbench.backends.unigram.training`."""
+    """A function that learns pieces: that of `backends/sentencepiece/bpe.py` or of `backends/unigram/training.py`."""
 
     def __call__(
         self,
@@ -54,7 +54,7 @@ class Learner(Protocol):
         threads: int,
         progress: Progress,
     ) -> list[tuple[str, float]]:
-        """The pieces and their scores in the order of their ids; none of them is a symbol."""
+        """Return the pieces and their scores in the order of their ids, without symbols."""
 
 
 def train(
@@ -68,28 +68,28 @@ def train(
     """Learn a tokenizer from documents.
 
     Args:
-        documents: read once and streamed.
-        config: what to train, and how.
+        documents: the documents, which are read once and streamed.
+        config: the training options.
         learn: the algorithm.
-        backend: the name under which the tokenizer is loaded again.
-        progress: called with how much of the work is done.
+        backend: the name of the backend that loads the saved tokenizer.
+        progress: called with the amount of work done.
 
     Raises:
-        CorpusError: a document that cannot be read.
-        TrainingError: no text, an option that only the library's trainer has, or a vocabulary that the characters
-            of the text alone do not fit into.
+        CorpusError: a document cannot be read.
+        TrainingError: there is no text, an option is supported only by the library's trainer, or the vocabulary is
+            too small for the characters of the text.
         BackendUnavailableError: the library is not installed.
     """
     refuse_one_text(documents)
     counting = LineWordCounting(config, backend)
     started = time.perf_counter()
     counter = counting.new_counter(threads=threads_of(config))
-    seen = _count(counter, documents, counting=counting, progress=progress)
-    return _learned(
+    read_totals = _count(counter, documents, counting=counting, progress=progress)
+    return _learn_pieces(
         counter,
         config,
         learn=learn,
-        seen=seen,
+        read_totals=read_totals,
         backend=backend,
         documents=documents,
         reading_seconds=time.perf_counter() - started,
@@ -100,7 +100,7 @@ def train(
 def train_on_words(
     words: CountedWords, config: SentencePieceConfig, *, learn: Learner, backend: str, progress: Progress
 ) -> SentencePieceTokenizer:
-    """Learn a tokenizer from counted words: what `train` learns from their text.
+    """Learn a tokenizer from counted words; the result equals that of `train` on their text.
 
     Raises:
         TrainingError: as `train`.
@@ -110,11 +110,11 @@ def train_on_words(
     counter = LineWordCounting(config, backend).new_counter(threads=1)
     add_words(counter, words, progress=progress)
     counter.finish()
-    tokenizer = _learned(
+    tokenizer = _learn_pieces(
         counter,
         config,
         learn=learn,
-        seen=_Seen(words.totals.documents or 0, words.totals.num_bytes),
+        read_totals=_ReadTotals(words.totals.documents or 0, words.totals.num_bytes),
         backend=backend,
         documents=None,
         reading_seconds=time.perf_counter() - started,
@@ -124,21 +124,21 @@ def train_on_words(
     return tokenizer
 
 
-def _learned(
+def _learn_pieces(
     counter: WordCounter,
     config: SentencePieceConfig,
     *,
     learn: Learner,
-    seen: _Seen,
+    read_totals: _ReadTotals,
     backend: str,
     documents: Iterable[str] | None,
     reading_seconds: float,
     progress: Progress,
 ) -> SentencePieceTokenizer:
-    """Learn pieces from what a counter holds, and make a tokenizer of them."""
+    """Learn pieces from the words of a counter, and build a tokenizer from them."""
     options, kernel, threads = chosen_options(config), current_kernel(), threads_of(config)
     started = time.perf_counter()
-    distinct = counter.distinct  # which the text takes
+    distinct = counter.distinct  # read first, as the training text takes the words of the counter
     text = _training_text(kernel, counter, config, options)
     if len(text.too_many):
         hint = "`tokbench count-words` with " if documents is not None else ""
@@ -166,8 +166,8 @@ def _learned(
         documents=documents,
         wanted=vocab_size,
         record=TrainingRecord(
-            documents=seen.documents,
-            num_bytes=seen.num_bytes,
+            documents=read_totals.documents,
+            num_bytes=read_totals.num_bytes,
             pretokens=counter.words,
             distinct_pretokens=distinct,
             tokens=None,
@@ -175,7 +175,7 @@ def _learned(
             seconds={"reading": reading_seconds, "training": time.perf_counter() - started},
             threads=threads,
             kernel=kernel.name,
-            notes=seen.notes,
+            notes=read_totals.notes,
         ),
     )
 
@@ -183,8 +183,8 @@ def _learned(
 # --- the text ---------------------------------------------------------------------------------
 
 
-class _Seen(NamedTuple):
-    """What was read, and what a user should know of how."""
+class _ReadTotals(NamedTuple):
+    """The totals of the text that was read, and notes for the user."""
 
     documents: int
     num_bytes: int
@@ -193,25 +193,25 @@ class _Seen(NamedTuple):
 
 def _count(
     counter: WordCounter, documents: Iterable[str], *, counting: LineWordCounting, progress: Progress
-) -> _Seen:
-    """Count the words of documents."""
+) -> _ReadTotals:
+    """Count the words of documents, or of the lines that the configuration selects."""
     config = counting.config
     if config.max_sentence_length is not None or _may_draw(documents, config):
         return _count_lines(counter, documents, config=config, progress=progress)
     counting.count(counter, documents, progress=progress)
-    return _Seen(counter.documents, counter.num_bytes)
+    return _ReadTotals(counter.documents, counter.num_bytes)
 
 
 def _may_draw(documents: object, config: SentencePieceConfig) -> bool:
-    """Whether there may be more lines than are wanted: a line has a byte, and its end."""
+    """Return whether there may be more lines than requested: a line has at least one byte and a line feed."""
     size = known_bytes(documents)
     return config.input_sentence_size > 0 and (size is None or size > 2 * config.input_sentence_size)
 
 
 def _count_lines(
     counter: Any, documents: Iterable[str], *, config: SentencePieceConfig, progress: Progress
-) -> _Seen:
-    """Count the words of those lines that the configuration wants."""
+) -> _ReadTotals:
+    """Count the words of the lines that the configuration selects."""
     lines = Lines(documents, config.special_tokens, longest=config.max_sentence_length)
     with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
         for line in lines:
@@ -226,7 +226,7 @@ def _count_lines(
     with limits_reported():
         counter.finish()
     tell_all_read(lines.num_bytes, documents, progress=progress)
-    return _Seen(lines.documents, lines.num_bytes, lines.notes_with_draw(wanted))
+    return _ReadTotals(lines.documents, lines.num_bytes, lines.notes_with_draw(wanted))
 
 
 def _blocks(lines: Iterable[bytes]) -> Iterator[str]:
@@ -243,7 +243,7 @@ def _training_text(
     kernel: Kernel, counter: Any, config: SentencePieceConfig, options: Options
 ) -> TrainingText:
     starts, scripts = script_arrays()
-    symbols = [symbol for symbol in symbols_of(config) if " " not in symbol]  # no normal text has a space
+    symbols = [symbol for symbol in symbols_of(config) if " " not in symbol]  # normalized text has no spaces
     with limits_reported():
         return kernel.training_text(
             counter,

@@ -1,4 +1,4 @@
-"""The vocabulary of a trained model: symbols at their ids, learned pieces in the remaining ids."""
+"""The vocabulary of a trained model: symbols have fixed ids, and learned pieces take the remaining ids."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def symbols_of(config: SentencePieceConfig) -> list[str]:
-    """Every piece that is there before training, in the order in which they take the lowest free ids."""
+    """Return all pieces that exist before training, in the order in which they take the lowest free ids."""
     return [*config.named_ids, *(text for text, _ in _unnumbered(config))]
 
 
 def model_bytes(pieces: Sequence[tuple[str, float]], config: SentencePieceConfig, options: Options) -> bytes:
-    """The `.model` file of learned pieces.
+    """Return the content of the `.model` file of learned pieces.
 
     Args:
-        pieces: texts and scores, the best first.
-        config: what was trained.
+        pieces: the pieces and their scores, the best first.
+        config: the configuration of the training.
         options: the library's options.
 
     Raises:
@@ -45,7 +45,9 @@ def model_bytes(pieces: Sequence[tuple[str, float]], config: SentencePieceConfig
         "user_defined_symbols": config.user_defined_symbols,
         "byte_fallback": config.byte_fallback,
         **{
-            f"{role}_{what}": getattr(config, f"{role}_{what}") for role in _ROLES for what in ("id", "piece")
+            f"{role}_{field}": getattr(config, f"{role}_{field}")
+            for role in _ROLES
+            for field in ("id", "piece")
         },
         **options.trainer,
     }
@@ -63,7 +65,7 @@ _ROLES = ("unk", "bos", "eos", "pad")
 
 
 def _unnumbered(config: SentencePieceConfig) -> Iterator[tuple[str, PieceType]]:
-    """The symbols without an id of their own."""
+    """Yield the symbols whose ids the configuration does not fix."""
     yield from ((text, PieceType.CONTROL) for text in config.special_tokens)
     yield from ((text, PieceType.USER_DEFINED) for text in config.user_defined_symbols)
     if config.byte_fallback:

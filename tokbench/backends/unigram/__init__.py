@@ -1,4 +1,4 @@
-"""Unigram, as of T5, XLNet and mBART: trained by SentencePiece's algorithm, here or in the library."""
+"""The Unigram backend: the model of T5 and XLNet, trained by SentencePiece's algorithm, here or in the library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UnigramBackend(LineTrainedBackend):
 
     @property
     def config_type(self) -> type[UnigramConfig]:
-        """The options it is trained with."""
+        """The class of the training options."""
         from tokbench.libraries.sentencepiece.config import UnigramConfig
 
         return UnigramConfig

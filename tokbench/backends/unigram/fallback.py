@@ -1,4 +1,4 @@
-"""The kernel in Python: the training interface of `_sentencepiece_training`, by the definition."""
+"""The kernel in Python: the training interface of `_sentencepiece_training`, implemented by the reference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def train_unigram(
     progress: Callable[[int, int], object] | None,
     **options: Any,
 ) -> tuple[list[str], list[float], int]:
-    """Learn pieces: the pieces, their scores, and how many rounds it took."""
+    """Learn pieces; return them, their scores, and the number of rounds."""
     del threads
     done = 0
 

@@ -1,4 +1,4 @@
-"""Which kernel trains: the compiled one, or the Python fallback; `tokbench.native.kernel_choice` chooses."""
+"""Unigram training on the compiled kernel or the Python fallback, as `tokbench.native.kernel_choice` chooses."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def train_unigram(text: TrainingText, **options: Any) -> tuple[list[str], Sequen
     """Learn pieces on the kernel that TOKBENCH_KERNEL asks for.
 
     Args:
-        text: of the same kernel.
-        options: as `tokbench.backends.unigram.reference.train` has them, and threads.
+        text: a training text of the same kernel.
+        options: the keyword arguments of `tokbench.backends.unigram.reference.train`, and threads.
 
     Returns:
-        The pieces; their scores, float64; the rounds that it took.
+        The pieces; their scores as float64; the number of rounds.
     """
     _, module = chosen_module(compiled=COMPILED, fallback="tokbench.backends.unigram.fallback")
     trained: tuple[list[str], Sequence[float], int] = module.train_unigram(text, **options)

@@ -1,9 +1,9 @@
-"""Unigram training by its definition: the slow way that the kernel must equal, score for score.
+"""The reference implementation of Unigram training: slow, and the kernel must equal it in every score.
 
-Expected counts are whole numbers of 2^-24 and so add up to the same in any order; within a segment, sums are taken in
-the order in which the kernel takes them. What a segment is, and what may be a piece, is in `rules.py`.
+Expected counts are integer multiples of 2^-24, so their sum is the same in any order; within a segment, sums are taken
+in the kernel's order. `backends/sentencepiece/rules.py` defines segments and the allowed pieces.
 
-Source: Kudo 2018, "Subword Regularization", section 3.2; what it leaves open is as in SentencePiece's
+Source: Kudo 2018, "Subword Regularization", section 3.2; details that it leaves open are as in SentencePiece's
 unigram_model_trainer.cc.
 """
 
@@ -23,9 +23,9 @@ UNKNOWN_PENALTY, LAST_ROUNDS = 10.0, 2
 
 
 def seeds(segments: Mapping[str, int], rules: PieceRules, *, most: int) -> dict[str, int]:
-    """All characters, and the substrings that are worth most: occurrences × characters, the best first.
+    """Return all characters and the `most` best substrings with their scores (occurrences × length), the best first.
 
-    A substring that is always followed by the same character is none: the longer one is better.
+    A substring that is always followed by the same character is not a seed: the longer substring is better.
 
     >>> from tokbench.backends.sentencepiece.rules import PieceRules
     >>> seeds({"abcab": 1, "abd": 1}, PieceRules(), most=2)
@@ -50,22 +50,22 @@ def seeds(segments: Mapping[str, int], rules: PieceRules, *, most: int) -> dict[
 
 
 def expected_units(segments: Mapping[str, int], scores: Mapping[str, float]) -> Counter[str]:
-    """How often each piece is expected, over all segmentations of all segments, in units of 2^-24."""
+    """Return the expected count of each piece over all segmentations of all segments, in units of 2^-24."""
     weights = {piece: math.exp(score) for piece, score in scores.items()}
     unknown = math.exp(min(scores.values()) - UNKNOWN_PENALTY)
     expected: Counter[str] = Counter()
     for segment, count in segments.items():
         edges = list(_edges(segment, weights, unknown))
         forward = [(1.0, 0)] + [(0.0, 0)] * len(segment)
-        for i, of_place in enumerate(edges):
+        for i, edges_here in enumerate(edges):
             value, exponent = forward[i] = _normal(forward[i])
-            for piece, weight in of_place:
+            for piece, weight in edges_here:
                 forward[i + len(piece)] = _sum(forward[i + len(piece)], value * weight, exponent)
-        all_of_it = forward[-1]
-        share = count / all_of_it[0]
+        whole_sum = forward[-1]
+        share = count / whole_sum[0]
         backward = [(0.0, 0)] * len(segment) + [(1.0, 0)]
         for i in reversed(range(len(segment))):
-            value, exponent = forward[i][0] * share, forward[i][1] - all_of_it[1]
+            value, exponent = forward[i][0] * share, forward[i][1] - whole_sum[1]
             total = (0.0, 0)
             for piece, weight in edges[i]:
                 rest = backward[i + len(piece)]
@@ -77,14 +77,17 @@ def expected_units(segments: Mapping[str, int], scores: Mapping[str, float]) -> 
 
 
 def maximized(expected: Mapping[str, int], scores: Mapping[str, float]) -> dict[str, float]:
-    """The scores that fit expected counts, under a prior by which rare pieces become rarer still; a few fall away."""
+    """Return the scores that maximize the likelihood of expected counts under a prior that penalizes rare pieces.
+
+    Pieces with an expected count below `LEAST` are removed.
+    """
     kept = {piece: expected[piece] for piece in scores if expected[piece] / UNIT >= LEAST}
-    of_sum = digamma(sum(kept.values()) / UNIT)
-    return {piece: digamma(units / UNIT) - of_sum for piece, units in kept.items()}
+    digamma_of_sum = digamma(sum(kept.values()) / UNIT)
+    return {piece: digamma(units / UNIT) - digamma_of_sum for piece, units in kept.items()}
 
 
 def digamma(x: float) -> float:
-    """The derivative of the logarithm of the gamma function, for x > 0.
+    """Return the derivative of the logarithm of the gamma function, for x > 0.
 
     >>> round(digamma(1.0), 9)
     -0.577215665
@@ -104,14 +107,14 @@ def digamma(x: float) -> float:
 def best_segmentation(
     text: str, scores: Mapping[str, float], *, whole: bool = True
 ) -> tuple[float, list[str]]:
-    """The most probable segmentation and its score; of equal ones, that whose last pieces are longer.
+    """Return the score of the most probable segmentation and its pieces; on a tie the longer last piece wins.
 
-    `whole=False` leaves out the piece that is all of the text.
+    With `whole=False` the piece that equals the whole text is not used.
     """
     best = [0.0] + [-math.inf] * len(text)
     last = [""] * (len(text) + 1)
-    for i, of_place in enumerate(_edges(text, scores, min(scores.values()) - UNKNOWN_PENALTY)):
-        for piece, score in of_place:
+    for i, edges_here in enumerate(_edges(text, scores, min(scores.values()) - UNKNOWN_PENALTY)):
+        for piece, score in edges_here:
             end = i + len(piece)
             if (whole or len(piece) < len(text)) and best[i] + score > best[end]:
                 best[end], last[end] = best[i] + score, piece
@@ -124,9 +127,10 @@ def best_segmentation(
 
 
 def pruned(segments: Mapping[str, int], scores: Mapping[str, float], *, to: int) -> dict[str, float]:
-    """At most that many pieces: those whose removal costs the text least probability go first.
+    """Prune to at most `to` pieces: first go the pieces whose removal lowers the probability of the text least.
 
-    A piece's uses are taken to become those of the best other pieces that spell it.
+    The loss of a piece assumes that each of its uses is replaced by its best segmentation into other pieces. Characters
+    that are used are always kept, even if they are more than `to`.
     """
     uses: Counter[str] = Counter()
     for segment, count in segments.items():
@@ -161,18 +165,18 @@ def train(
     characters: Iterable[str] = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[tuple[str, float]]:
-    """The pieces of segments and their scores, the best first; all characters are among them.
+    """Learn pieces from segments; return them with their scores, the best first, including all characters.
 
     Args:
         segments: text → count.
-        rules: what a piece may be.
-        size: how many pieces; fewer where the text gives no more.
-        most_seeds: of substrings, to begin with.
-        pruned_to: how many are left by pruning; the best `size` of them are taken.
-        kept_share: of the pieces that a pruning finds.
-        rounds: of expectation and maximization before each pruning.
-        characters: those that are wanted though the text has none.
-        progress: called with the number of pieces left, after each round.
+        rules: the rules for pieces.
+        size: the number of pieces; fewer are returned if the text has no more.
+        most_seeds: the largest number of substrings to start with.
+        pruned_to: the number of pieces at which pruning ends; the best `size` of them are kept.
+        kept_share: the share of the pieces that each pruning keeps.
+        rounds: the number of rounds of expectation and maximization before each pruning.
+        characters: characters that become pieces even if the text does not contain them.
+        progress: called after each round with the number of pieces left.
     """
     worth = seeds(segments, rules, most=most_seeds)
     log_total = math.log(sum(worth.values()))
@@ -196,15 +200,15 @@ def train(
 
 
 def _best(scores: Mapping[str, float], worth: Mapping[str, int], *, size: int) -> dict[str, float]:
-    """All characters, and of the others those of the highest scores."""
+    """Return all characters, and the longer pieces with the highest scores, up to `size` in total."""
     lowest = min(scores.values())
-    made = {c: scores.get(c, lowest) for c in worth if len(c) == 1}
+    letters = {c: scores.get(c, lowest) for c in worth if len(c) == 1}
     others = sorted((piece for piece in scores if len(piece) > 1), key=lambda piece: -scores[piece])
-    return made | {piece: scores[piece] for piece in others[: size - len(made)]}
+    return letters | {piece: scores[piece] for piece in others[: size - len(letters)]}
 
 
 def _edges(text: str, values: Mapping[str, float], unknown: float) -> Iterator[list[tuple[str, float]]]:
-    """For each place of a text, the pieces that begin there and their values, shorter ones first."""
+    """Yield for each position of a text the pieces that begin there with their values, from short to long."""
     longest = max(map(len, values))
     for i, c in enumerate(text):
         found = [(text[i:j], j - i) for j in range(i + 2, min(i + longest, len(text)) + 1)]
@@ -214,23 +218,23 @@ def _edges(text: str, values: Mapping[str, float], unknown: float) -> Iterator[l
         ]
 
 
-# A product of many probabilities falls below what a float holds: a sum is a value × 2^(200 × exponent).
+# The product of many probabilities underflows a float, so a sum is represented as a value × 2^(200 × exponent).
 
 
 def _scaled(value: float, exponent: int) -> float:
     return math.ldexp(value, max(200 * exponent, -4000)) if value else 0.0
 
 
-def _sum(one: tuple[float, int], value: float, exponent: int) -> tuple[float, int]:
-    if not one[0]:
+def _sum(total: tuple[float, int], value: float, exponent: int) -> tuple[float, int]:
+    if not total[0]:
         return value, exponent
-    if exponent > one[1]:
-        return _scaled(one[0], one[1] - exponent) + value, exponent
-    return one[0] + _scaled(value, exponent - one[1]), one[1]
+    if exponent > total[1]:
+        return _scaled(total[0], total[1] - exponent) + value, exponent
+    return total[0] + _scaled(value, exponent - total[1]), total[1]
 
 
-def _normal(one: tuple[float, int]) -> tuple[float, int]:
-    value, exponent = one
+def _normal(number: tuple[float, int]) -> tuple[float, int]:
+    value, exponent = number
     while 0 < value < 2.0**-200:
         value, exponent = value * 2.0**200, exponent - 1
     return value, exponent

@@ -1,4 +1,4 @@
-"""Learning Unigram's pieces from the segments of counted words, on the kernel."""
+"""Learning of Unigram pieces from the segments of counted words, on the kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokbench.libraries.sentencepiece.config import UnigramConfig
 
 _SPARE = 1.1
-"""Pruning leaves a tenth more pieces than are wanted, and the best of them are taken."""
+"""The factor by which pruning leaves more pieces than requested; the best of them are kept."""
 
 
 def learn(
@@ -27,7 +27,7 @@ def learn(
     threads: int,
     progress: Progress,
 ) -> list[tuple[str, float]]:
-    """As `tokbench.backends.sentencepiece.training.Learner`: the best pieces first."""
+    """Learn pieces, the best first; see `tokbench.backends.sentencepiece.training.Learner`."""
     rounds = PruningRounds(
         vocab_size,
         {
