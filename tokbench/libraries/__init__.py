@@ -1,1 +1,1 @@
-"""Tokenizers that run on other libraries by our contracts: bytes, spans, kinds, special tokens."""
+"""Tokenizers that run on other libraries, with tokbench's bytes, spans, kinds and special token policies."""

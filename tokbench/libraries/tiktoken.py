@@ -1,4 +1,4 @@
-"""Ranks on the `tiktoken` library, with our spans: bytes of the text, not characters."""
+"""A tokenizer that runs ranks on the `tiktoken` library, with spans in bytes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class TiktokenTokenizer(SaveableTokenizer):
-    """A `tiktoken.Encoding` as a tokenizer of ours; lossless, since every byte has a token.
+    """A tokenizer that wraps a `tiktoken.Encoding`; it is lossless, since every byte has a token.
 
-    A pattern that leaves out parts of a text, as tiktoken allows, is refused when it does so: the
-    tokens would not be the text.
+    Tiktoken allows patterns that skip parts of a text. Encoding raises an error when this happens, because
+    the tokens would not spell the text.
     """
 
     def __init__(self, encoding: tiktoken.Encoding, *, name: str, pattern: str | None) -> None:
@@ -59,16 +59,16 @@ class TiktokenTokenizer(SaveableTokenizer):
         pattern: str | None,
         special_tokens: Mapping[str, int],
     ) -> TiktokenTokenizer:
-        """The tokenizer of tokens with their ranks.
+        """Build a tokenizer from tokens with their ranks.
 
         Args:
             ranks: tokens with their ranks.
-            name: how the user calls it.
-            pattern: the split pattern in the dialect of tiktoken; None where a text is one pre-token.
+            name: the name that the user gives the tokenizer.
+            pattern: the split pattern in tiktoken's dialect; None if a text is one pre-token.
             special_tokens: text → id.
 
         Raises:
-            ConversionError: tiktoken does not take them.
+            ConversionError: tiktoken does not accept them.
         """
         encoding = to_encoding(name, pattern=pattern, ranks=ranks, special_tokens=special_tokens)
         return cls(encoding, name=name, pattern=pattern)
@@ -85,10 +85,10 @@ class TiktokenTokenizer(SaveableTokenizer):
         return ids
 
     def _encoded(self, text: str) -> list[int]:
-        """The library's ids. Raises `ConfigError` where its regular expressions give up, as on a million spaces."""
+        """Return the library's ids. Raises `ConfigError` if its regex engine gives up, as on a million spaces."""
         try:
             return self._encoding.encode_ordinary(text)
-        except BaseException as error:  # how a panic of Rust comes to Python
+        except BaseException as error:  # a panic in Rust is no `Exception` in Python
             if type(error).__name__ != "PanicException":
                 raise
             raise ConfigError(
@@ -97,7 +97,7 @@ class TiktokenTokenizer(SaveableTokenizer):
             ) from None
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        """Yield the tokens of a text, treating special tokens as ordinary text; spans are relative to its start."""
         start = 0
         for id in self.encode_ordinary(text):
             piece = self._tokens[id]
@@ -105,7 +105,7 @@ class TiktokenTokenizer(SaveableTokenizer):
             start += len(piece)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError`, `ConfigError`."""
+        """Return the tokens of many texts with their spans, in arrays. Raises `TextError`, `ConfigError`."""
         from tokbench.core.token_arrays import TiledSpans
 
         return TiledSpans(self.encode_batch(texts, threads=threads), self._piece_table)
@@ -117,16 +117,16 @@ class TiktokenTokenizer(SaveableTokenizer):
         return PieceTable.of([self._tokens.get(id, b"") for id in range(self.info.vocab_size)])
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
+        """Return the bytes of a token that is not special, or None if the vocabulary has no such id."""
         return self._tokens.get(id)
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token, or None; special tokens are found by the bytes of their text."""
+        """Return the id of a token, or None; a special token is looked up by the bytes of its text."""
         special = {text: id for id, text in self._special_bytes.items()}
         return special.get(piece, self._ranks.get(piece))
 
     def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        """Return the steps from a text to its ids, treating special tokens as ordinary text. Raises `TextError`."""
         utf8(text)
         return self._explainer.derivation(text, self._pretokens(text))
 
@@ -137,7 +137,7 @@ class TiktokenTokenizer(SaveableTokenizer):
         return ByteLevelExplainer(self.description())
 
     def _pretokens(self, text: str) -> list[str]:
-        """The parts that the pattern finds: the library does not tell those that it finds itself."""
+        """Split a text by the pattern with `regex`, since the library does not report its pre-tokens."""
         import regex
 
         from tokbench.formats.set_operations import without_set_operations
@@ -147,7 +147,7 @@ class TiktokenTokenizer(SaveableTokenizer):
         return [match.group() for match in regex.finditer(without_set_operations(self._pattern), text)]
 
     def description(self) -> ByteLevelBpe:
-        """The components of the tokenizer; see `tokbench.core.descriptions`."""
+        """Return the components of the tokenizer; see `tokbench.core.descriptions`."""
         tokens = tuple(self._tokens.get(id) for id in range(self.info.vocab_size))
         return ByteLevelBpe(
             tokens=tokens,
@@ -159,7 +159,7 @@ class TiktokenTokenizer(SaveableTokenizer):
         )
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
-        """Refused: only what was trained here has a folder of its own. Raises `ConversionError`."""
+        """Raise `ConversionError`: only tokenizers that tokbench trained can be saved as a folder."""
         del directory, overwrite
         raise ConversionError(
             f"{self.info.name!r} was opened from ranks, so its merges are unknown",

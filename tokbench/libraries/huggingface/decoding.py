@@ -1,7 +1,8 @@
-"""How a `tokenizer.json` decodes: where that is joining the bytes of the pieces, and where it is more than that.
+"""Decoding with a `tokenizer.json`: without the library if the decoder works piece by piece, else with it.
 
-The library hands the spellings of the pieces to the steps of the decoder, one after another. A step may
-rewrite each piece by itself; from the first on that looks at several of them, only the library knows the text.
+The library passes the spellings of the pieces through the steps of the decoder, one after another. Steps that
+rewrite each piece independently are computed here; from the first step that looks at several pieces on, only
+the library knows the text.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JoinedPieces:
-    """A decoder that joins the bytes of its pieces, and takes something off the beginning.
+    """A decoder that joins the bytes of its pieces, and strips a prefix from the result.
 
     Attributes:
-        byte_level: each character of a piece is a byte, in GPT-2's alphabet.
-        byte_fallback: `<0x41>` is a byte.
-        replacements: texts and what is put in their place in each piece, one after another, as ("▁", " ").
-        strip: taken away from the beginning of the joined bytes.
-        times: how often at most.
+        byte_level: whether each character of a piece is a byte, in GPT-2's alphabet.
+        byte_fallback: whether a piece such as `<0x41>` is a byte.
+        replacements: pairs of a text and its replacement, applied to each piece in order, as ("▁", " ").
+        strip: the prefix to strip from the joined bytes.
+        times: the largest number of times that the prefix is stripped.
     """
 
     byte_level: bool = False
@@ -43,7 +44,7 @@ class JoinedPieces:
     times: int = 0
 
     def bytes_of(self, spelling: str) -> bytes:
-        """What a piece adds to the text.
+        """Return the bytes that a piece adds to the text.
 
         >>> JoinedPieces(byte_fallback=True, replacements=(("▁", " "),)).bytes_of("▁<s>")
         b' <s>'
@@ -51,7 +52,7 @@ class JoinedPieces:
         if self.byte_level:
             try:
                 return from_byte_level(spelling)
-            except ValueError:  # one character outside of the alphabet, and none is taken for a byte
+            except ValueError:  # if one character is outside the alphabet, none is read as a byte
                 return spelling.encode()
         for text, replacement in self.replacements:
             spelling = spelling.replace(text, replacement)
@@ -59,7 +60,7 @@ class JoinedPieces:
         return spelling.encode() if byte is None else byte
 
     def decode(self, pieces: bytes) -> bytes:
-        """The text of joined pieces.
+        """Return the bytes of the text from the joined pieces.
 
         >>> JoinedPieces(strip=b" ", times=1).decode(b"  a")
         b' a'
@@ -72,9 +73,9 @@ class JoinedPieces:
 
 
 def joined_pieces(document: Mapping[str, Any]) -> JoinedPieces | None:
-    """The way in which a decoder joins pieces, or None where it does more than that.
+    """Return the decoder as joining of pieces, or None if it does more than that.
 
-    Joining keeps bytes that are not whole characters; the library would put U+FFFD there.
+    Joining keeps bytes that are not whole characters, where the library writes U+FFFD.
     """
     decoders = steps(document.get("decoder"))
     if [step.get("type") for step in decoders] == ["ByteLevel"]:
@@ -102,11 +103,11 @@ _JOINING = (
     ["ByteFallback", "Fuse"],
     ["ByteFallback", "Fuse", "Strip"],
 )
-"""The steps that may follow replacements; without "Fuse", a strip would be one of each piece."""
+"""The steps that may follow replacements; without "Fuse", "Strip" would strip each piece."""
 
 
 def _replacement(step: Mapping[str, Any]) -> tuple[str, str] | None:
-    """A text and what a step puts in its place; None for a step of another kind."""
+    """Return the text that a step replaces and its replacement; None for a step of another type."""
     pattern = step.get("pattern")
     if step.get("type") != "Replace" or not isinstance(pattern, dict) or not pattern.get("String"):
         return None
@@ -114,11 +115,11 @@ def _replacement(step: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def decodes_from_left(document: Mapping[str, Any], spellings: Iterable[str]) -> bool:
-    """Whether what an id adds to a text can only depend on the ids before it; False where that is not known.
+    """Return whether the text that an id adds certainly depends only on the ids before it.
 
     Args:
-        document: the whole of it.
-        spellings: those of its pieces, as the decoder gets them.
+        document: the whole `tokenizer.json`.
+        spellings: the spellings of its pieces, as passed to the decoder.
     """
     decoders = steps(document.get("decoder"))
     kinds = [step.get("type") for step in decoders]
@@ -129,57 +130,59 @@ def decodes_from_left(document: Mapping[str, Any], spellings: Iterable[str]) -> 
 
 
 class PlacedPieces:
-    """A decoder that writes each piece by itself, and the first one in another way than those after it.
+    """A decoder that decodes each piece independently, except that the first piece may differ from later ones.
 
     Args:
-        decode: the text of some spellings, as the library's decoder makes it.
-        spellings: id → what the decoder is handed.
+        decode: the library's decoder: spellings → text.
+        spellings: id → the spelling that is passed to the decoder.
     """
 
     def __init__(self, decode: Callable[[list[str]], str], spellings: Mapping[int, str]) -> None:
         before = decode([_BEFORE])
-        self._first = _ByNeed(lambda one: decode([spellings[one]]).encode())
-        self._others = _ByNeed(lambda one: decode([_BEFORE, spellings[one]])[len(before) :].encode())
+        self._first = _LazyBytes(lambda token_id: decode([spellings[token_id]]).encode())
+        self._others = _LazyBytes(
+            lambda token_id: decode([_BEFORE, spellings[token_id]])[len(before) :].encode()
+        )
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """The text of one id or more. Raises KeyError for one that there is not."""
+        """Return the bytes of the text of one or more ids. Raises KeyError for an unknown id."""
         first, *others = map(index, ids)
         return b"".join([self._first[first], *map(self._others.__getitem__, others)])
 
 
 _BEFORE = "a"
-"""A piece that no decoder changes, with another one after it or without."""
+"""A piece that no decoder changes, whether or not another piece follows."""
 
 
-class _ByNeed(dict[int, bytes]):
-    """What an id adds to a text, made when it is first asked for."""
+class _LazyBytes(dict[int, bytes]):
+    """A lazily filled map from each id to the bytes that it adds to a text."""
 
-    def __init__(self, make: Callable[[int], bytes]) -> None:
+    def __init__(self, compute: Callable[[int], bytes]) -> None:
         super().__init__()
-        self._make = make
+        self._compute = compute
 
     def __missing__(self, id: int) -> bytes:
-        made = self[id] = self._make(id)
-        return made
+        data = self[id] = self._compute(id)
+        return data
 
 
 def writes_pieces_alone(document: Mapping[str, Any]) -> bool:
-    """Whether what a piece adds to a text depends on nothing but whether it is the first.
+    """Return whether the text that a piece adds depends only on the piece and on whether it is the first.
 
-    So it is without a decoder, where spaces join the pieces, and in those of WordPiece and Metaspace: the library's
-    `decode_chain` of both looks at a piece and at its number.
+    This holds without a decoder, when spaces join the pieces, and for the decoders WordPiece and Metaspace, whose
+    `decode_chain` in the library looks only at a piece and its position.
     """
     return [step.get("type") for step in steps(document.get("decoder"))] in ([], ["WordPiece"], ["Metaspace"])
 
 
 class DecodesDocument(BaseTokenizer):
-    """The part of a tokenizer that decodes; the other part sets these attributes.
+    """The decoding of a tokenizer, as a mixin; the tokenizer sets these attributes.
 
     Attributes:
-        _parsed: the `tokenizer.json` as it runs.
-        _engines: the copies of the library that run it.
-        _source: what error messages call the file.
-        _spelled: how each token is spelled in the file → its id.
+        _parsed: the `tokenizer.json` as the library runs it.
+        _engines: the library's tokenizers that run it.
+        _source: the name of the file in error messages.
+        _spelled: the spelling of each token in the file → its id.
     """
 
     _parsed: dict[str, Any]
@@ -188,16 +191,16 @@ class DecodesDocument(BaseTokenizer):
     _spelled: Mapping[str, int]
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        """The bytes of ids; where the file's decoder does more than join pieces, of the text it makes.
+        """Return the bytes of ids, or of the library's text if the file's decoder does more than join pieces.
 
         Raises:
-            UnknownIdError: an id that the vocabulary does not have.
+            UnknownIdError: an id is not in the vocabulary.
         """
-        if self._written_alone is not None:
+        if self._placed_pieces is not None:
             try:
-                return self._written_alone.decode(ids) if len(ids) else b""
+                return self._placed_pieces.decode(ids) if len(ids) else b""
             except KeyError:
-                self._pieces_of(ids)  # which tells of the id
+                self._pieces_of(ids)  # raises UnknownIdError
                 raise
         pieces = self._pieces_of(ids)
         if self._joined is not None:
@@ -206,17 +209,18 @@ class DecodesDocument(BaseTokenizer):
                 pieces = [rewritten.get(id, piece) for id, piece in zip(ids, pieces, strict=True)]
             return self._joined.decode(b"".join(pieces))
         if not pieces:
-            return b""  # some steps of the library want something to work on
+            return b""  # some steps of the library fail on an empty list
         with library_errors(self._source):
             text: str = self._engines.with_specials.decode(list(map(int, ids)), skip_special_tokens=False)
         return text.encode()
 
     @cached_property
     def _rewritten(self) -> dict[int, bytes]:
-        """What ids add to a text where that is not what their tokens are: id → bytes.
+        """Map from ids to the bytes that they add to a text, for ids where these differ from the token bytes.
 
-        Added tokens have their texts for tokens, and go through the decoder all the same: under Llama 2's,
-        "▁" in one becomes a space. One that is matched in the normalized text is spelled as it is found there.
+        The token bytes of an added token are its text, but the library passes that through the decoder, too: with
+        Llama 2's decoder a "▁" in it becomes a space. An added token that is matched in the normalized text has
+        the spelling with which it is found there.
         """
         assert self._joined is not None
         decoded = {id: self._joined.bytes_of(spelling) for id, spelling in self._decoded_spellings.items()}
@@ -224,7 +228,7 @@ class DecodesDocument(BaseTokenizer):
 
     @cached_property
     def _decoded_spellings(self) -> dict[int, str]:
-        """What the library hands to the decoder for each id."""
+        """The spelling that the library passes to the decoder for each id."""
         spellings = {id: text for text, id in self._spelled.items()}
         normalized = [token for token in self._parsed["added_tokens"] if token.get("normalized")]
         if normalized and self._parsed.get("normalizer") is not None:
@@ -234,12 +238,12 @@ class DecodesDocument(BaseTokenizer):
 
     @cached_property
     def decoding(self) -> Decoding:
-        """What the text of a token depends on, as far as the file's decoder is known."""
+        """How the text of a token depends on other tokens, as far as the file's decoder is known."""
         is_known = decodes_from_left(self._parsed, self._decoded_spellings.values())
         return Decoding.FROM_LEFT if is_known else Decoding.WHOLE
 
     @cached_property
-    def _written_alone(self) -> PlacedPieces | None:
+    def _placed_pieces(self) -> PlacedPieces | None:
         if not writes_pieces_alone(self._parsed):
             return None
         decoder = self._engines.with_specials.decoder

@@ -1,7 +1,7 @@
-"""How a `tokenizer.json` makes tokens, step by step: what the library does, with its own normalizer and pre-tokenizer.
+"""Step-by-step explanations of the tokens of a `tokenizer.json`, using the library's normalizer and pre-tokenizer.
 
-The library tells only what comes out in the end. Its normalizer and pre-tokenizer are asked part by part; the
-model is computed in `model_traces.py`. What comes of it is held to the library's ids by whoever asks.
+The library reports only the final tokens. Its normalizer and pre-tokenizer are run on each part of the text, and the
+model is traced in `model_traces.py`. Callers compare the resulting ids with the library's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s
 
 
 class _Part(NamedTuple):
-    """A part of a text: ordinary, or an added token with its id."""
+    """A part of a text: ordinary text (`added` is None), or an added token with its id."""
 
     start: int
     stop: int
@@ -44,15 +44,15 @@ class _Part(NamedTuple):
 
 
 class DocumentExplainer:
-    """Derives the tokens of texts.
+    """An explainer of the tokens of texts.
 
     Args:
-        document: the `tokenizer.json`, as it runs: no text is a special token in it.
-        engine: the library's tokenizer of it.
-        spellings: id → how the piece is spelled, special tokens under their own texts.
+        document: the `tokenizer.json` as the library runs it, with special tokens spelled as no text is.
+        engine: the library's tokenizer of the document.
+        spellings: id → the spelling of the piece; special tokens have their own texts.
 
     Attributes:
-        tracer: traces its model.
+        tracer: the tracer of the model.
     """
 
     def __init__(
@@ -65,24 +65,24 @@ class DocumentExplainer:
         self._traces: dict[str, Trace] = {}
 
     def derivation(self, text: str) -> Derivation:
-        """How a text becomes ids."""
+        """Return the steps from a text to its ids."""
         self._traces = {}
-        made = [
-            self._added(text, part) if part.added is not None else self._section(text, part)
+        derivations = [
+            self._derive_added(text, part) if part.added is not None else self._derive_section(text, part)
             for part in self._parts(text)
         ]
         return Derivation(
             algorithm=self.tracer.algorithm,
-            normalized="".join(each.normalized for each in made),
-            changes=tuple(change for each in made for change in each.changes),
+            normalized="".join(derivation.normalized for derivation in derivations),
+            changes=tuple(change for derivation in derivations for change in derivation.changes),
             splitter=self._splitter,
-            steps=tuple(step for each in made for step in each.steps),
+            steps=tuple(step for derivation in derivations for step in derivation.steps),
         )
 
     # --- before the model ---------------------------------------------------------------------
 
     def _parts(self, text: str) -> Iterator[_Part]:
-        """The text, cut at added tokens that are found in every text."""
+        """Split the text at the added tokens that are matched in every text."""
         if self._finder is None:
             yield _Part(0, len(text), None)
             return
@@ -93,37 +93,36 @@ class DocumentExplainer:
                 continue
             if start > reached:
                 yield _Part(reached, start, None)
-            yield _Part(start, stop, self._ids_found[id])
+            yield _Part(start, stop, self._added_ids[id])
             reached = stop
         if reached < len(text):
             yield _Part(reached, len(text), None)
 
     @cached_property
-    def _ids_found(self) -> Mapping[int, int]:
-        """The id of an added token to the finder → its id in the document."""
-        assert self._finder is not None  # as it has found some
+    def _added_ids(self) -> Mapping[int, int]:
+        """The id of each added token in the finder → its id in the document."""
+        assert self._finder is not None  # only its tokens are looked up
         ids = {spelling: id for id, spelling in self._spellings.items()}
         listed = {token["content"]: token["id"] for token in self._document["added_tokens"]}
-        found = (
-            self._finder.get_added_tokens_decoder()
-        )  # their contents, where other tables have normal forms
-        return {id: ids.get(token.content, listed[token.content]) for id, token in found.items()}
+        # This method gives the contents of the tokens, where others give their normalized forms.
+        tokens = self._finder.get_added_tokens_decoder()
+        return {id: ids.get(token.content, listed[token.content]) for id, token in tokens.items()}
 
     @cached_property
     def _finder(self) -> tokenizers.Tokenizer | None:
-        """The same document with a model that knows nothing, so that only added tokens have ids; None without such."""
+        """The same document with an empty model, so that it finds only added tokens; None if all are special."""
         if all(token.get("special") for token in self._document["added_tokens"]):
             return None
         import orjson
         import tokenizers
 
-        nothing = "\0"
-        model = {"type": "WordLevel", "vocab": {nothing: 0}, "unk_token": nothing}
+        unknown = "\0"
+        model = {"type": "WordLevel", "vocab": {unknown: 0}, "unk_token": unknown}
         return tokenizers.Tokenizer.from_buffer(
             orjson.dumps({**self._document, "model": model, "post_processor": None})
         )
 
-    def _added(self, text: str, part: _Part) -> Derivation:
+    def _derive_added(self, text: str, part: _Part) -> Derivation:
         covered = text[part.start : part.stop]
         start = len(text[: part.start].encode())
         pretoken = PreToken(covered, Span(start, start + len(covered.encode())), added=True)
@@ -131,8 +130,8 @@ class DocumentExplainer:
         trace = LookupTrace("an added token is found before anything else", (self.tracer.symbol(part.added),))
         return Derivation("", covered, (), "", (Step(pretoken, trace),))
 
-    def _section(self, text: str, part: _Part) -> Derivation:
-        """How a part becomes ids, in which nothing is an added token."""
+    def _derive_section(self, text: str, part: _Part) -> Derivation:
+        """Return the steps from a part without added tokens to its ids."""
         from tokenizers import PreTokenizedString, Regex
 
         section = text[part.start : part.stop]
@@ -146,9 +145,10 @@ class DocumentExplainer:
             if normalized != section:
                 characters = PreTokenizedString(section)
                 characters.normalize(normalizer.normalize)
-                characters.split(lambda _, found: found.split(Regex(r"[\s\S]"), "isolated"))
+                characters.split(lambda _, split: split.split(Regex(r"[\s\S]"), "isolated"))
                 aligned = [
-                    Aligned(each, Span(*span)) for each, span, _ in characters.get_splits("original", "byte")
+                    Aligned(character, Span(*span))
+                    for character, span, _ in characters.get_splits("original", "byte")
                 ]
                 changes = changes_of(section, aligned)
         if (pre_tokenizer := self._pre_tokenizer(is_first=part.start == 0)) is not None:
@@ -157,7 +157,7 @@ class DocumentExplainer:
             (split, Span(*span)) for split, span, _ in pretokens.get_splits("original", "byte") if split
         ]
         alternatives = self._alternatives(normalized, [split for split, _ in splits])
-        made = [
+        section_steps = [
             Step(
                 PreToken(self._shown(split), Span(span.start + offset, span.stop + offset), alternative),
                 self._trace(split),
@@ -168,10 +168,10 @@ class DocumentExplainer:
             Change(Span(change.span.start + offset, change.span.stop + offset), change.before, change.after)
             for change in changes
         )
-        return Derivation("", normalized, moved, "", tuple(made))
+        return Derivation("", normalized, moved, "", tuple(section_steps))
 
     def _pre_tokenizer(self, *, is_first: bool) -> Any:
-        """The pre-tokenizer; after an added token one that puts its sign only before the first part puts none."""
+        """Return the pre-tokenizer; for later parts, one without the prefix that only the first part gets."""
         if is_first or all(
             step.get("prepend_scheme") != "first" for step in steps(self._document.get("pre_tokenizer"))
         ):
@@ -186,7 +186,7 @@ class DocumentExplainer:
         def changed(step: Any) -> Any:
             step = {**step, "prepend_scheme": "never"} if step.get("prepend_scheme") == "first" else step
             inner = step.get("pretokenizers")
-            return {**step, "pretokenizers": [changed(each) for each in inner]} if inner else step
+            return {**step, "pretokenizers": [changed(inner_step) for inner_step in inner]} if inner else step
 
         model = {"type": "WordLevel", "vocab": {"\0": 0}, "unk_token": "\0"}
         document = {
@@ -200,21 +200,25 @@ class DocumentExplainer:
 
     @property
     def _splitter(self) -> str:
-        """What makes the pre-tokens, by the names of its steps."""
+        """The names of the steps of the pre-tokenizer."""
         names = [str(step.get("type")) for step in steps(self._document.get("pre_tokenizer"))]
         return " → ".join(names) if names else "nothing splits the text"
 
     @cached_property
     def _pattern(self) -> str | None:
-        """The expression that alone decides where the text is split; None where there is none, or more than that."""
-        made = steps(self._document.get("pre_tokenizer"))
-        if made and made[-1].get("type") == "ByteLevel" and not made[-1].get("add_prefix_space", True):
-            *made, byte_level = made
+        """The regular expression if it alone decides where the text is split; else None."""
+        splitters = steps(self._document.get("pre_tokenizer"))
+        if (
+            splitters
+            and splitters[-1].get("type") == "ByteLevel"
+            and not splitters[-1].get("add_prefix_space", True)
+        ):
+            *splitters, byte_level = splitters
             if byte_level.get("use_regex", True):
-                return None if made else _GPT2
-        if len(made) != 1 or made[0].get("type") != "Split":
+                return None if splitters else _GPT2
+        if len(splitters) != 1 or splitters[0].get("type") != "Split":
             return None
-        split = made[0]
+        split = splitters[0]
         behavior = split.get("behavior"), bool(split.get("invert"))
         regex = (split.get("pattern") or {}).get("Regex")
         return regex if behavior in (("Isolated", False), ("Removed", True)) else None
@@ -226,7 +230,7 @@ class DocumentExplainer:
         return list(alternatives_of(self._pattern).matching(normalized, shown))
 
     def _shown(self, split: str) -> str:
-        """A pre-token as text, also where its characters stand for bytes."""
+        """Return a pre-token as text; if its characters stand for bytes, these are decoded."""
         if not self._maps_bytes:
             return split
         return from_byte_level(split).decode(errors="replace")
@@ -246,13 +250,13 @@ class DocumentExplainer:
 
 
 class ExplainsDocument:
-    """The part of a tokenizer that explains its tokens; the other part sets these attributes.
+    """The explanations of a tokenizer, as a mixin; the tokenizer sets these attributes.
 
     Attributes:
-        _parsed: the `tokenizer.json` as it runs.
-        _engines: the copies of the library that run it.
-        _source: what error messages call the file.
-        _spelled: how each token is spelled in the file → its id.
+        _parsed: the `tokenizer.json` as the library runs it.
+        _engines: the library's tokenizers that run it.
+        _source: the name of the file in error messages.
+        _spelled: the spelling of each token in the file → its id.
     """
 
     _parsed: dict[str, Any]
@@ -261,18 +265,18 @@ class ExplainsDocument:
     _spelled: Mapping[str, int]
 
     def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        """Return the steps from a text to its ids, treating special tokens as ordinary text. Raises `TextError`."""
         utf8(text)
         with library_errors(self._source):
             return self._explainer.derivation(text)
 
     @property
     def num_merges(self) -> int:
-        """How many merges there are; 0 where the model has none."""
+        """The number of merges; 0 for a model without merges."""
         return self._explainer.tracer.num_merges
 
     def merge_record(self, rank: int) -> MergeRecord:
-        """A merge by its rank: what it joins."""
+        """Return a merge by its rank."""
         return self._explainer.tracer.record(rank)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The library's tokenizers of one `tokenizer.json`: with special tokens and without, with limits and without."""
+"""The library's tokenizers of one `tokenizer.json`: with or without special tokens, with or without limits."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     import tokenizers
 
 _ASKS_FOR_UNKNOWN = re.compile(r"Missing \[UNK\]|unknown token but|Unk token `.*` not found")
-"""What the models of the library say where they have no token for what is unknown."""
+"""Error messages of the library's models for an unknown word without an unknown token."""
 
 
 class Engines:
-    """The copies of the library's tokenizer that a tokenizer needs; each is made when it is first used.
+    """The copies of the library's tokenizer that a tokenizer needs, created when they are first used.
 
     Args:
-        document: a `tokenizer.json` as `reading.runnable` leaves it.
-        limits: what the file says of truncation and padding.
-        source: what error messages call the file.
+        document: a `tokenizer.json` as returned by `reading.runnable`.
+        limits: the truncation and padding of the file.
+        source: the name of the file in error messages.
 
     Attributes:
-        limits: as given.
-        unspeakable: special token → what stands for it in `plain`.
-        plain: the copy in which no text is a special token.
+        limits: the truncation and padding of the file.
+        unspeakable: special token → its spelling in `plain`, which no text contains.
+        plain: the copy that treats special tokens as ordinary text.
     """
 
     def __init__(self, document: Mapping[str, Any], *, limits: Mapping[str, Any], source: Path | str) -> None:
         self._document = document
         self._source = source
         self.limits = limits
-        # Words that nobody can guess: a text that held them would be taken for the tokens.
+        # Random words that nobody can guess: a text that contained one would become the special token.
         nonce = secrets.token_hex(16)
         self.unspeakable = {
             text: f"{nonce}-{number}" for number, text in enumerate(reading.special_contents(document))
@@ -53,12 +53,12 @@ class Engines:
 
     @cached_property
     def with_specials(self) -> tokenizers.Tokenizer:
-        """The copy that finds special tokens in texts, as the file has it."""
+        """The copy that finds special tokens in texts, as the file specifies."""
         with library_errors(self._source):
             return _engine(self._document)
 
     def limited(self, *, specials: bool) -> tokenizers.Tokenizer:
-        """The copy that truncates and pads, and finds special tokens in texts or does not."""
+        """Return the copy that truncates and pads, and with `specials` finds special tokens in texts."""
         return self._limited_with_specials if specials else self._limited
 
     @cached_property
@@ -73,9 +73,9 @@ class Engines:
 
     @cached_property
     def disguises(self) -> dict[str, str]:
-        """How `isolated` spells each control token, which no text does."""
+        """The spelling of each control token in `isolated`, which no text contains."""
         nonce = secrets.token_hex(16)
-        # Of one length, so that none begins another one.
+        # All have the same length, so that none is a prefix of another one.
         return {
             text: f"{nonce}-{number:08x}"
             for number, text in enumerate(reading.control_contents(self._document))
@@ -83,7 +83,7 @@ class Engines:
 
     @cached_property
     def isolated(self) -> tokenizers.Tokenizer:
-        """The copy that finds control tokens in texts as `disguises` spells them, and no others."""
+        """The copy that finds control tokens only in the spellings of `disguises`."""
         document = reading.with_unspeakable_specials(self._document, self.disguises)
         spelled = set(self.disguises.values())
         document["added_tokens"] = [
@@ -94,16 +94,14 @@ class Engines:
             return _engine(document)
 
     def vocabulary(self) -> dict[str, int]:
-        """Every token as the file spells it, with its id, special tokens under their own texts."""
+        """Return the id of every token by its spelling in the file; special tokens have their own texts."""
         texts = {spelling: text for text, spelling in self.unspeakable.items()}
-        found: dict[str, int] = self.plain.get_vocab(with_added_tokens=True)
-        return {
-            texts.get(spelling, spelling): id for spelling, id in sorted(found.items(), key=itemgetter(1))
-        }
+        ids: dict[str, int] = self.plain.get_vocab(with_added_tokens=True)
+        return {texts.get(spelling, spelling): id for spelling, id in sorted(ids.items(), key=itemgetter(1))}
 
 
 def asks_for_unknown(message: str) -> bool:
-    """Whether an error of the library says that a text has something unknown, and the model no token for it.
+    """Return whether an error of the library says that a text has an unknown word and the model no unknown token.
 
     >>> asks_for_unknown("WordPiece error: Missing [UNK] token from the vocabulary")
     True
@@ -113,7 +111,10 @@ def asks_for_unknown(message: str) -> bool:
 
 @contextmanager
 def text_errors(source: Path | str) -> Iterator[None]:
-    """The same where texts are encoded: a model without an unknown token fails at the first word that it lacks."""
+    """Do as `library_errors` does, and turn the error for an unknown word into an `UnknownWordError`.
+
+    A model without an unknown token fails at the first word that is not in its vocabulary.
+    """
     try:
         with library_errors(source):
             yield
@@ -130,7 +131,7 @@ def text_errors(source: Path | str) -> Iterator[None]:
 
 @contextmanager
 def library_errors(source: Path | str) -> Iterator[None]:
-    """Turn what the library raises, panics of its Rust included, into a `ModelFormatError` about a file."""
+    """Turn any error of the library, including panics in Rust, into a `ModelFormatError` about a file."""
     try:
         yield
     except (TokbenchError, KeyboardInterrupt):
@@ -147,7 +148,7 @@ def library_errors(source: Path | str) -> Iterator[None]:
 
 
 def limits_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What a `tokenizer.json` says of truncation and padding."""
+    """Return the truncation and padding of a `tokenizer.json`."""
     return {part: document[part] for part in ("truncation", "padding") if document.get(part)}
 
 

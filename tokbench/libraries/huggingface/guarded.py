@@ -1,9 +1,9 @@
-"""Recognize control tokens only in trusted ranges, on the `tokenizers` library, which finds them in every text.
+"""Encoding that recognizes control tokens only in trusted ranges, on `tokenizers`, which finds them everywhere.
 
-A text in which the library itself finds none outside the trusted ranges is encoded as the library does it. In another
-one, each control token of the trusted ranges is written as no text is, for a copy of the tokenizer that knows these
-spellings alone: so what the library does beside an added token (white space that it takes, spaces put in front)
-is done here as well.
+A text in which the library finds no control token outside the trusted ranges is encoded by the library as usual. In
+any other text, each control token of the trusted ranges is replaced by a spelling that no text contains, and the text
+is encoded by a copy of the tokenizer that knows only these spellings. So the library's handling of text around an
+added token (white space that it strips, a prefix space after it) stays the same.
 """
 
 from __future__ import annotations
@@ -28,43 +28,49 @@ if TYPE_CHECKING:
 
 
 class FindsTokens(Protocol):
-    """Encodes texts on one of two copies of the library's tokenizer."""
+    """A function that encodes texts on one of two copies of the library's tokenizer."""
 
     def __call__(
         self, texts: Sequence[str], *, isolated: bool, threads: int | None
     ) -> tuple[EncodedSpans, NDArray[np.int64]]:
-        """The tokens of texts, and int64[N, 2] the characters of each in its text.
+        """Return the tokens of texts, and the character range of each token in its text as int64[N, 2].
 
-        `isolated` is the copy that knows control tokens by their disguises, the other one finds them as spelled.
+        `isolated` selects the copy that knows only the disguises of control tokens; the other copy finds control
+        tokens as the file spells them.
         """
 
 
 class GuardedEncoder:
-    """Encodes texts under guard.
+    """An encoder that recognizes control tokens only in trusted ranges.
 
     Args:
         ids: text → id of the control tokens.
-        disguises: the text of each → how the isolated copy spells it.
-        found: runs the library.
-        unknown: the text of the token for what the vocabulary does not cover.
+        disguises: text → spelling in the isolated copy, of the control tokens.
+        run_library: encodes texts on the library.
+        unknown: the text of the unknown token.
     """
 
     def __init__(
-        self, ids: Mapping[str, int], disguises: Mapping[str, str], found: FindsTokens, *, unknown: str | None
+        self,
+        ids: Mapping[str, int],
+        disguises: Mapping[str, str],
+        run_library: FindsTokens,
+        *,
+        unknown: str | None,
     ) -> None:
         self._ids = ids
         self._texts = {id: text for text, id in ids.items()}
         self._disguises = disguises
-        self._found = found
+        self._run_library = run_library
         self._unknown = ids.get(unknown) if unknown is not None else None
         self._id_array = np.array(list(ids.values()), np.uint32)
-        self._guard = ControlTokenGuard(ids, recognize=self._recognized)
+        self._guard = ControlTokenGuard(ids, recognize=self._library_tokens)
 
     def encode(
         self, texts: Sequence[str], trusted: Sequence[Sequence[tuple[int, int]]], *, threads: int | None
     ) -> GuardedTexts:
-        """What `tokbench.core.guarded.encode_guarded` gives."""
-        spans, ranges = self._found(texts, isolated=False, threads=threads)
+        """Return the result of `tokbench.core.guarded.encode_guarded`."""
+        spans, ranges = self._run_library(texts, isolated=False, threads=threads)
         offsets = spans.encoded.offsets
         is_control = np.isin(spans.encoded.ids, self._id_array)
         is_safe = np.ones(len(texts), np.bool_)
@@ -75,22 +81,24 @@ class GuardedEncoder:
             own = slice(offsets[number], offsets[number + 1])
             controls = self._control_tokens(text, spans.encoded.ids[own], ranges[own], is_control[own])
             wrong = [token for token in controls if not _is_inside(token, allowed)]
-            refused.extend(Refused(number, *place) for place in sorted({*outside, *_apart(wrong, outside)}))
+            refused.extend(
+                Refused(number, *place) for place in sorted({*outside, *_not_overlapping(wrong, outside)})
+            )
             if wrong:
                 is_safe[number] = False
                 disguised.add(text, tokens)
         spans = self._with_kinds(spans, is_control)
         if not is_safe.all():
-            hidden, _ = self._found(disguised.texts, isolated=True, threads=threads)
+            hidden, _ = self._run_library(disguised.texts, isolated=True, threads=threads)
             hidden = self._with_kinds(hidden, np.isin(hidden.encoded.ids, self._id_array))
             spans = combined(selected(spans, is_safe), disguised.undisguised(hidden), chosen=is_safe)
         return GuardedTexts(spans, tuple(refused))
 
-    def _recognized(self, text: str) -> Iterator[ControlToken]:
-        """The control tokens that the library finds in a text."""
-        spans, ranges = self._found([text], isolated=False, threads=1)
+    def _library_tokens(self, text: str) -> Iterator[ControlToken]:
+        """Return the control tokens that the library finds in a text."""
+        spans, ranges = self._run_library([text], isolated=False, threads=1)
         ids = spans.encoded.ids
-        # As wide as the library has them: the white space of a trusted text is the token's.
+        # With the library's ranges: in a trusted text, white space that the token strips belongs to it.
         return self._control_tokens(text, ids, ranges, np.isin(ids, self._id_array), trimmed=False)
 
     def _control_tokens(
@@ -119,7 +127,7 @@ class GuardedEncoder:
 
 
 def _without_white_space(text: str, start: int, stop: int, *, token: str) -> tuple[int, int]:
-    """Where a token stands without the white space that it took."""
+    """Return the range of a token without the white space that it strips."""
     at = text.find(token, start, stop)
     if at >= 0:
         return at, at + len(token)
@@ -135,10 +143,10 @@ def _is_inside(token: ControlToken, trusted: Sequence[tuple[int, int]]) -> bool:
     return place >= 0 and trusted[place][0] <= token.start and token.stop <= trusted[place][1]
 
 
-def _apart(
+def _not_overlapping(
     wrong: Sequence[ControlToken], outside: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int, str]]:
-    """What only the library found: in a text that it had normalized."""
+    """Yield the tokens that only the library found, in text that it normalized."""
     for start, stop, token in wrong:
         if not any(first < stop and start < last for first, last, _ in outside):
             yield start, stop, token

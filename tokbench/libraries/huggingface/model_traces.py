@@ -1,4 +1,4 @@
-"""How the model of a `tokenizer.json` makes tokens of a pre-token, step by step."""
+"""Step-by-step traces of how the model of a `tokenizer.json` turns a pre-token into tokens."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _ALGORITHMS = {"BPE": "BPE", "WordPiece": "WordPiece", "Unigram": "Unigram", "Wo
 
 
 class ModelTracer:
-    """Traces the model of a document.
+    """A tracer of the model of a document.
 
     Args:
-        document: the `tokenizer.json`, as it runs: no text is a special token in it.
-        engine: the library's tokenizer of it.
-        spellings: id → how the piece is spelled, special tokens under their own texts.
+        document: the `tokenizer.json` as the library runs it, with special tokens spelled as no text is.
+        engine: the library's tokenizer of the document.
+        spellings: id → the spelling of the piece; special tokens have their own texts.
     """
 
     def __init__(
@@ -50,23 +50,23 @@ class ModelTracer:
 
     @property
     def algorithm(self) -> str:
-        """What it does, in words."""
+        """The name of the algorithm for users."""
         name = _ALGORITHMS[self._kind]
         return f"byte-level {name}" if self._is_byte_level and self._kind == "BPE" else name
 
     def trace(self, split: str) -> Trace:
-        """How a pre-token becomes tokens."""
+        """Return the steps from a pre-token to its tokens."""
         if self._kind == "BPE":
-            return self._merged(split)
+            return self._trace_bpe(split)
         if self._kind == "Unigram":
-            return self._segmented(split)
+            return self._trace_unigram(split)
         unknown = self._model.get("unk_token") or ""
         if self._kind == "WordPiece":
-            return self._matched(split, unknown)
+            return self._trace_wordpiece(split, unknown)
         id = self._vocab.get(split, self._vocab.get(unknown))
         return LookupTrace("a whole word is looked up", () if id is None else (self.symbol(id),))
 
-    def _matched(self, word: str, unknown: str) -> Trace:
+    def _trace_wordpiece(self, word: str, unknown: str) -> Trace:
         trace = trace_longest_matches(
             word,
             self._vocab,
@@ -84,7 +84,7 @@ class ModelTracer:
         return {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
 
     def symbol(self, id: int) -> Symbol:
-        """The token of an id."""
+        """Return the token of an id."""
         spelling = self._spellings.get(id, "")
         if self._is_byte_level:
             try:
@@ -95,7 +95,7 @@ class ModelTracer:
 
     # --- BPE ----------------------------------------------------------------------------------
 
-    def _merged(self, split: str) -> MergeTrace:
+    def _trace_bpe(self, split: str) -> MergeTrace:
         ids = self._symbols(split)
         if self._model.get("ignore_merges") and (whole := self._vocab.get(split)) is not None:
             symbols = tuple(map(self.symbol, ids))
@@ -104,13 +104,11 @@ class ModelTracer:
 
     @cached_property
     def _merges(self) -> ListedMerges:
-        found = {
-            (left, right): (rank, made) for rank, (left, right, made) in enumerate(self._listed_merges())
-        }
-        return ListedMerges(found)
+        merges = {(left, right): (rank, id) for rank, (left, right, id) in enumerate(self._listed_merges())}
+        return ListedMerges(merges)
 
     def _listed_merges(self) -> Iterator[tuple[int, int, int]]:
-        """The left, right and made id of each merge, in the order of their ranks."""
+        """Yield the left id, the right id and the merged id of each merge, in the order of their ranks."""
         vocab, prefix = self._vocab, self._model.get("continuing_subword_prefix") or ""
         for merge in self._model["merges"]:
             left, right = merge.split(" ") if isinstance(merge, str) else merge
@@ -118,15 +116,15 @@ class ModelTracer:
 
     @property
     def num_merges(self) -> int:
-        """How many merges there are; 0 where the model has none."""
+        """The number of merges; 0 for a model without merges."""
         return len(self._model["merges"]) if self._kind == "BPE" else 0
 
     def record(self, rank: int) -> MergeRecord:
-        """A merge by its rank."""
+        """Return a merge by its rank."""
         return record_of(list(self._listed_merges()), rank, symbol=self.symbol)
 
     def _symbols(self, split: str) -> list[int]:
-        """What a pre-token begins as: characters, or bytes and unknown ones where there is no piece for them."""
+        """Return the initial ids of a pre-token: its characters, or bytes or unknown tokens for missing characters."""
         model, vocab = self._model, self._vocab
         prefix, suffix = model.get("continuing_subword_prefix") or "", model.get("end_of_word_suffix") or ""
         unknown = vocab.get(model.get("unk_token") or "")
@@ -144,7 +142,7 @@ class ModelTracer:
             if model.get("byte_fallback"):
                 bytes_ = [vocab.get(f"<0x{byte:02X}>") for byte in spelling.encode()]
                 if None not in bytes_:
-                    ids += [each for each in bytes_ if each is not None]
+                    ids += [byte_id for byte_id in bytes_ if byte_id is not None]
                     continue
             if unknown is not None:
                 if is_pending and not model.get("fuse_unk"):
@@ -156,7 +154,7 @@ class ModelTracer:
 
     # --- Unigram ------------------------------------------------------------------------------
 
-    def _segmented(self, split: str) -> Trace:
+    def _trace_unigram(self, split: str) -> Trace:
         lattice = Lattice(len(split), tuple(self._edges(split)))
         pieces = [token.value for token in self._engine.model.tokenize(split)]
         return trace_lattice(split, lattice, tokens_of=self._unigram_tokens, pieces=pieces)
@@ -179,14 +177,17 @@ class ModelTracer:
             is_covered = False
             for stop in range(start + 1, min(start + self._longest, len(split)) + 1):
                 piece = split[start:stop]
-                if (found := scores.get(piece)) is not None:
+                if (entry := scores.get(piece)) is not None:
                     is_covered = is_covered or stop == start + 1
-                    yield Edge(start, stop, Symbol(found[0], piece.encode()), found[1])
+                    yield Edge(start, stop, Symbol(entry[0], piece.encode()), entry[1])
             if not is_covered:
                 yield Edge(start, start + 1, Symbol(None, split[start].encode()), self._unknown_score)
 
     def _unigram_tokens(self, edges: Sequence[Edge]) -> tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]:
-        """The tokens of a segmentation: unknown characters side by side are one, and bytes where these are pieces."""
+        """Return the tokens of a segmentation; a run of unknown characters is one token, or bytes if they are pieces.
+
+        The second result holds, for each boundary between tokens, its position or its cause.
+        """
         tokens: list[Symbol] = []
         places: list[Cause | int] = []
         unknown = self._model.get("unk_id")
@@ -208,8 +209,8 @@ class ModelTracer:
         return tuple(tokens), tuple(places)
 
     def _symbols_of(self, text: str) -> list[Symbol]:
-        if (found := self._scores.get(text)) is not None:
-            return [Symbol(found[0], text.encode())]
+        if (entry := self._scores.get(text)) is not None:
+            return [Symbol(entry[0], text.encode())]
         if self._model.get("byte_fallback"):
             ids = [self._scores.get(f"<0x{byte:02X}>", (None, 0.0))[0] for byte in text.encode()]
             if None not in ids:

@@ -1,4 +1,4 @@
-"""Spans from what `tokenizers` calls offsets: bytes for characters, and a place of its own for each token."""
+"""Spans from the offsets of `tokenizers`: in bytes instead of characters, and without overlap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def byte_offsets(text: str) -> Sequence[int]:
-    """Where each character of a text begins in its UTF-8, and where the text ends.
+    """Return the UTF-8 byte offset of each character of a text, and of its end.
 
     >>> list(byte_offsets("aé€"))
     [0, 1, 3, 6]
@@ -32,16 +32,16 @@ def byte_offsets(text: str) -> Sequence[int]:
 
 
 def own_spans(data: bytes, ranges: Sequence[tuple[int, int]], pieces: Sequence[bytes | None]) -> list[Span]:
-    r"""A span for each token, ordered and without overlap, from ranges that share characters.
+    r"""Return a span for each token, ordered and without overlap, from ranges that share characters.
 
-    Of tokens that share a character each gets the bytes of its piece where they stand in the text;
-    where they do not (a normalizer wrote something else), the last of them gets the character and
-    those before it end in front of it.
+    If tokens share a character, each gets the bytes of its piece, provided that the text has these bytes
+    there. Otherwise, because a normalizer changed the text, the last token gets the character and the
+    tokens before it end before the character.
 
     Args:
         data: the text.
-        ranges: (start, stop) of each token in bytes, as whole characters.
-        pieces: the bytes of each token; None for one that does not say what it covers.
+        ranges: (start, stop) of each token in bytes, at character boundaries.
+        pieces: the bytes of each token; None for an unknown token, whose piece does not tell its text.
 
     >>> own_spans("é".encode(), [(0, 2), (0, 2)], [b"\xc3", b"\xa9"])
     [Span(start=0, stop=1), Span(start=1, stop=2)]
@@ -61,7 +61,7 @@ def own_spans(data: bytes, ranges: Sequence[tuple[int, int]], pieces: Sequence[b
 
 
 def _start_inside(data: bytes, piece: bytes | None, *, first: int, last: int, stop: int) -> int:
-    """Where a token begins whose first character it shares with the token before it."""
+    """Return the start of a token that shares its first character with the token before it."""
     if piece is None:
         return first
     start = stop - len(piece)
@@ -79,14 +79,14 @@ def own_ranges(
     pieces: PieceTable,
     is_silent: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What `own_spans` gives, for many texts at once: where the tokens begin and end.
+    """Return the starts and stops of `own_spans` for many texts at once.
 
     Args:
-        texts: with UTF-8 forms.
+        texts: the texts, without lone surrogates.
         encoded: their ids.
-        ranges: int64[N, 2], the whole characters of each token, counted in its own text.
+        ranges: int64[N, 2], the character range of each token in its own text.
         pieces: the bytes of the ids.
-        is_silent: bool[N], which tokens do not say what they cover.
+        is_silent: bool[N], whether a token's piece does not tell its text.
     """
     places = character_offsets("".join(texts))
     first_characters = offsets_of(list(map(len, texts)))[:-1]
@@ -105,24 +105,25 @@ def own_places(
     pieces: PieceTable,
     is_silent: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same, of the whole characters of each token in bytes of its own text: where they begin and end."""
+    """Return the same as `own_ranges` from starts and stops in bytes, at character boundaries of each token's text."""
     data = "".join(texts).encode()
     sizes = [len(text) if text.isascii() else len(text.encode()) for text in texts]
-    # All texts as one: no token reaches into another text, so that nothing below tells them apart.
+    # Treat all texts as one: no token reaches into another text, so the code below need not separate them.
     firsts = np.repeat(offsets_of(sizes)[:-1], np.diff(encoded.offsets))
     starts = np.maximum.accumulate(starts + firsts)
     stops = np.maximum(starts, stops + firsts)
-    shares = np.zeros(len(starts) + 1, np.bool_)  # its first character with the token before it
+    # Whether a token shares its first character with the token before it.
+    shares = np.zeros(len(starts) + 1, np.bool_)
     np.greater(stops[:-1], starts[1:], out=shares[1:-1])
     silent = np.flatnonzero(shares[:-1] & is_silent)
     stops[silent - 1] = starts[silent]
     shares[silent] = False
     if shares.any():
-        _part(starts, stops, shares, ids=encoded.ids, data=data, pieces=pieces)
+        _separate(starts, stops, shares, ids=encoded.ids, data=data, pieces=pieces)
     return starts - firsts, stops - firsts
 
 
-def _part(
+def _separate(
     starts: NDArray[np.int64],
     stops: NDArray[np.int64],
     shares: NDArray[np.bool_],
@@ -131,10 +132,11 @@ def _part(
     data: bytes,
     pieces: PieceTable,
 ) -> None:
-    """Part the tokens that share characters, in place.
+    """Separate the tokens that share characters, in place.
 
-    A run of them whose pieces, put side by side so that the last one ends where it does, are the text
-    and stay within what each of them shares is parted there. The others go through `own_spans`.
+    A run of such tokens is separated at the ends of their pieces if the pieces, laid side by side so that the last
+    one ends where its token does, match the text, and each boundary is inside the shared characters. The other
+    runs go through `own_spans`.
     """
     members = np.flatnonzero(shares[:-1] | shares[1:])
     inside = shares[members]
@@ -165,7 +167,7 @@ def _part(
 def _are_text(
     begins: NDArray[np.int64], sizes: NDArray[np.int64], pieces: bytes, data: bytes
 ) -> NDArray[np.bool_]:
-    """For each piece whether its bytes stand in the text where it is said to begin."""
+    """Return for each piece whether its bytes occur in the text at its assumed start."""
     places = range_indices(begins, sizes)
     differs = np.frombuffer(data, np.uint8).take(places, mode="clip") != np.frombuffer(pieces, np.uint8)
     edges, wrong = offsets_of(sizes), offsets_of(differs)

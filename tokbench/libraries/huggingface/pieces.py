@@ -1,4 +1,4 @@
-"""How the pieces of a `tokenizer.json` are spelled, and so which bytes each id stands for."""
+"""The spelling of pieces in a `tokenizer.json`, and the bytes, kind and position in words of each id."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PieceSpelling:
-    """How the pieces of a vocabulary are spelled, and so which bytes they stand for.
+    """The conventions by which the pieces of a vocabulary spell bytes.
 
     Attributes:
-        byte_level: each character is a byte of the text, in GPT-2's alphabet.
-        byte_fallback: `<0x41>` is a byte.
-        replacements: texts and what the decoder puts in their place, as ("▁", " ").
-        prefix: what a piece inside a word begins with, as "##"; or "".
-        suffix: what a piece at a word's end ends with, as "</w>"; or "".
+        byte_level: whether each character is a byte of the text, in GPT-2's alphabet.
+        byte_fallback: whether a piece such as `<0x41>` is a byte.
+        replacements: pairs of a text and its replacement by the decoder, as ("▁", " ").
+        prefix: the prefix of pieces inside words, as "##"; or "".
+        suffix: the suffix of pieces at the end of words, as "</w>"; or "".
     """
 
     byte_level: bool
@@ -32,7 +32,7 @@ class PieceSpelling:
     suffix: str
 
     def bytes_of(self, spelling: str) -> bytes:
-        """The bytes that a piece stands for.
+        """Return the bytes of a piece.
 
         >>> PieceSpelling(False, True, (("▁", " "),), "", "").bytes_of("▁the")
         b' the'
@@ -46,19 +46,19 @@ class PieceSpelling:
         if self.byte_level:
             try:
                 return from_byte_level(spelling)
-            except ValueError:  # a piece that no text leads to, such as a special token's
+            except ValueError:  # a piece that no text becomes, such as a special token
                 return spelling.encode()
         for text, replacement in self.replacements:
             spelling = spelling.replace(text, replacement)
         return spelling.encode()
 
     def is_byte(self, spelling: str) -> bool:
-        """Whether a piece is one byte of a character that the vocabulary does not cover."""
+        """Return whether a piece is a byte of byte fallback."""
         return self.byte_fallback and byte_of(spelling) is not None
 
 
 def piece_spelling(document: Mapping[str, Any]) -> PieceSpelling:
-    """How the pieces of a document are spelled: what its decoder undoes, or what its other parts did."""
+    """Return the spelling of a document's pieces, from its decoder, its other components and its model."""
     model = document["model"]
     parts = [
         step for part in ("normalizer", "pre_tokenizer", "decoder") for step in steps(document.get(part))
@@ -99,9 +99,9 @@ class EntryLayout:
     """The tokens of a document by their ids.
 
     Attributes:
-        pieces: id → the bytes it stands for.
+        pieces: id → the bytes of the token.
         inside_words: the ids of tokens that never begin a word.
-        kinds: id → kind, of those that are not ordinary tokens; special tokens are not among them.
+        kinds: id → kind, of byte tokens and the unknown token; special tokens are not included.
     """
 
     pieces: Mapping[int, bytes]
@@ -112,12 +112,12 @@ class EntryLayout:
 def laid_out(
     document: Mapping[str, Any], vocabulary: Mapping[str, int], *, unknown: str | None
 ) -> EntryLayout:
-    """The tokens of a document.
+    """Return the tokens of a document.
 
     Args:
         document: a parsed `tokenizer.json`.
-        vocabulary: every token, added tokens included, as the file spells it → its id.
-        unknown: the token for what the vocabulary does not cover, or None.
+        vocabulary: the spelling of every token in the file, added tokens included → its id.
+        unknown: the spelling of the unknown token, or None.
     """
     spelling = piece_spelling(document)
     added = {token["content"] for token in document["added_tokens"]} - fallback_bytes(document)

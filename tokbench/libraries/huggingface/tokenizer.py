@@ -1,12 +1,12 @@
-"""Any `tokenizer.json`, run by the `tokenizers` library, with our spans, kinds and special tokens.
+"""A tokenizer of any `tokenizer.json` on the `tokenizers` library, with tokbench's spans, kinds and special policies.
 
-What the library does and is put right here:
+This module corrects the following behaviour of the library:
 
-- it finds special tokens in every text; here two copies of it run, and the special tokens of
-  one are spelled as no text is;
-- its offsets count characters, and each token of a character's bytes gets the whole character;
-- truncation, padding and dropout that a file asks for would change ids: they are left out;
-- it decodes bytes that are not whole characters to U+FFFD, and leaves out ids that it does not know.
+- It finds special tokens in every text. So there are two copies of the tokenizer, one of which
+  spells the special tokens as no text does.
+- Its offsets count characters, and each token of a character's bytes gets the whole character.
+- It applies the truncation, padding and dropout of a file, which change ids. They are removed.
+- It decodes bytes that are not whole characters to U+FFFD, and skips unknown ids.
 """
 
 from __future__ import annotations
@@ -51,24 +51,23 @@ _BATCH = 1024
 
 
 class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer, TakesTemplate):
-    """A tokenizer by the bytes of its `tokenizer.json`: BPE, WordPiece, Unigram or WordLevel.
+    """A tokenizer from the content of a `tokenizer.json`: BPE, WordPiece, Unigram or WordLevel.
 
-    Added tokens that are not special belong to the tokenizer and are found in every text. A piece
-    is the bytes that it stands for: the byte-level alphabet, `<0x41>`, "▁", "##" and "</w>" are
-    undone, as far as the file's own parts say so. The token for what the vocabulary does not cover is
-    a token of the kind UNKNOWN, not one of the special tokens, also where a text spells "[UNK]" under
-    `SpecialPolicy.ENCODE`.
+    Added tokens that are not special belong to the tokenizer and are found in every text. The token
+    bytes of a piece are the bytes of its text: the byte-level alphabet, `<0x41>`, "▁", "##" and "</w>"
+    are undone, as far as the file's components say so. The unknown token has the kind UNKNOWN and is
+    not one of the special tokens, even if a text contains "[UNK]" under `SpecialPolicy.ENCODE`.
 
     Args:
-        document: the file.
-        name: how the user calls it.
-        backend: the registered backend that made it, or what an opened one counts as.
+        document: the content of the file.
+        name: the name that the user gives the tokenizer.
+        backend: the registered backend that trained it, or the closest one for an opened file.
         training: the record of its training.
-        source: what error messages call the file; by default the name.
-        parsed: the file as parsed before, its merges perhaps as pairs.
+        source: the name of the file in error messages; by default `name`.
+        parsed: the parsed file, if the caller has it; its merges may be pairs.
 
     Raises:
-        ModelFormatError: the document is not a tokenizer, or one that the library does not take.
+        ModelFormatError: the document is not a tokenizer, or the library does not accept it.
 
     Usage:
 
@@ -119,27 +118,32 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         self._own_roles = reading.own_roles(parsed)
 
     def own_roles(self) -> Mapping[str, str]:
-        """Role → text, as the file says."""
+        """Return the special tokens by role, as the file specifies them."""
         return self._own_roles
 
     def spelled_id(self, text: str) -> int | None:
-        """The id of a token as the file spells it; None where there is none."""
+        """Return the id of a token by its spelling in the file; None if there is no such token."""
         return self._spelled.get(text)
 
     @cached_property
     def _laid_out(self) -> EntryLayout:
-        """What each id stands for; made when it is asked for, as encoding needs none of it."""
+        """The bytes and kind of each id, computed on first use, as encoding does not need them."""
         return laid_out(self._parsed, self._spelled, unknown=self._unknown)
 
     @property
     def spelled_ids(self) -> Mapping[str, int]:
-        """Every token as the file spells it → its id."""
+        """The spelling of every token in the file → its id."""
         return self._spelled
 
     # --- encoding -----------------------------------------------------------------------------
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        """Return the ids of a text.
+
+        Raises:
+            SpecialTokenError: the text contains a special token under `SpecialPolicy.RAISE`.
+            TextError: the text contains a lone surrogate.
+        """
         utf8(text)
         engine = self._engine_for([text], special=special)
         with text_errors(self._source):
@@ -153,11 +157,11 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """The ids of many texts in arrays; one thread, or as many as the library chooses.
+        """Return the ids of many texts in arrays, encoded on one thread or as many as the library chooses.
 
         Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
+            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
+            TextError: a text contains a lone surrogate.
         """
         import numpy as np
 
@@ -172,7 +176,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
     def _encodings(
         self, encode: Callable[..., list[tokenizers.Encoding]], texts: Sequence[str], *, threads: int | None
     ) -> Iterator[tokenizers.Encoding]:
-        """What the library says of each text; it takes threads where it is given more than one."""
+        """Yield the library's encoding of each text; the library uses threads for batches of several texts."""
         for text in texts:
             utf8(text)
         step = 1 if threads == 1 else _BATCH
@@ -182,13 +186,13 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
             yield from encodings
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
-        return self._placed(texts, *self._found(texts, threads=threads))
+        """Return the tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
+        return self._spans_of_ranges(texts, *self._encode_with_ranges(texts, threads=threads))
 
-    def _found(
+    def _encode_with_ranges(
         self, texts: Sequence[str], *, threads: int | None, engine: tokenizers.Tokenizer | None = None
     ) -> tuple[Encoded, NDArray[np.int64]]:
-        """What the library says of texts: ids, and int64[N, 2] the characters of each in its text."""
+        """Return the library's ids of texts, and the character range of each token in its text as int64[N, 2]."""
         import numpy as np
 
         engine = self._engines.plain if engine is None else engine
@@ -201,7 +205,9 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         encoded = Encoded(ids=np.array(ids, np.uint32), offsets=np.array(offsets, np.int64))
         return encoded, np.array(places, np.int64).reshape(-1, 2)
 
-    def _placed(self, texts: Sequence[str], encoded: Encoded, ranges: NDArray[np.int64]) -> EncodedSpans:
+    def _spans_of_ranges(
+        self, texts: Sequence[str], encoded: Encoded, ranges: NDArray[np.int64]
+    ) -> EncodedSpans:
         kinds = self._kind_numbers[encoded.ids]
         is_silent = kinds == KIND_NUMBERS[TokenKind.UNKNOWN]
         starts, stops = own_ranges(texts, encoded, ranges, pieces=self._piece_table, is_silent=is_silent)
@@ -210,7 +216,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
     def _owned(
         self, texts: Sequence[str], encoded: Encoded, starts: NDArray[np.int64], stops: NDArray[np.int64]
     ) -> EncodedSpans:
-        """The tokens of texts from the whole characters of each, in bytes of its text."""
+        """Return the tokens of texts with non-overlapping spans, from byte ranges at character boundaries."""
         kinds = self._kind_numbers[encoded.ids]
         is_silent = kinds == KIND_NUMBERS[TokenKind.UNKNOWN]
         starts, stops = own_places(
@@ -224,7 +230,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
 
     @cached_property
     def _kind_numbers(self) -> NDArray[np.uint8]:
-        """The kind of each id in a text that has no special tokens."""
+        """The kind of each id in texts without special tokens."""
         import numpy as np
 
         kinds = [self._kind(id, specials=False) for id in range(self.info.vocab_size)]
@@ -232,7 +238,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
 
     @cached_property
     def control_tokens(self) -> Mapping[str, int]:
-        """The tokens that give a text its structure, special ones and others, text → id."""
+        """The control tokens, which give a text its structure, special or not: text → id."""
         return {text: self._spelled[text] for text in self._engines.disguises if text in self._spelled}
 
     def encode_guarded(
@@ -251,21 +257,21 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
 
         engines = self._engines
 
-        def found(
+        def run_library(
             texts: Sequence[str], *, isolated: bool, threads: int | None
         ) -> tuple[EncodedSpans, NDArray[np.int64]]:
             engine = engines.isolated if isolated else engines.with_specials
-            encoded, ranges = self._found(texts, threads=threads, engine=engine)
-            return self._placed(texts, encoded, ranges), ranges
+            encoded, ranges = self._encode_with_ranges(texts, threads=threads, engine=engine)
+            return self._spans_of_ranges(texts, encoded, ranges), ranges
 
-        return GuardedEncoder(self.control_tokens, engines.disguises, found, unknown=self._unknown)
+        return GuardedEncoder(self.control_tokens, engines.disguises, run_library, unknown=self._unknown)
 
     @cached_property
     def post_processing(self) -> PostProcessing:
-        """What is done to the ids of a text before a model gets them.
+        """The post-processing of the ids of a text before a model gets them.
 
         Raises:
-            ConfigError: the file's post-processor does something else than a template says.
+            ConfigError: the file's post-processor does more than a template can express.
         """
         document = reading.parse_tokenizer_json(self.document, source=self._source)
         try:
@@ -278,9 +284,12 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or two; see `TakesTemplate`. The template is the file's post-processor."""
-        for each in texts:
-            utf8(each)
+        """Return the model input for one text or a pair; the template is the file's post-processor.
+
+        See `TakesTemplate`.
+        """
+        for text in texts:
+            utf8(text)
         pair = texts[1] if len(texts) == 2 else None
         engine = self._engine_for(texts, special=special)
         if limits and self._engines.limits:
@@ -298,7 +307,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         return ModelInput(tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
+        """Return the tokens of a text with their bytes and spans; the ids are those of `encode`."""
         utf8(text)
         engine = self._engine_for([text], special=special)
         return Segmentation(
@@ -306,7 +315,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         )
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        """Yield the tokens of a text, treating special tokens as ordinary text; spans are relative to its start."""
         return self._tokens(text, self._engines.plain, specials=False)
 
     def _tokens(self, text: str, engine: tokenizers.Tokenizer, *, specials: bool) -> Iterator[Token]:
@@ -331,7 +340,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         return self._laid_out.kinds.get(id, TokenKind.NORMAL)
 
     def _engine_for(self, texts: Sequence[str], *, special: SpecialPolicy) -> tokenizers.Tokenizer:
-        """The copy of the library that keeps to a policy. Raises `SpecialTokenError`."""
+        """Return the library's tokenizer for a special policy. Raises `SpecialTokenError`."""
         check_policy(special)
         if special is SpecialPolicy.TEXT or not self._engines.unspeakable:
             return self._engines.plain
@@ -348,14 +357,14 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
                 raise SpecialTokenError(self._special_bytes[token.id].decode(), token.span)
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes of a token that is not a special token; None where the vocabulary has no such id."""
+        """Return the bytes of a token that is not special, or None if the vocabulary has no such id."""
         return self._laid_out.pieces.get(id)
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token by the bytes it stands for, or by its spelling in the file ("##ing"), or None.
+        """Return the id of a token by its bytes, or by its spelling in the file ("##ing"), or None.
 
-        Of tokens that stand for the same bytes, a special token comes first, then one that may begin
-        a word, then the smallest id.
+        If several tokens have the same bytes, a special token takes precedence, then a token that may
+        begin a word, then the smallest id.
         """
         return self._ids.get(piece)
 
@@ -372,14 +381,14 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
             ids.setdefault(spelling.encode(), id)
         return ids
 
-    # --- what it is made of -------------------------------------------------------------------
+    # --- components and saving ----------------------------------------------------------------
 
     def description(self) -> HuggingFaceModel:
-        """The components of the tokenizer; see `tokbench.core.descriptions`."""
+        """Return the components of the tokenizer; see `tokbench.core.descriptions`."""
         return HuggingFaceModel(document=self.document, special_tokens=self.info.special_tokens)
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
-        """Refused: only what was trained here has a folder of its own. Raises `ConversionError`."""
+        """Raise `ConversionError`: only tokenizers that tokbench trained can be saved as a folder."""
         del directory, overwrite
         raise ConversionError(
             f"{self.info.name!r} was opened from a tokenizer.json, and cannot be saved as a folder",

@@ -1,6 +1,6 @@
-"""What a `tokenizer.json` says: its parts, what is special in it, what it loses; and the document as it is run.
+"""Reading of a `tokenizer.json` as data: its components, special tokens and roles, and the document to run.
 
-It is read as data; running it is the business of `engines.py`.
+`engines.py` runs it.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _OF_BERT = {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mas
 _REWRITE = "the file was edited or cut: download it again"
 
 _UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
-"""The bytes that a text can have: some vocabularies have no piece for the others."""
+"""The bytes that occur in UTF-8; some vocabularies have no piece for other bytes."""
 
-_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust reads a number
+_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust parses numbers
 
 _SEQUENCES = ("normalizers", "pretokenizers", "processors", "decoders")
 
 _KEEPS_EVERYTHING = {"ByteLevel", "Digits", "Punctuation", "Split"}
-"""The pre-tokenizers that can only cut, unless they are configured to remove or to add something."""
+"""The pre-tokenizers that only split, unless they are configured to remove or to add something."""
 
 
 def parse_tokenizer_json(data: bytes, *, source: Path | str) -> dict[str, Any]:
-    """The JSON of a `tokenizer.json`, checked as far as it is read here.
+    """Parse a `tokenizer.json`, and check the fields that tokbench reads.
 
     Raises:
-        ModelFormatError: too large, not JSON, or of another shape.
+        ModelFormatError: the file is too large, not JSON, or has another structure.
     """
     if len(data) > _MAX_DOCUMENT_BYTES:
         raise ModelFormatError(source, f"at most {_MAX_DOCUMENT_BYTES} bytes", f"{len(data)}")
@@ -45,13 +45,10 @@ def parse_tokenizer_json(data: bytes, *, source: Path | str) -> dict[str, Any]:
 
 
 def is_read_by_python_alone(data: bytes) -> bool:
-    r"""Whether JSON may have a lone surrogate, as `\ud83d`, or a NaN: Python takes them, the library does not."""
+    r"""Return whether JSON may contain a lone surrogate, as `\ud83d`, or a NaN, which only Python's parser accepts."""
     if b"\\ud" in data or b"\\uD" in data:
         return True
-    for constant in (
-        b"NaN",
-        b"Infinity",
-    ):  # a regular expression takes a second for what `find` takes milliseconds
+    for constant in (b"NaN", b"Infinity"):  # `find` takes milliseconds, a regular expression a second
         at = data.find(constant)
         while at >= 0:
             if data[at - 1] in b":,[ \t\r\n-":
@@ -61,7 +58,7 @@ def is_read_by_python_alone(data: bytes) -> bool:
 
 
 def checked_document(document: Any, *, source: Path | str) -> dict[str, Any]:
-    """A parsed `tokenizer.json`, with a list of added tokens. Raises `ModelFormatError` for another shape."""
+    """Check the structure of a parsed `tokenizer.json`, and add missing `added_tokens`. Raises `ModelFormatError`."""
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         raise ModelFormatError(source, "an object with a model", "none", hint="is this a tokenizer.json?")
     added = document.setdefault("added_tokens", [])
@@ -75,7 +72,7 @@ def checked_document(document: Any, *, source: Path | str) -> dict[str, Any]:
 
 
 def _check_steps(part: object, name: str, *, source: Path | str) -> None:
-    """Refuse a part, or a step of it, that is not an object with a text as its type: the library may take it."""
+    """Reject a component or a step that is not an object with a string as its type; the library may accept it."""
     if part is None:
         return
     if not isinstance(part, dict) or not isinstance(part.get("type"), str | None):
@@ -87,7 +84,7 @@ def _check_steps(part: object, name: str, *, source: Path | str) -> None:
 
 
 def check_ids(vocabulary: Mapping[str, int], *, source: Path | str) -> None:
-    """Refuse ids so large that what is counted by id could not be held. Raises `ModelFormatError`."""
+    """Reject ids so large that an array indexed by id would not fit into memory. Raises `ModelFormatError`."""
     largest = max(vocabulary.values(), default=None)
     if largest is None:
         raise ModelFormatError(source, "a vocabulary", "an empty one", hint=_REWRITE)
@@ -98,11 +95,11 @@ def _is_added_token(token: object) -> bool:
     return isinstance(token, dict) and isinstance(token.get("content"), str) and type(token.get("id")) is int
 
 
-# --- its parts --------------------------------------------------------------------------------
+# --- components -------------------------------------------------------------------------------
 
 
 def special_contents(document: Mapping[str, Any]) -> list[str]:
-    """The texts of the added tokens that are special, each once.
+    """Return the texts of the special added tokens, without duplicates.
 
     >>> special_contents({"added_tokens": [{"id": 0, "content": "</s>", "special": True}]})
     ['</s>']
@@ -111,10 +108,10 @@ def special_contents(document: Mapping[str, Any]) -> list[str]:
 
 
 def needed_by_texts(document: Mapping[str, Any]) -> frozenset[str]:
-    """The special tokens that the text of any document may become: they belong to the model's alphabet.
+    """Return the special tokens that ordinary text may become, because they belong to the model's alphabet.
 
-    They are letters of a BPE, and the tokens of bytes under byte fallback: the library's trainers take those as special
-    tokens alone.
+    They are single characters of a BPE vocabulary and the byte tokens of byte fallback, which the library's trainers
+    accept only as special tokens.
 
     >>> added = [{"id": 0, "content": "<0x41>", "special": True}, {"id": 1, "content": "<s>", "special": True}]
     >>> model = {"type": "BPE", "vocab": {"<0x41>": 0, "<s>": 1}, "merges": [], "byte_fallback": True}
@@ -129,7 +126,7 @@ def needed_by_texts(document: Mapping[str, Any]) -> frozenset[str]:
 
 
 def fallback_bytes(document: Mapping[str, Any]) -> frozenset[str]:
-    """The special tokens that stand for the bytes of characters without a token."""
+    """Return the special tokens that are the bytes of byte fallback."""
     if not document["model"].get("byte_fallback"):
         return frozenset()
     vocabulary = _vocabulary(document)
@@ -137,7 +134,7 @@ def fallback_bytes(document: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _vocabulary(document: Mapping[str, Any]) -> Collection[str]:
-    """The pieces of the model."""
+    """Return the pieces of the model."""
     vocabulary = document["model"].get("vocab") or ()
     if isinstance(vocabulary, list):
         return {
@@ -149,7 +146,7 @@ def _vocabulary(document: Mapping[str, Any]) -> Collection[str]:
 
 
 def byte_of(spelling: str) -> bytes | None:
-    r"""The byte that a piece such as `<0x41>` spells; None for any other piece.
+    r"""Return the byte of a piece such as `<0x41>`; None for any other piece.
 
     >>> byte_of("<0xE2>"), byte_of("E2")
     (b'\xe2', None)
@@ -159,7 +156,7 @@ def byte_of(spelling: str) -> bytes | None:
 
 
 def control_contents(document: Mapping[str, Any]) -> list[str]:
-    """The texts of the added tokens that give texts their structure, each once; not those that texts need."""
+    """Return the texts of the control tokens, without duplicates and without those of `needed_by_texts`."""
     needed = needed_by_texts(document)
     return list(
         dict.fromkeys(
@@ -172,7 +169,7 @@ def control_contents(document: Mapping[str, Any]) -> list[str]:
 
 
 def steps(part: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """The steps of a normalizer, pre-tokenizer, post-processor or decoder, sequences laid out flat.
+    """Return the steps of a normalizer, pre-tokenizer, post-processor or decoder, with sequences flattened.
 
     >>> [step["type"] for step in steps({"type": "Sequence", "decoders": [{"type": "Fuse"}]})]
     ['Fuse']
@@ -193,7 +190,7 @@ def _steps(part: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
 
 
 def model_type(document: Mapping[str, Any]) -> str:
-    """The type of the model; old files do not name it, and its fields tell.
+    """Return the type of the model; in old files, which do not name it, it is inferred from the fields.
 
     >>> model_type({"model": {"vocab": {}, "max_input_chars_per_word": 100}})
     'WordPiece'
@@ -209,7 +206,7 @@ def model_type(document: Mapping[str, Any]) -> str:
 
 
 def roles_of_names(document: Mapping[str, Any]) -> dict[str, str]:
-    """Role → special token of a WordPiece, by the names that BERT gave; empty for other models.
+    """Return role → special token for a WordPiece with BERT's names of tokens; empty for other models.
 
     >>> added = {"id": 1, "content": "[SEP]", "special": True}
     >>> roles_of_names({"model": {"type": "WordPiece"}, "added_tokens": [added]})
@@ -222,7 +219,7 @@ def roles_of_names(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def own_roles(document: Mapping[str, Any]) -> dict[str, str]:
-    """What a `tokenizer.json` says of roles: BERT's names, the unknown piece, what stands around texts and fills up."""
+    """Return role → token from a `tokenizer.json`: BERT's names, the unknown token, the post-processor, the padding."""
     roles = roles_of_names(document)
     unknown = unknown_piece(document)
     if unknown is not None:
@@ -237,14 +234,14 @@ def own_roles(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def unknown_piece(document: Mapping[str, Any]) -> str | None:
-    """The spelling of the piece for what the vocabulary does not cover; None where it covers everything.
+    """Return the spelling of the unknown token; None if the vocabulary covers every text.
 
     >>> unknown_piece({"model": {"type": "WordLevel", "unk_token": "[UNK]"}})
     '[UNK]'
     """
     model = document["model"]
     if any(step.get("type") == "ByteLevel" for step in steps(document.get("pre_tokenizer"))):
-        return None  # such files often name the end of text here, which is never made from a text
+        return None  # such files often name the end-of-text token here, which no text becomes
     if "unk_id" not in model:
         token = model.get("unk_token")
         return token if isinstance(token, str) else None
@@ -255,9 +252,9 @@ def unknown_piece(document: Mapping[str, Any]) -> str | None:
 
 
 def is_lossless(document: Mapping[str, Any], vocabulary: Mapping[str, int]) -> bool:
-    """Whether it can be shown that the pieces of every text are the text.
+    """Return whether the pieces of every text certainly spell the text.
 
-    That is so for byte-level BPE with a piece for every byte of UTF-8, whose steps only cut.
+    This holds for a byte-level BPE with a piece for every byte of UTF-8 whose pre-tokenizers only split.
     """
     model = document["model"]
     pre_tokenizers = steps(document.get("pre_tokenizer"))
@@ -275,13 +272,13 @@ def is_lossless(document: Mapping[str, Any], vocabulary: Mapping[str, int]) -> b
 
 
 def _comes_back(token: Mapping[str, Any]) -> bool:
-    """Whether an added token is decoded to what it was found in: the decoder takes its characters for bytes, too."""
+    """Return whether an added token decodes to the text that it matched; the decoder reads its characters as bytes."""
     if token.get("lstrip") or token.get("rstrip"):
         return False
     content = str(token["content"])
     try:
         return from_byte_level(content) == content.encode()
-    except ValueError:  # some character stands for no byte, and all are left as they are
+    except ValueError:  # if some character is not in the alphabet, the decoder changes none
         return True
 
 
@@ -297,7 +294,7 @@ def _only_cuts(step: Mapping[str, Any]) -> bool:
 
 
 def runnable(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document without what would cut, pad or drop tokens, or trim their offsets."""
+    """Return the document without truncation, padding, dropout and trimming of offsets."""
     model = {**document["model"], "dropout": None} if "dropout" in document["model"] else document["model"]
     return {
         **document,
@@ -320,14 +317,14 @@ def _untrimmed(processor: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def with_unspeakable_specials(document: Mapping[str, Any], spellings: Mapping[str, str]) -> dict[str, Any]:
-    """The document with its special tokens spelled otherwise, so that no text becomes one.
+    """Return the document with other spellings of its special tokens, so that no text becomes one.
 
-    The library's switch `encode_special_tokens` is not enough: a Unigram, WordLevel or WordPiece
-    model still finds "</s>" in its vocabulary. The ids stay what they are.
+    The library's option `encode_special_tokens` is not enough: a Unigram, WordLevel or WordPiece
+    model still finds "</s>" in its vocabulary. The ids do not change.
 
     Args:
-        document: as `runnable` gives it.
-        spellings: the text of each special token → how it is spelled from now on.
+        document: a document as returned by `runnable`.
+        spellings: the text of each special token → its new spelling.
     """
     model = dict(document["model"])
     vocabulary = model.get("vocab")
@@ -337,7 +334,7 @@ def with_unspeakable_specials(document: Mapping[str, Any], spellings: Mapping[st
         model["vocab"] = [[kept.get(piece, piece), *rest] for piece, *rest in vocabulary]
     elif isinstance(vocabulary, dict):
         if model_type(document) == "BPE":
-            model["merges"] = _without(model, kept)
+            model["merges"] = _merges_without(model, kept)
         model["vocab"] = {kept.get(piece, piece): id for piece, id in vocabulary.items()}
     if isinstance(model.get("unk_token"), str):
         model["unk_token"] = kept.get(model["unk_token"], model["unk_token"])
@@ -349,10 +346,11 @@ def with_unspeakable_specials(document: Mapping[str, Any], spellings: Mapping[st
     return {**document, "model": model, "added_tokens": added}
 
 
-def _without(model: Mapping[str, Any], pieces: Mapping[str, str]) -> list[Any]:
-    """The merges of a BPE that neither take nor make one of some pieces.
+def _merges_without(model: Mapping[str, Any], pieces: Mapping[str, str]) -> list[Any]:
+    """Return the merges of a BPE that neither join nor create any of the given pieces.
 
-    What such a merge makes begins or ends with a piece: those few are looked for, as merges may be a million.
+    The result of such a merge begins or ends with one of the pieces, so only these few results are considered, as
+    there may be a million merges.
     """
     merges: list[Any] = model.get("merges") or []
     if model.get("continuing_subword_prefix"):
@@ -360,8 +358,8 @@ def _without(model: Mapping[str, Any], pieces: Mapping[str, str]) -> list[Any]:
         touched = [not pieces.keys().isdisjoint(part) or "".join(part) in pieces for part in parts]
         return [merge for merge, is_touched in zip(merges, touched, strict=True) if not is_touched]
     ends = tuple(pieces)
-    made = [each for each in model["vocab"] if each.startswith(ends) or each.endswith(ends)]
-    cuts = ((each[:at], each[at:]) for each in made for at in range(1, len(each)))
+    affected = [token for token in model["vocab"] if token.startswith(ends) or token.endswith(ends)]
+    cuts = ((token[:at], token[at:]) for token in affected for at in range(1, len(token)))
     unwanted = {cut for cut in cuts if not pieces.keys().isdisjoint((*cut, "".join(cut)))}
     spelled = set(map(" ".join, unwanted))
     return [
