@@ -1,4 +1,4 @@
-"""A BPE model of SentencePiece on our kernel: the pieces, scores and options that it is made of."""
+"""SentencePiece's BPE models on our kernel: which models it supports, and their encoders."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ FALLBACK = "tokbench.libraries.sentencepiece.bpe_fallback"
 
 _MOST_PIECES = 1 << 20
 _MOST_UNUSED = 100
-"""Bytes of a piece that is not used: the library takes it apart to such a depth."""
+"""The largest length of an unused piece in bytes: the library splits such pieces recursively, to a limited depth."""
 
 
 def left_because(model: SentencePieceFile) -> str:
-    """Why a BPE model runs on its library; "" where the kernel gives the same ids for every text."""
+    """Return why a BPE model runs on its library; "" if the kernel gives the same ids for every text."""
     if len(model.pieces) >= _MOST_PIECES:
         return f"it has {_MOST_PIECES:,} pieces or more"
     if any("\0" in piece.text and piece.text != "\0" for piece in model.pieces):
@@ -35,17 +35,17 @@ def left_because(model: SentencePieceFile) -> str:
     unused = [piece.text for piece in model.pieces if piece.type is PieceType.UNUSED]
     if any(len(text.encode()) > _MOST_UNUSED for text in unused):
         return "it has a long piece that is not used"
-    if unused and _ways_to_make(unused, model.pieces):
+    if unused and _is_merged_ambiguously(unused, model.pieces):
         return "a piece that is not used can be merged in two ways, of which the last one in the text counts"
     return ""
 
 
 def new_encoder(model: SentencePieceFile) -> KernelEncoder:
-    """The encoder of a model for which there is no reason to leave it to its library.
+    """Build the encoder of a model for which `left_because` returns "".
 
     Raises:
-        ValueError: its normalization table is damaged, or its pieces repeat more than a table holds.
-        BackendUnavailableError: the compiled module is demanded and not installed.
+        ValueError: the normalization table is damaged, or the pieces repeat more than a table can hold.
+        BackendUnavailableError: the compiled module is required and not installed.
     """
     _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
     pieces = model.pieces
@@ -67,18 +67,18 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
 
 
 def kind_of(piece: ModelPiece) -> PieceType:
-    """What a piece is to the library."""
-    # A piece of the character NUL alone is taken for one that is not used.
+    """Return the type with which the library treats a piece."""
+    # The library treats a piece of the character NUL alone as unused.
     return PieceType.UNUSED if piece.text == "\0" else piece.type
 
 
 def _ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:
-    """Byte → id of the piece that stands for it, as `<0x0A>`."""
+    """Return byte → id of its piece, such as `<0x0A>`."""
     return {byte_of(piece.text): id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE}
 
 
-def _ways_to_make(texts: list[str], pieces: tuple[ModelPiece, ...]) -> bool:
-    """Whether one of some pieces can be made of two others in more than one way."""
+def _is_merged_ambiguously(texts: list[str], pieces: tuple[ModelPiece, ...]) -> bool:
+    """Return whether one of the texts can be merged from two symbols in more than one way."""
     merged = {piece.text for piece in pieces if piece.type in (PieceType.NORMAL, PieceType.UNUSED)}
 
     def is_symbol(text: str) -> bool:

@@ -1,9 +1,9 @@
-"""BPE over characters as the SentencePiece library computes it, in Python: what the kernel is tested against.
+"""BPE over characters as the SentencePiece library computes it, in Python: the reference for the kernel.
 
-A normalized text is its user-defined symbols, which nothing is merged with, and its characters. Two neighbours that
-make a piece together are merged: the pair with the highest score first, of equal ones the leftmost. A piece that is
-not used is taken apart again, and what is not a piece in the end is unknown: its bytes, or one piece for all of it side
-by side.
+A normalized text is split into its user-defined symbols, which never merge, and its characters. Adjacent symbols that
+spell a piece are merged, the pair with the highest score first, and of equal scores the leftmost pair. An unused piece
+is split into its parts again. A symbol that is not a piece in the end is unknown: it becomes its bytes, or a run of
+such symbols becomes one unknown token.
 
 Source: bpe_model.cc of SentencePiece 0.2.3.
 """
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LENGTHS = bytes([1] * 192 + [2] * 32 + [3] * 16 + [4] * 16)
-"""The bytes of a character by its first one."""
+"""The number of bytes of a character by its first byte."""
 _MOST_NESTED_SYMBOLS = 64
 _MERGED = (PieceType.NORMAL, PieceType.UNUSED)
 _TOKENS = (PieceType.NORMAL, PieceType.USER_DEFINED)
 
 
 def merged(symbols: Sequence[bytes], scores: Mapping[bytes, float], *, frozen: frozenset[int]) -> list[bytes]:
-    """The symbols of a text when no two neighbours make a piece any more.
+    """Merge symbols until no adjacent pair spells a piece.
 
     Args:
-        symbols: what merging begins with.
-        scores: the pieces that merging makes.
-        frozen: the positions of symbols that are not merged.
+        symbols: the initial symbols.
+        scores: the pieces that merges may create → their scores.
+        frozen: the positions of symbols that are never merged.
 
     >>> merged([b"a", b"b", b"a", b"b"], {b"ab": -1.0, b"ba": -2.0}, frozen=frozenset())
     [b'ab', b'ab']
@@ -46,7 +46,7 @@ def merged(symbols: Sequence[bytes], scores: Mapping[bytes, float], *, frozen: f
     following = list(range(1, len(parts) + 1))
     agenda: list[tuple[float, int, int, int]] = []
 
-    def look(left: int, right: int) -> None:
+    def add_pair(left: int, right: int) -> None:
         if left < 0 or right >= len(parts) or left in frozen or right in frozen:
             return
         both = (parts[left] or b"") + (parts[right] or b"")
@@ -54,7 +54,7 @@ def merged(symbols: Sequence[bytes], scores: Mapping[bytes, float], *, frozen: f
             heapq.heappush(agenda, (-scores[both], left, right, len(both)))
 
     for left in range(len(parts) - 1):
-        look(left, left + 1)
+        add_pair(left, left + 1)
     while agenda:
         _, left, right, size = heapq.heappop(agenda)
         first, second = parts[left], parts[right]
@@ -64,25 +64,25 @@ def merged(symbols: Sequence[bytes], scores: Mapping[bytes, float], *, frozen: f
         following[left] = following[right]
         if following[left] < len(parts):
             previous[following[left]] = left
-        look(previous[left], left)
-        look(left, following[left])
+        add_pair(previous[left], left)
+        add_pair(left, following[left])
     return [part for part in parts if part is not None]
 
 
 class Encoder(EncodesOneByOne):
-    """The definition; see `tokbench.core.kernel_or_library.KernelEncoder`.
+    """The reference encoder; see `tokbench.core.kernel_or_library.KernelEncoder`.
 
     Args:
-        pieces: piece i has the id i.
+        pieces: the pieces; the index of each is its id.
         scores: float32[len(pieces)].
-        kinds: uint8[len(pieces)], of `PieceType`.
-        unknown: the id of what is not a piece.
-        byte_ids: the ids of the 256 bytes, where unknown characters become bytes.
-        charsmap: as the normalizer takes it.
+        kinds: uint8[len(pieces)], values of `PieceType`.
+        unknown: the id of the unknown token.
+        byte_ids: the ids of the 256 bytes, if unknown characters become bytes.
+        charsmap: the normalization table for `Normalizer`.
         options: the options of `Normalizer`.
 
     Raises:
-        ValueError: these do not make a model.
+        ValueError: the arguments are not a valid model.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Encoder(EncodesOneByOne):
         self._normalizer = Normalizer(charsmap, symbols, **options)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
+        """Return the ids of a text."""
         ids: list[int] = []
         is_after_unknown = False
         for part in self._parts(self._normalizer.normalize(text.encode())):
@@ -128,7 +128,7 @@ class Encoder(EncodesOneByOne):
         return ids
 
     def _parts(self, normal: bytes) -> Iterator[bytes]:
-        """The pieces of a normalized text, and its characters that are none."""
+        """Yield the pieces of a normalized text, and its unknown symbols."""
         symbols: list[bytes] = []
         frozen: set[int] = set()
         place = 0
@@ -141,15 +141,15 @@ class Encoder(EncodesOneByOne):
                 symbols.append(normal[place : place + _LENGTHS[normal[place]]])
             place += len(symbols[-1])
         for part in merged(symbols, self._scores, frozen=frozenset(frozen)):
-            yield from self._taken_apart(part)
+            yield from self._split_unused(part)
 
-    def _taken_apart(self, part: bytes) -> Iterator[bytes]:
-        """A piece, or the two that one that is not used is merged of: the only two that make it."""
+    def _split_unused(self, part: bytes) -> Iterator[bytes]:
+        """Yield a used piece, or the parts of an unused one; only one pair of symbols can spell it."""
         text = part.decode() if part in self._unused else ""
         for i in range(1, len(text)):
             left, right = text[:i].encode(), text[i:].encode()
-            if all(len(each) == _LENGTHS[each[0]] or each in self._scores for each in (left, right)):
-                yield from self._taken_apart(left)
-                yield from self._taken_apart(right)
+            if all(len(half) == _LENGTHS[half[0]] or half in self._scores for half in (left, right)):
+                yield from self._split_unused(left)
+                yield from self._split_unused(right)
                 return
         yield part

@@ -1,4 +1,4 @@
-"""The options of the tokenizers that SentencePiece trains: BPE on characters, and Unigram."""
+"""The training options of SentencePiece's algorithms: BPE on characters, and Unigram."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ NUM_BYTES = 256
 NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 
 TRAINERS = ("tokbench", "sentencepiece")
-"""What can train, both by the same algorithm."""
+"""The trainers, which implement the same algorithm."""
 
 PARTS = 16
-"""The parts in which the library works, its own default. It changes the result, so it does not follow
-the machine; how many of them run at once does."""
+"""The number of parts into which the library divides the work, its default. It changes the result, so it does not
+depend on the machine; the number of parts that run at once does."""
 
 LONGEST_LINE = 1 << 16
-"""Bytes of a line; the library's BPE can tell no more than 65,536 characters of a word apart."""
+"""The largest length of a line in bytes; the library's BPE can address no more than 65,536 characters of a word."""
 
-_OURS = {
+_RENAMED = {
     "vocab_size": "vocab_size",
     "model_type": "the backend",
     "control_symbols": "special_tokens",
@@ -41,7 +41,7 @@ _OURS = {
     "input_format": "the text given to train on",
     "model_prefix": "the place to save in",
 }
-"""Options of the library that go by another name here."""
+"""Options of the library that follow an option or argument of another name in tokbench."""
 
 _MAX_VOCAB_SIZE = 1 << 24
 
@@ -52,10 +52,10 @@ def _option(*, default: Any, help: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentencePieceConfig(PassesOn):
-    """What SentencePiece trains BPE with; checked when it is made.
+    """The training options of SentencePiece's BPE, validated on construction.
 
     Raises:
-        ConfigError: an option that cannot be used, with the smallest change that works.
+        ConfigError: an option is invalid; the hint names the smallest change that works.
     """
 
     model_type: ClassVar[ModelType] = ModelType.BPE
@@ -129,7 +129,7 @@ class SentencePieceConfig(PassesOn):
 
     @property
     def named_ids(self) -> dict[str, int]:
-        """The pieces that have an id of their own, those that are wanted."""
+        """The pieces with a configured id of 0 or more → the id."""
         named = {
             self.unk_piece: self.unk_id,
             self.bos_piece: self.bos_id,
@@ -140,19 +140,19 @@ class SentencePieceConfig(PassesOn):
 
     @property
     def all_special_tokens(self) -> tuple[str, ...]:
-        """Those that are asked for, and the pieces with an id of their own."""
+        """The pieces with configured ids, and the special tokens."""
         return (*self.named_ids, *self.special_tokens)
 
     @property
     def reserved(self) -> int:
-        """Tokens that are there before anything is learned."""
+        """The number of tokens that exist before anything is learned."""
         symbols = len(self.special_tokens) + len(self.user_defined_symbols)
         return len(self.named_ids) + symbols + (NUM_BYTES if self.byte_fallback else 0)
 
     def library_options(self) -> dict[str, str]:
-        """The further options, checked and by their names. Raises `ConfigError`."""
-        known = [name for name in (*TRAINER_FIELDS, *NORMALIZER_FIELDS) if name not in _OURS]
-        named = {each.name for each in dataclasses.fields(self)}
+        """Return the library's other options by name, after checking them. Raises `ConfigError`."""
+        known = [name for name in (*TRAINER_FIELDS, *NORMALIZER_FIELDS) if name not in _RENAMED]
+        named = {option.name for option in dataclasses.fields(self)}
         chosen: dict[str, str] = {}
         for text in self.options:
             key, equals, value = text.partition("=")
@@ -160,8 +160,10 @@ class SentencePieceConfig(PassesOn):
                 raise ConfigError(f"the option {text!r} has no value", hint="write key=value")
             if key in named and key != "options":
                 raise ConfigError(f"{key} is an option of its own", hint=f"set {key}, not options")
-            if key in _OURS:
-                raise ConfigError(f"the library's {key} cannot be set here", hint=f"it follows {_OURS[key]}")
+            if key in _RENAMED:
+                raise ConfigError(
+                    f"the library's {key} cannot be set here", hint=f"it follows {_RENAMED[key]}"
+                )
             if key not in known or key in _REFUSED:
                 raise ConfigError(
                     f"SentencePiece has no option {key!r} that can be set here",
@@ -175,11 +177,11 @@ class SentencePieceConfig(PassesOn):
         return chosen
 
     def library_arguments(self, *, vocab_size: int) -> dict[str, str]:
-        """All options passed to the library's trainer, as texts; lists are lines of CSV."""
+        """Return all options for the library's trainer as strings; lists are lines of CSV."""
         given: dict[str, Any] = {
             "model_type": self.model_type.name.lower(),
             "vocab_size": vocab_size,
-            # A vocabulary that the text cannot fill is one that stops early, and says so.
+            # If the text cannot fill the vocabulary, training stops early, and the record says so.
             "hard_vocab_limit": False,
             "control_symbols": self.special_tokens,
             "user_defined_symbols": self.user_defined_symbols,
@@ -205,8 +207,8 @@ class SentencePieceConfig(PassesOn):
         return {key: _as_text(value) for key, value in (given | self.library_options()).items()}
 
     def as_saved(self) -> dict[str, Any]:
-        """The options that decide what a tokenizer does, as plain data; threads are not among them."""
-        values = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        """Return the options that affect the trained tokenizer, as plain data."""
+        values = {option.name: getattr(self, option.name) for option in dataclasses.fields(self)}
         del values["threads"]
         return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
@@ -242,7 +244,7 @@ class SentencePieceConfig(PassesOn):
             )
 
     def _check_numbers(self) -> None:
-        # The library stops with a number that means nothing to it, some of them late.
+        # The library fails on a number out of range, in some cases late.
         if not 0.98 <= self.character_coverage <= 1:
             raise ConfigError(
                 f"character_coverage is {self.character_coverage}",
@@ -261,7 +263,7 @@ class SentencePieceConfig(PassesOn):
                 raise ConfigError(f"{name} is {value}", hint=f"it must be from {low} to {high}")
 
     def _check_vocab_size(self) -> None:
-        # With bytes and characters it is held to the text, which alone tells what would do.
+        # The bytes and characters are checked during training, as only the text tells how many there are.
         special = self.reserved - (NUM_BYTES if self.byte_fallback else 0)
         smallest = max(special, *self.named_ids.values()) + 1
         size = self.vocab_size
@@ -278,10 +280,10 @@ class SentencePieceConfig(PassesOn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnigramConfig(SentencePieceConfig):
-    """What Unigram is trained with; checked when it is made.
+    """The training options of Unigram, validated on construction.
 
     Raises:
-        ConfigError: an option that cannot be used, with the smallest change that works.
+        ConfigError: an option is invalid; the hint names the smallest change that works.
     """
 
     model_type: ClassVar[ModelType] = ModelType.UNIGRAM
@@ -300,21 +302,21 @@ class UnigramConfig(SentencePieceConfig):
 _REFUSED = {
     "name",
     "precompiled_charsmap",
-    "escape_whitespaces",  # without it a space is not part of any piece, and decoding breaks
+    "escape_whitespaces",  # without it no piece contains a space, and decoding breaks
     "accept_language",
     "self_test_sample_size",
     "mining_sentence_size",
     "training_sentence_size",
-    "seed_sentencepieces_file",  # a path, which a model would keep
+    "seed_sentencepieces_file",  # a path, which the model file would store
     "normalization_rule_tsv",
-    "enable_differential_privacy",  # noise that no seed repeats
+    "enable_differential_privacy",  # noise that no seed reproduces
     "differential_privacy_noise_level",
     "differential_privacy_clipping_threshold",
 }
 
 
 def _checked(key: str, value: str) -> str:
-    """A value that the library can read. Raises `ConfigError`."""
+    """Return a value after checking that the library can read it. Raises `ConfigError`."""
     kind = (TRAINER_FIELDS.get(key) or NORMALIZER_FIELDS[key]).kind
     try:
         if kind == "int":
@@ -330,7 +332,7 @@ def _checked(key: str, value: str) -> str:
 
 
 def _as_text(value: Any) -> str:
-    """A value as the library reads it."""
+    """Return a value in the library's spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):

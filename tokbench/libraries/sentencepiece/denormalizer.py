@@ -1,4 +1,4 @@
-"""The table by which a SentencePiece model changes text when it decodes; next to no model has one."""
+"""The table with which a SentencePiece model rewrites decoded text; hardly any model has one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LOOKS_AROUND = ("add_dummy_prefix", "remove_extra_whitespaces")
 
 
 class Denormalizer:
-    """Rewrites decoded text as the library does, which takes the longest match of the table at each place.
+    """The rewriting of decoded text by the library, which replaces the longest match of the table at each place.
 
     Args:
-        proto: the model.
-        model: what it says.
-        open_processor: makes the library's processor of a model.
+        proto: the serialized model.
+        model: the parsed model.
+        open_processor: creates the library's processor of a model.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Denormalizer:
         spec = b"".join(
             value for number, value in fields(proto) if number == _DENORMALIZER and isinstance(value, bytes)
         )
-        # The library normalizes by the table of a whole model, so this is one, with the pieces that it asks for.
+        # The library normalizes only with a complete model, so build one with the pieces that it requires.
         pieces = (
             length_field(1, text) + varint_field(3, kind)
             for text, kind in ((b"<unk>", PieceType.UNKNOWN), (b"a", PieceType.NORMAL))
@@ -48,13 +48,13 @@ class Denormalizer:
         self._looks_around = any(model.denormalizer[name] for name in _LOOKS_AROUND)
 
     def apply(self, data: bytes) -> bytes:
-        """The bytes of a decoded text after the table.
+        """Rewrite the bytes of a decoded text by the table.
 
-        Bytes that are not whole characters match nothing, and stay as they are; only a table that also removes
-        or adds spaces gets U+FFFD for them, as the library puts it there.
+        Bytes that are not whole characters match nothing and do not change. Only for a table that also removes or
+        adds spaces they are replaced by U+FFFD, as in the library.
         """
         if self._looks_around:
-            return self._rewritten(data.decode(errors="replace"))
+            return self._rewrite(data.decode(errors="replace"))
         parts = []
         while data:
             try:
@@ -62,14 +62,14 @@ class Denormalizer:
             except UnicodeDecodeError as error:
                 text = data[: error.start].decode()
                 wrong, data = data[error.start : error.end], data[error.end :]
-            parts += [self._rewritten(text), wrong]
+            parts += [self._rewrite(text), wrong]
         return b"".join(parts)
 
-    def _rewritten(self, text: str) -> bytes:
+    def _rewrite(self, text: str) -> bytes:
         rewritten: str = self._processor.normalize(text)
         return rewritten.encode()
 
 
 def has_denormalizer(model: SentencePieceFile) -> bool:
-    """Whether a model changes text when it decodes: the library asks for the table alone."""
+    """Return whether a model rewrites decoded text; like the library, look only at the table."""
     return bool(model.denormalizer["precompiled_charsmap"])

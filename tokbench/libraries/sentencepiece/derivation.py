@@ -1,4 +1,4 @@
-"""How a SentencePiece model makes tokens, step by step; what comes of it is held to the library's ids."""
+"""Step-by-step explanations of the tokens of a SentencePiece model; callers compare the ids with the library's."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _RULES = {ModelType.WORD: "a whole word is looked up", ModelType.CHAR: "every ch
 
 
 class ModelExplainer:
-    """Derives the tokens of texts.
+    """An explainer of the tokens of texts.
 
     Args:
-        model: what the file says.
-        processor: the library's form of it.
+        model: the parsed model.
+        processor: the library's processor of the model.
         lexicon: its pieces and scores.
     """
 
@@ -62,7 +62,7 @@ class ModelExplainer:
         )
 
     def derivation(self, text: str) -> Derivation:
-        """How a text becomes ids."""
+        """Return the steps from a text to its ids."""
         data = text.encode()
         normal, origins = self._processor.normalize(data, with_offsets=True)
         normalized: str = normal.decode()
@@ -90,13 +90,13 @@ class ModelExplainer:
         )
 
     def _traces(self, normalized: str, text: str) -> Iterator[tuple[int, int, Trace]]:
-        """The parts of a normalized text: their characters, and how each became tokens."""
+        """Yield for each part of a normalized text its start and stop in characters, and the trace of its tokens."""
         if self._model.model_type is ModelType.UNIGRAM:
             lattice = Lattice(len(normalized), tuple(self._edges(normalized)))
             pieces = self._processor.encode(text, out_type=str)
             parts = trace_parts(normalized, lattice, tokens_of=self._unigram_tokens, pieces=pieces)
-            for start, found in parts if normalized else ():
-                yield start, start + len(found.text), found
+            for start, trace in parts if normalized else ():
+                yield start, start + len(trace.text), trace
             return
         for start, stop in self._parts(normalized):
             yield start, stop, self._trace(normalized[start:stop])
@@ -109,20 +109,20 @@ class ModelExplainer:
 
     def _trace(self, text: str) -> Trace:
         if self._model.model_type is ModelType.BPE:
-            return self._merged(text)
-        return self._looked_up(text, _RULES[self._model.model_type])
+            return self._trace_bpe(text)
+        return self._trace_lookup(text, _RULES[self._model.model_type])
 
     def _symbol(self, piece: str) -> Symbol:
         return Symbol(self._ids.get(piece) if piece in self._lexicon.scores else None, piece.encode())
 
     # --- BPE ----------------------------------------------------------------------------------
 
-    def _merged(self, text: str) -> MergeTrace:
+    def _trace_bpe(self, text: str) -> MergeTrace:
         symbols, frozen = _symbols(text, self._lexicon)
         trace = trace_merges(
             symbols, self._ranked, show=self._symbol, frozen=frozenset(frozen), by_score=True
         )
-        return self._final(trace)
+        return self._with_final_tokens(trace)
 
     @property
     def _ranked(self) -> RankedTokens[str]:
@@ -134,25 +134,27 @@ class ModelExplainer:
 
         return RankedTokens(rank)
 
-    def _final(self, trace: MergeTrace) -> MergeTrace:
-        """The trace with what is not a piece in the end as bytes or as unknown, and unused pieces taken apart."""
-        made_of = {step.rule.made.data: (step.rule.left.data, step.rule.right.data) for step in trace.steps}
+    def _with_final_tokens(self, trace: MergeTrace) -> MergeTrace:
+        """Return the trace with its final tokens: unused pieces are split; unknown symbols become bytes or unknown."""
+        merged_from = {
+            step.rule.made.data: (step.rule.left.data, step.rule.right.data) for step in trace.steps
+        }
         tokens: list[Symbol] = []
         causes: list[Cause] = []
         edges: list[int] = []
         after_unknown = False
         for symbol, edge, cause in zip(trace.tokens, trace.edges[:-1], (None, *trace.causes), strict=True):
-            parts = list(self._without_unused(symbol.data, made_of))
+            parts = list(self._without_unused(symbol.data, merged_from))
             for number, part in enumerate(parts):
-                made, is_unknown = self._tokens_of(part.decode())
+                symbols, is_unknown = self._tokens_of(part.decode())
                 if is_unknown and after_unknown:
                     continue
                 if tokens:
                     kept = ByDefinition("an unused piece is taken apart again") if number else cause
                     causes.append(kept or ByDefinition("characters without a piece are joined"))
-                tokens += made
-                edges += [edge] * len(made)
-                causes += [Fallback(part.decode())] * (len(made) - 1)
+                tokens += symbols
+                edges += [edge] * len(symbols)
+                causes += [Fallback(part.decode())] * (len(symbols) - 1)
                 after_unknown = is_unknown
         return MergeTrace(
             symbols=trace.symbols,
@@ -163,15 +165,17 @@ class ModelExplainer:
             by_score=True,
         )
 
-    def _without_unused(self, piece: bytes, made_of: Mapping[bytes, tuple[bytes, bytes]]) -> Iterator[bytes]:
-        if piece.decode() not in self._lexicon.unused or piece not in made_of:
+    def _without_unused(
+        self, piece: bytes, merged_from: Mapping[bytes, tuple[bytes, bytes]]
+    ) -> Iterator[bytes]:
+        if piece.decode() not in self._lexicon.unused or piece not in merged_from:
             yield piece
             return
-        for part in made_of[piece]:
-            yield from self._without_unused(part, made_of)
+        for part in merged_from[piece]:
+            yield from self._without_unused(part, merged_from)
 
     def _tokens_of(self, piece: str) -> tuple[list[Symbol], bool]:
-        """The tokens of what merging left, and whether they are the unknown one."""
+        """Return the tokens of a symbol after merging, and whether they are the unknown token."""
         if piece in self._lexicon.scores:
             return [self._symbol(piece)], False
         if self._model.trainer["byte_fallback"]:
@@ -187,36 +191,36 @@ class ModelExplainer:
                 yield Edge(start, stop, self._symbol(text[start:stop]), score)
 
     def _unigram_tokens(self, edges: Sequence[Edge]) -> tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]:
-        return self._joined((edge.piece.data.decode(), edge.start) for edge in edges)
+        return self._join_unknown((edge.piece.data.decode(), edge.start) for edge in edges)
 
-    def _joined(
+    def _join_unknown(
         self, parts: Iterable[tuple[str, _Between]]
     ) -> tuple[tuple[Symbol, ...], tuple[Cause | _Between, ...]]:
-        """The tokens of parts, and what stands between each two; unknown parts side by side are one token.
+        """Return the tokens of parts and the boundaries between them; a run of unknown parts is one token.
 
         Args:
-            parts: each with what stands between it and the one before.
+            parts: each part with the boundary before it.
         """
         tokens: list[Symbol] = []
         between: list[Cause | _Between] = []
         after_unknown = False
         for part, before in parts:
-            made, is_unknown = self._tokens_of(part)
+            symbols, is_unknown = self._tokens_of(part)
             if not (is_unknown and after_unknown):
                 between += [before] if tokens else []
-                between += [Fallback(part)] * (len(made) - 1)
-                tokens += made
+                between += [Fallback(part)] * (len(symbols) - 1)
+                tokens += symbols
             after_unknown = is_unknown
         return tuple(tokens), tuple(between)
 
     # --- words and characters -----------------------------------------------------------------
 
-    def _looked_up(self, text: str, rule: str) -> LookupTrace:
+    def _trace_lookup(self, text: str, rule: str) -> LookupTrace:
         parts = list(text) if self._model.model_type is ModelType.CHAR else _words(text)
         symbols, _ = (
             _symbols(text, self._lexicon) if self._model.model_type is ModelType.CHAR else (parts, [])
         )
-        return LookupTrace(rule, *self._joined((part, ByDefinition(rule)) for part in symbols))
+        return LookupTrace(rule, *self._join_unknown((part, ByDefinition(rule)) for part in symbols))
 
 
 def _words(text: str) -> list[str]:
@@ -224,7 +228,7 @@ def _words(text: str) -> list[str]:
 
 
 def _symbols(text: str, lexicon: Lexicon) -> tuple[list[str], list[int]]:
-    """The characters of a text and its user-defined symbols, and the positions of the latter."""
+    """Split a text into its user-defined symbols and characters; return these and the positions of the former."""
     symbols: list[str] = []
     frozen: list[int] = []
     position = 0
@@ -238,7 +242,7 @@ def _symbols(text: str, lexicon: Lexicon) -> tuple[list[str], list[int]]:
 
 
 def _changes(text: str, normalized: str, places: Sequence[int]) -> tuple[Change, ...]:
-    """What normalization changed; that a space is spelled ▁ is not a change."""
+    """Return what normalization changed, except for spaces that became ▁."""
 
     def aligned() -> Iterator[Aligned]:
         for number, character in enumerate(normalized):

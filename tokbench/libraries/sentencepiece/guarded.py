@@ -1,7 +1,8 @@
-"""Recognize control tokens only in trusted ranges, for a SentencePiece model with user-defined symbols.
+"""Encoding that recognizes control tokens only in trusted ranges, for SentencePiece models with user-defined symbols.
 
-The library finds user-defined symbols in every text, and in what its normalizer makes of one. A text in which it finds
-one outside the trusted ranges is encoded by a copy of the model that spells each of them as one character of no text.
+The library finds user-defined symbols everywhere, in the normalized text, too. If it finds one outside the trusted
+ranges of a text, the text is encoded by a copy of the model that spells each symbol as one character that occurs in no
+text.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 _PIECES, _SELF_TEST = 1, 4
 _PIECE_TEXT = 1
 _PRIVATE = range(0xF0000, 0xFFFFE)
-"""Characters that mean nothing, and that hardly any text has."""
+"""Private use characters, which hardly any text contains."""
 
 
 class HasSymbols(Tokenizer, Protocol):
     """A SentencePiece model with user-defined symbols."""
 
     proto: bytes
-    """The model as a file."""
+    """The serialized model."""
 
     @property
     def control_tokens(self) -> Mapping[str, int]:
@@ -43,11 +44,11 @@ class HasSymbols(Tokenizer, Protocol):
 
 
 class GuardedEncoder:
-    """Encodes texts under guard.
+    """An encoder that recognizes control tokens only in trusted ranges.
 
     Args:
-        tokenizer: has user-defined symbols among its control tokens.
-        open_disguised: makes a tokenizer of a model with other spellings.
+        tokenizer: the tokenizer, with user-defined symbols among its control tokens.
+        open_disguised: creates a tokenizer of a model with other spellings.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class GuardedEncoder:
     def encode(
         self, texts: Sequence[str], trusted: Sequence[Sequence[tuple[int, int]]], *, threads: int | None
     ) -> GuardedTexts:
-        """What `tokbench.core.guarded.encode_guarded` gives."""
+        """Return the result of `tokbench.core.guarded.encode_guarded`."""
         guarded = encode_between(self._tokenizer, texts, trusted, guard=self._control_guard, threads=threads)
         spans = self._with_kinds(guarded.spans)
         is_safe = np.ones(len(texts), np.bool_)
@@ -81,16 +82,18 @@ class GuardedEncoder:
                 place for place in self._symbols_in(spans, number, text) if not _is_inside(place, allowed)
             ]
             is_safe[number] = not wrong
-            apart = {p for p in wrong if not any(o[0] < p.stop and p.start < o[1] for o in outside)}
-            refused.extend(Refused(number, *place) for place in sorted({*outside, *apart}))
+            in_normalized = {p for p in wrong if not any(o[0] < p.stop and p.start < o[1] for o in outside)}
+            refused.extend(Refused(number, *place) for place in sorted({*outside, *in_normalized}))
         if not is_safe.all():
             unsafe = np.flatnonzero(~is_safe).tolist()
-            hidden = self._hidden([texts[n] for n in unsafe], [trusted[n] for n in unsafe], threads=threads)
-            spans = combined(selected(spans, is_safe), self._with_kinds(hidden), chosen=is_safe)
+            disguised = self._encode_disguised(
+                [texts[n] for n in unsafe], [trusted[n] for n in unsafe], threads=threads
+            )
+            spans = combined(selected(spans, is_safe), self._with_kinds(disguised), chosen=is_safe)
         return GuardedTexts(spans, tuple(refused))
 
     def _symbols_in(self, spans: EncodedSpans, number: int, text: str) -> Iterator[ControlToken]:
-        """The user-defined symbols that the library found in a text."""
+        """Yield the user-defined symbols that the library found in a text."""
         offsets = spans.encoded.offsets
         own = slice(offsets[number], offsets[number + 1])
         places = np.flatnonzero(np.isin(spans.encoded.ids[own], self._symbol_ids))
@@ -102,17 +105,17 @@ class GuardedEncoder:
         for place, start, stop in zip(places.tolist(), starts.tolist(), stops.tolist(), strict=True):
             yield ControlToken(start, max(stop, start), self._texts[int(spans.encoded.ids[own][place])])
 
-    def _hidden(
+    def _encode_disguised(
         self, texts: Sequence[str], trusted: Sequence[Sequence[tuple[int, int]]], *, threads: int | None
     ) -> EncodedSpans:
-        """The tokens of texts in which the symbols outside the trusted ranges stay text."""
+        """Return the tokens of texts, with symbols outside the trusted ranges as ordinary text."""
         spellings, disguised_tokenizer = self._copy_for(texts)
         disguised = DisguisedTexts(spellings)
         ranges: list[list[tuple[int, int]]] = []
         for text, allowed in zip(texts, trusted, strict=True):
-            found = [each for each in self._guard.find(text, allowed)[0] if each[2] in self._symbols]
-            disguised.add(text, found)
-            ranges.append(_shifted(allowed, found))
+            symbols = [token for token in self._guard.find(text, allowed)[0] if token[2] in self._symbols]
+            disguised.add(text, symbols)
+            ranges.append(_shifted(allowed, symbols))
         hidden = encode_between(
             disguised_tokenizer, disguised.texts, ranges, guard=self._control_guard, ids=self._controls,
             encode=lambda parts: encode_spans(disguised_tokenizer, parts, threads=threads),
@@ -120,7 +123,7 @@ class GuardedEncoder:
         return disguised.undisguised(hidden.spans)
 
     def _copy_for(self, texts: Sequence[str]) -> tuple[Mapping[str, str], HasSymbols]:
-        """A copy whose spellings are in none of the texts."""
+        """Return new spellings that occur in none of the texts, and the tokenizer that uses them."""
         while self._disguised is None or any(
             character in text for text in texts for character in self._disguised[0].values()
         ):
@@ -139,26 +142,26 @@ class GuardedEncoder:
 
 
 def _respelled(proto: bytes, spellings: Mapping[str, str]) -> bytes:
-    """The model with other texts for some of its pieces."""
+    """Return the model with new texts of some of its pieces."""
     texts = {text.encode(): other.encode() for text, other in spellings.items()}
     parts: list[bytes] = []
     for number, value in fields(proto):
         if number == _PIECES and isinstance(value, bytes):
             text = next((v for n, v in fields(value) if n == _PIECE_TEXT), b"")
             if isinstance(text, bytes) and text in texts:
-                value += length_field(_PIECE_TEXT, texts[text])  # noqa: PLW2901 -- the last one counts
+                value += length_field(_PIECE_TEXT, texts[text])  # noqa: PLW2901 -- the last field counts
         if number != _SELF_TEST:
             parts.append(written_field(number, value))
     return b"".join(parts)
 
 
 def _shifted(
-    trusted: Sequence[tuple[int, int]], found: Sequence[tuple[int, int, str]]
+    trusted: Sequence[tuple[int, int]], symbols: Sequence[tuple[int, int, str]]
 ) -> list[tuple[int, int]]:
-    """The trusted ranges where each token found in them has become one character."""
+    """Return the trusted ranges after each symbol in them has been replaced by one character."""
 
     def moved(place: int) -> int:
-        return place - sum(last - first - 1 for first, last, _ in found if last <= place)
+        return place - sum(last - first - 1 for first, last, _ in symbols if last <= place)
 
     return [(moved(start), moved(stop)) for start, stop in trusted]
 

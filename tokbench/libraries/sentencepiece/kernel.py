@@ -1,4 +1,4 @@
-"""SentencePiece models on our kernel: which of them it encodes with the library's ids for every text."""
+"""SentencePiece models on our kernel: which models it encodes with exactly the library's ids, and their encoders."""
 
 from __future__ import annotations
 
@@ -21,75 +21,75 @@ if TYPE_CHECKING:
 
 
 _ENOUGH_TEXT = 1 << 14
-"""Characters: for fewer, to make an encoder takes longer than the library does."""
+"""The number of characters below which building an encoder takes longer than encoding with the library."""
 
 
 class LateEncoder:
-    """The encoder of a model, made when there has been some text; until then, and where it fails, the library runs.
+    """An encoder that is built once there has been enough text; until then, and if that fails, the library encodes.
 
     Args:
-        model: one that has a kernel.
+        model: a model that a kernel supports.
     """
 
     def __init__(self, model: SentencePieceFile) -> None:
         self._model = model
-        self._missing = _ENOUGH_TEXT
-        self._made: KernelEncoder | None = None
+        self._characters_left = _ENOUGH_TEXT
+        self._built: KernelEncoder | None = None
 
     def covers(self, text: str) -> bool:
-        """Whether the encoder is there. Raises UnicodeEncodeError for lone surrogates."""
+        """Return whether the encoder is built, now or earlier. Raises UnicodeEncodeError for lone surrogates."""
         if not text.isascii():
             text.encode()
-        if self._made is None:
-            self._missing -= len(text)
-            if self._missing <= 0:
-                self._make()
-        return self._made is not None
+        if self._built is None:
+            self._characters_left -= len(text)
+            if self._characters_left <= 0:
+                self._build()
+        return self._built is not None
 
     def covers_all(self, texts: Sequence[str], threads: int) -> bool:
-        """Whether the encoder is there for all of some texts, or they are enough to make it."""
+        """Return whether the encoder is built, now if the texts are long enough, or earlier."""
         del threads
-        if self._made is None and sum(map(len, texts)) >= self._missing:
-            self._make()
-        return self._made is not None
+        if self._built is None and sum(map(len, texts)) >= self._characters_left:
+            self._build()
+        return self._built is not None
 
-    def _make(self) -> None:
+    def _build(self) -> None:
         try:
-            self._made = new_encoder(self._model)
+            self._built = new_encoder(self._model)
         except ValueError:
-            self._missing = sys.maxsize
+            self._characters_left = sys.maxsize
 
     @property
     def _encoder(self) -> KernelEncoder:
-        assert self._made is not None  # as its text is covered
-        return self._made
+        assert self._built is not None  # callers ask `covers` first
+        return self._built
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text that is covered."""
+        """Return the ids of a covered text."""
         return self._encoder.encode(text)
 
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Return the ids of many texts, and int64[len(texts) + 1] offsets."""
         return self._encoder.encode_batch(texts, threads)
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """Return the number of ids of each text."""
         return self._encoder.count_batch(texts, threads)
 
     def place_batch(
         self, texts: list[str], threads: int
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The ids of many texts, where each begins and ends as the library says it, and how many each text has.
+        """Return the ids of many texts, their starts and stops as the library reports them, and the ids per text.
 
-        Of a compiled Unigram alone.
+        Only the compiled Unigram encoder has this method.
         """
         return cast("CompiledUnigram", self._encoder).place_batch(texts, threads)
 
 
 def kernel_or_reason(model: SentencePieceFile) -> tuple[str, str]:
-    """Which kernel encodes with a model: "native", "python", or "" for its library; and why the library.
+    """Return the kernel that encodes with a model ("native", "python", or "" for the library), and why the library.
 
-    The Python fallback is slower than the library, and runs only where TOKBENCH_KERNEL asks for it.
+    The Python fallback is slower than the library, and runs only if TOKBENCH_KERNEL asks for it.
     """
     kernel = _kernel_of(model)
     if reason := kernel.left_because(model):
@@ -100,17 +100,17 @@ def kernel_or_reason(model: SentencePieceFile) -> tuple[str, str]:
 
 
 def new_encoder(model: SentencePieceFile) -> KernelEncoder:
-    """The encoder of a model that has a kernel.
+    """Build the encoder of a model that a kernel supports.
 
     Raises:
-        ValueError: its normalization table is damaged, or a piece occurs twice.
-        BackendUnavailableError: the compiled module is demanded and not installed.
+        ValueError: the normalization table is damaged, or a piece occurs twice.
+        BackendUnavailableError: the compiled module is required and not installed.
     """
     return _kernel_of(model).new_encoder(model)
 
 
 class _ModelKernel(Protocol):
-    """A module that has the encoders of one algorithm."""
+    """A module with the encoders of one algorithm."""
 
     COMPILED: str
 

@@ -1,4 +1,4 @@
-"""SentencePiece models opened by their algorithm: what BPE and Unigram can do, besides encoding."""
+"""The tokenizers of SentencePiece models by algorithm, with sampling for BPE, and n-best and sampling for Unigram."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RETRAIN = "the folder is damaged: restore it, or train again"
 
 @dataclass(frozen=True, slots=True)
 class ScoredSegmentation:
-    """One way to segment a text, and how good it is: a log probability, or what stands for one."""
+    """A segmentation of a text, with its log probability as the score."""
 
     segmentation: Segmentation
     score: float
@@ -53,27 +53,27 @@ def open_model(
     engine: str = "auto",
     model: SentencePieceFile | None = None,
 ) -> KernelModel:
-    """The tokenizer of a serialized model, with the capabilities of its algorithm.
+    """Return the tokenizer of a serialized model, with the capabilities of its algorithm.
 
     Args:
-        proto: a `ModelProto`, as a `.model` file holds it.
-        name: how the user calls it.
-        backend: what trained or would train such a model; by default found by the model's type.
-        path: what error messages call it.
-        config: the options it was trained with, as plain data.
+        proto: a `ModelProto`, the content of a `.model` file.
+        name: the name that the user gives the tokenizer.
+        backend: the name of the backend that trains such models; by default chosen by the model's type.
+        path: the name of the file in error messages.
+        config: the training options, as plain data.
         training: the record of its training.
-        identify_text: tells which text it was trained on.
-        post_processing: what is done to the ids of a text before a model gets them; no part of the file.
-        engine: "auto", or "library" for the library alone.
-        model: the contents of the model, where they were parsed before.
+        identify_text: returns the identity of the text it was trained on.
+        post_processing: the post-processing of ids before a model gets them; a `.model` file cannot hold it.
+        engine: "auto", or "library" to use the library alone.
+        model: the parsed model, if the caller has it.
 
     Raises:
-        ModelFormatError: the bytes are not a model, or one that the library refuses.
+        ModelFormatError: the bytes are not a model, or the library does not accept it.
     """
     model = model or parse_model(proto, path=path)
-    made_by = {ModelType.UNIGRAM: UnigramTokenizer, ModelType.BPE: SentencePieceBpeTokenizer}
-    made = made_by.get(model.model_type, KernelModel)
-    return made(
+    classes = {ModelType.UNIGRAM: UnigramTokenizer, ModelType.BPE: SentencePieceBpeTokenizer}
+    tokenizer_class = classes.get(model.model_type, KernelModel)
+    return tokenizer_class(
         proto=proto,
         model=model,
         name=name,
@@ -88,14 +88,14 @@ def open_model(
 
 
 class KernelModel(KernelOrLibrary, SentencePieceTokenizer):
-    """A model that our kernel encodes with, where it gives the library's ids for every text.
+    """A model that our kernel encodes if it gives the library's ids for every text.
 
     Args:
-        engine: "auto", or "library" for the library alone.
-        arguments: those of `SentencePieceTokenizer`.
+        engine: "auto", or "library" to use the library alone.
+        arguments: the arguments of `SentencePieceTokenizer`.
 
     Attributes:
-        left_because: why the library runs all texts; "" where the kernel runs.
+        left_because: why the library runs all texts; "" if the kernel runs.
     """
 
     def __init__(self, *, engine: str = "auto", **arguments: Any) -> None:
@@ -112,20 +112,20 @@ class KernelModel(KernelOrLibrary, SentencePieceTokenizer):
 
 
 class SentencePieceBpeTokenizer(KernelModel):
-    """A model of BPE on characters: it can leave out merges at random."""
+    """A BPE model on characters, with BPE dropout."""
 
     def sample(
         self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
     ) -> list[int]:
-        """The ids of a segmentation in which each merge is left out with the probability `alpha`.
+        """Return the ids of a segmentation in which each merge is dropped with the probability `alpha`.
 
-        The same for the same arguments: the library's own sampling is not, as its generator belongs
-        to the thread. `nbest_size` has no meaning here.
+        Equal arguments give equal ids, unlike the library's own sampling, whose generator belongs to
+        the thread.
 
         Args:
-            text: ordinary text.
-            seed: chooses the segmentation.
-            alpha: from 0 (what `encode` gives) to 1 (characters); None takes 0.1.
+            text: the text; special tokens in it are ordinary text.
+            seed: the seed that decides the segmentation.
+            alpha: from 0 (the result of `encode`) to 1 (characters); None means 0.1.
             nbest_size: ignored.
 
         Raises:
@@ -142,7 +142,7 @@ class SentencePieceBpeTokenizer(KernelModel):
 
 
 class UnigramTokenizer(KernelModel):
-    """A Unigram model: it knows every segmentation of a text, and how probable each is."""
+    """A Unigram model, which can enumerate and sample segmentations by their probability."""
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
@@ -159,9 +159,9 @@ class UnigramTokenizer(KernelModel):
         return Token(id, self._surfaces[id], span, self._kinds[id])
 
     def n_best(self, text: str, *, n: int) -> list[ScoredSegmentation]:
-        """The `n` most probable segmentations, the best first; fewer where there are fewer.
+        """Return the `n` most probable segmentations, the best first; fewer if the text has fewer.
 
-        Scores are sums of the pieces' log probabilities.
+        A score is the sum of the log probabilities of the pieces.
 
         Raises:
             ConfigError: `n` is below 1.
@@ -171,26 +171,26 @@ class UnigramTokenizer(KernelModel):
         data = utf8(text)
         if not data:
             return [ScoredSegmentation(Segmentation(text, ()), 0.0)]
-        at_least = max(n, 2)  # of one alone the library tells no score
+        at_least = max(n, 2)  # the library reports no score for a single segmentation
         answer = self._processor.nbest_encode(data, nbest_size=at_least, out_type="serialized_proto")
         return [
-            ScoredSegmentation(Segmentation(text, tuple(self._tokens(found, data))), score)
-            for found, score in found_segmentations(answer)[:n]
+            ScoredSegmentation(Segmentation(text, tuple(self._tokens(pieces, data))), score)
+            for pieces, score in found_segmentations(answer)[:n]
         ]
 
     def sample(
         self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
     ) -> list[int]:
-        """The ids of a segmentation drawn with a probability proportional to its own to the power `alpha`.
+        """Return the ids of a random segmentation, drawn with its probability to the power `alpha`, normalized.
 
-        The same for the same arguments: the library's own sampling is not, as its generator belongs
-        to the thread.
+        Equal arguments give equal ids, unlike the library's own sampling, whose generator belongs to
+        the thread.
 
         Args:
-            text: ordinary text.
-            seed: chooses the segmentation.
-            alpha: 0 draws all alike, larger ones prefer the probable; None takes 0.1.
-            nbest_size: draw among this many of the best; None or -1 among all there are.
+            text: the text; special tokens in it are ordinary text.
+            seed: the seed that decides the segmentation.
+            alpha: 0 gives all segmentations the same probability, larger values prefer probable ones; None means 0.1.
+            nbest_size: the number of best segmentations to draw from; None or -1 for all segmentations.
 
         Raises:
             ConfigError: `alpha` is negative, or `nbest_size` is 0 or below -1.
@@ -204,18 +204,18 @@ class UnigramTokenizer(KernelModel):
             raise ConfigError(f"nbest_size is {nbest_size}", hint="it is 1 or more, or -1 for all")
         if nbest_size not in (None, -1):
             best = self.n_best(text, n=nbest_size)
-            scores = [smoothing * each.score for each in best]
+            scores = [smoothing * scored.score for scored in best]
             return best[sampled_index(scores, seed=seed)].segmentation.ids
         pieces = unigram_sample(self._normalized(text), self._lexicon, alpha=smoothing, seed=seed)
         return self._lexicon.ids(pieces)
 
 
 def load(directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
-    """Open a folder that `SentencePieceTokenizer.save` wrote, checked in every part.
+    """Open a folder that `SentencePieceTokenizer.save` wrote, and check every file.
 
     Raises:
-        ModelFormatError: a file is damaged, or the manifest speaks of another model.
-        SelfTestError: it gives other ids than when it was saved.
+        ModelFormatError: a file is damaged, or the manifest describes another model.
+        SelfTestError: the tokenizer gives other ids than when it was saved.
     """
     files = store.read_files(directory, manifest)
     if MODEL_NAME not in files:
@@ -228,11 +228,11 @@ def load(directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
         config=manifest.config,
         post_processing=_saved_post_processing(files, directory),
     )
-    found = tokenizer.info
-    if (manifest.vocab_size, dict(manifest.special_tokens)) != (found.vocab_size, found.special_tokens):
+    info = tokenizer.info
+    if (manifest.vocab_size, dict(manifest.special_tokens)) != (info.vocab_size, info.special_tokens):
         raise ModelFormatError(
             directory / store.MANIFEST_NAME,
-            f"{found.vocab_size} tokens and the special tokens of {MODEL_NAME}",
+            f"{info.vocab_size} tokens and the special tokens of {MODEL_NAME}",
             f"{manifest.vocab_size} tokens, or other special tokens",
             hint=_RETRAIN,
         )
@@ -241,7 +241,7 @@ def load(directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
 
 
 def _saved_post_processing(files: Mapping[str, bytes], directory: Path) -> PostProcessing:
-    """What is done to the ids of a text. Raises `ModelFormatError`."""
+    """Return the post-processing of ids that the folder contains. Raises `ModelFormatError`."""
     if TEMPLATE_NAME not in files:
         return NOTHING
     from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing

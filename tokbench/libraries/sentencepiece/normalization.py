@@ -1,8 +1,8 @@
-"""SentencePiece's normalizer, outside the library: the definition in Python of what the kernel does.
+"""SentencePiece's normalizer in Python: the reference for the kernel.
 
-What a text becomes before pieces are looked for in it. At each place a user-defined symbol stays as it is, else the
-longest key of the character map gives way to its replacement, else a character stays; a byte that begins none becomes
-U+FFFD. What is made is freed of extra spaces, gets one in front or after, and has ▁ where it has spaces.
+At each position of a text, a user-defined symbol is copied; else the longest key of the character map is replaced;
+else one character is copied; a byte that begins no character becomes U+FFFD. In the result, extra spaces are removed,
+a space is added in front or at the end, and each space is replaced by ▁, as the options say.
 
 Source: normalizer.cc of SentencePiece 0.2.3, and the layout of Darts-clone for the character map.
 """
@@ -14,17 +14,17 @@ import numpy as np
 from tokbench.formats.sentencepiece.model import SPACE
 
 _MOST_NESTED_KEYS, _MOST_NESTED_SYMBOLS = 32, 64
-"""Of keys that begin one another, and of such symbols, the library sees this many."""
+"""The largest number of keys, or of symbols, with a common start that the library considers, from the shortest on."""
 _BLOCK_BYTES = 1024
 _LONGEST_REPLACEMENT = 1024
 _REPLACEMENT = "\ufffd".encode()
 
 
 class CharacterMap:
-    """The table `precompiled_charsmap`: key → replacement, in a double array.
+    """The table `precompiled_charsmap`: key → replacement, as a double-array trie.
 
     Raises:
-        ValueError: it leads anywhere outside of itself.
+        ValueError: the table is damaged or points outside itself.
     """
 
     def __init__(self, table: bytes) -> None:
@@ -38,9 +38,9 @@ class CharacterMap:
         self._check()
 
     def longest(self, text: bytes, start: int) -> tuple[int, bytes]:
-        """The length of the longest key at a place of a text, 0 where there is none, and its replacement."""
+        """Return the length of the longest key at a position of a text, or 0, and its replacement."""
         place = _offset(self._units[0])
-        found: list[tuple[int, int]] = []
+        matches: list[tuple[int, int]] = []
         for stop in range(start + 1, len(text) + 1):
             place ^= text[stop - 1]
             unit = self._units[place]
@@ -48,10 +48,10 @@ class CharacterMap:
                 break
             place ^= _offset(unit)
             if _ends_key(unit):
-                found.append((stop - start, self._units[place] & 0x7FFF_FFFF))
-        if not found:
+                matches.append((stop - start, self._units[place] & 0x7FFF_FFFF))
+        if not matches:
             return 0, b""
-        length, value = found[:_MOST_NESTED_KEYS][-1]
+        length, value = matches[:_MOST_NESTED_KEYS][-1]
         return length, self._replacement(value)
 
     def _check(self) -> None:
@@ -80,15 +80,15 @@ class CharacterMap:
 
 
 class Normalizer:
-    """Makes of a text what the pieces of one model are looked for in.
+    """The normalizer of one model.
 
     Args:
         charsmap: the table `precompiled_charsmap`; empty for none.
         symbols: the user-defined symbols.
-        add_dummy_prefix: whether a space is put in front of each text.
-        remove_extra_whitespaces: whether spaces at the ends are dropped, and runs of them become one.
-        escape_whitespaces: whether a space is written as ▁.
-        treat_whitespace_as_suffix: whether the dummy prefix stands after the text.
+        add_dummy_prefix: whether to add a space in front of each text.
+        remove_extra_whitespaces: whether to strip spaces at both ends and collapse runs of spaces.
+        escape_whitespaces: whether to write a space as ▁.
+        treat_whitespace_as_suffix: whether to add the space of `add_dummy_prefix` at the end instead.
 
     Raises:
         ValueError: the table is damaged, or a symbol is empty.
@@ -118,28 +118,28 @@ class Normalizer:
         self._space = SPACE.encode() if escape_whitespaces else b" "
 
     def normalize(self, text: bytes) -> bytes:
-        """The normalized form of a text, which need not be UTF-8."""
-        made = bytearray()
+        """Return the normalized form of a text, which need not be UTF-8."""
+        normal = bytearray()
         place = self._after_spaces(text) if self._removes else 0
         if place == len(text):
             return b""
         if self._prefix:
-            made += self._space
+            normal += self._space
         is_after_space = self._removes
         while place < len(text):
             length, data = self._unit_at(text, place)
             if is_after_space:
                 data = data.lstrip(b" ")
             if data:
-                made += data.replace(b" ", self._space)
+                normal += data.replace(b" ", self._space)
                 is_after_space = self._removes and data.endswith(b" ")
             place += length
         if self._removes:
-            while made.endswith(self._space):
-                del made[-len(self._space) :]
+            while normal.endswith(self._space):
+                del normal[-len(self._space) :]
         if self._suffix:
-            made += self._space
-        return bytes(made)
+            normal += self._space
+        return bytes(normal)
 
     def _after_spaces(self, text: bytes) -> int:
         place = 0
@@ -151,7 +151,7 @@ class Normalizer:
         return place
 
     def _unit_at(self, text: bytes, place: int) -> tuple[int, bytes]:
-        """What stands at a place: how many bytes, and what becomes of them before spaces are looked at."""
+        """Return the length of the unit at a position, and its replacement before the treatment of spaces."""
         nested = [symbol for symbol in self._symbols if text.startswith(symbol, place)]
         if nested:
             symbol = nested[:_MOST_NESTED_SYMBOLS][-1]

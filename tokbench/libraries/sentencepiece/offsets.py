@@ -1,13 +1,13 @@
-"""Where the tokens of many texts stand, from their ids: what the library says itself comes token by token.
+"""Spans of the tokens of many texts, computed from their ids, as the library reports spans only token by token.
 
-The library finds its pieces in the normalized text, side by side from its beginning. So the places
-there are running sums of the pieces' lengths, and what is left is the way back to the text:
+The library's pieces cover the normalized text without gaps. So the spans in the normalized text are the cumulative
+sums of the lengths of the pieces, and only the mapping to the original text remains:
 
-- Where a model has no normalization table, a text that it takes as it is, with a space in front where
-  it puts one, is its pieces joined together: then the running sums are the places themselves.
-- For any other text the library tells of each byte of the normalized one where it comes from.
+- If a model has no normalization table, and the pieces of a text spell the text (after the dummy prefix, if any),
+  these sums are the spans.
+- For any other text the library reports the origin of each byte of the normalized text.
 
-All of this gives what `segment` gives, token for token.
+The results equal those of `segment`, token for token.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _UNKNOWN = KIND_NUMBERS[TokenKind.UNKNOWN]
 
 
 class SpanFinder:
-    """Places the tokens of a model.
+    """The finder of the spans of a model's tokens.
 
     Args:
-        model: what it says.
-        processor: the library's form of it.
+        model: the parsed model.
+        processor: the library's processor of the model.
         kinds: the kind of each id.
     """
 
@@ -56,7 +56,7 @@ class SpanFinder:
         self._kinds = np.array([KIND_NUMBERS[kind] for kind in kinds], np.uint8)
         self._surfaces = PieceTable.of(
             [
-                # What an unknown piece covers is not known from its id.
+                # The id of an unknown token does not tell its text.
                 _IN_NO_TEXT if piece.type is PieceType.UNKNOWN else piece_bytes(piece, unk_surface="")
                 for piece in model.pieces
             ]
@@ -66,27 +66,27 @@ class SpanFinder:
             np.int64,
         )
         self._prefix = b" " if model.normalizer["add_dummy_prefix"] else b""
-        # A table or a symbol can take several characters at once, and a piece can end among them.
-        self._takes_characters = (
+        # A table or a symbol can match several characters at once, and a piece can end between them.
+        self._keeps_characters = (
             not model.normalizer["precompiled_charsmap"]
             and all(len(symbol) == 1 for symbol in iter_user_defined(model))
-            and not model.trainer["treat_whitespace_as_suffix"]  # puts its space after a text
+            and not model.trainer["treat_whitespace_as_suffix"]  # adds the space after a text
         )
 
     def find(self, texts: Sequence[str], encoded: Encoded, *, threads: int | None) -> EncodedSpans:
-        """The places of tokens.
+        """Return tokens with their spans.
 
         Args:
-            texts: with UTF-8 forms.
+            texts: the texts, without lone surrogates.
             encoded: their ids.
-            threads: for what the library is asked once more; None takes every processor.
+            threads: the number of threads if the library must encode texts again; None for one per processor.
         """
         data = [text.encode() for text in texts]
         starts, stops = tiled_spans(encoded.offsets, self._surfaces.sizes[encoded.ids])
         for places in (starts, stops):
             np.maximum(places - len(self._prefix), 0, out=places)
         counts = np.diff(encoded.offsets)
-        is_other = (counts > 0) & ~self._taken_as_they_are(data, encoded)
+        is_other = (counts > 0) & ~self._are_joined_pieces(data, encoded)
         if is_other.any():
             tokens = np.repeat(is_other, counts)
             starts[tokens], stops[tokens] = self._by_normalization(
@@ -100,31 +100,31 @@ class SpanFinder:
     def placed(
         self, texts: Sequence[str], encoded: Encoded, starts: NDArray[np.int64], stops: NDArray[np.int64]
     ) -> EncodedSpans:
-        """Tokens with the places that the library tells.
+        """Return tokens with the spans that the library reports, except for those of byte tokens.
 
         Args:
-            texts: with UTF-8 forms.
+            texts: the texts, without lone surrogates.
             encoded: their ids.
-            starts: int64[N], where the library says that they begin; changed in place.
-            stops: int64[N], where it says that they end; changed in place.
+            starts: int64[N], the library's starts; changed in place.
+            stops: int64[N], the library's stops; changed in place.
         """
         if np.any(self._kinds[encoded.ids] == _BYTE):
             data = [text.encode() for text in texts]
             self._give_bytes(data, encoded.ids, encoded.offsets, starts, stops)
         return EncodedSpans(encoded, starts, stops, self._kinds[encoded.ids])
 
-    def _taken_as_they_are(self, data: Sequence[bytes], encoded: Encoded) -> NDArray[np.bool_]:
-        """For each text whether it is its pieces, after the space that the model puts in front."""
-        if not self._takes_characters:
+    def _are_joined_pieces(self, data: Sequence[bytes], encoded: Encoded) -> NDArray[np.bool_]:
+        """Return for each text whether its pieces, joined, are the dummy prefix and the text."""
+        if not self._keeps_characters:
             return np.zeros(len(data), np.bool_)
         joined = self._surfaces.joined(encoded.ids)
         edges = offsets_of(self._surfaces.sizes[encoded.ids])[encoded.offsets].tolist()
-        found = zip(data, edges[:-1], edges[1:], strict=True)
+        ranges = zip(data, edges[:-1], edges[1:], strict=True)
         return np.fromiter(
-            (joined[start:stop] == self._prefix + each for each, start, stop in found), np.bool_, len(data)
+            (joined[start:stop] == self._prefix + text for text, start, stop in ranges), np.bool_, len(data)
         )
 
-    # --- the way through the normalized text --------------------------------------------------
+    # --- spans by the normalized text ---------------------------------------------------------
 
     def _by_normalization(
         self,
@@ -134,7 +134,7 @@ class SpanFinder:
         *,
         threads: int | None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The places of the tokens of texts, none of which is without tokens."""
+        """Return the starts and stops of the tokens of texts, each of which has at least one token."""
         origins, origin_offsets = self._origins(data)
         sizes = self._normal_sizes[ids]
         kinds = self._kinds[ids]
@@ -155,7 +155,7 @@ class SpanFinder:
         starts: NDArray[np.int64],
         stops: NDArray[np.int64],
     ) -> None:
-        """Give each byte of byte fallback a place of its own, in `starts` and `stops`."""
+        """Give each byte token its own byte as its span, in `starts` and `stops`."""
         is_byte = np.flatnonzero(self._kinds[ids] == _BYTE)
         if not len(is_byte):
             return
@@ -166,11 +166,14 @@ class SpanFinder:
         )
 
     def _origins(self, data: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each byte of the normalized texts, and each end, its place in the text; where each text begins."""
+        """Return for each byte and each end of the normalized texts its offset in its text, and where each text starts.
+
+        The second array indexes the first one.
+        """
         origins = array("q")
         offsets = [0]
-        for each in data:
-            _, places = self._processor.normalize(each, with_offsets=True)
+        for text in data:
+            _, places = self._processor.normalize(text, with_offsets=True)
             origins.fromlist(places)
             offsets.append(len(origins))
         return np.frombuffer(origins, np.int64), np.array(offsets, np.int64)
@@ -183,10 +186,10 @@ class SpanFinder:
         *,
         threads: int | None,
     ) -> list[int]:
-        """The bytes of each unknown token in the normalized text: only as pieces does the library tell them."""
+        """Return the length in bytes of each unknown token in the normalized text, from the library's pieces."""
         holds_unknown = np.logical_or.reduceat(is_unknown, offsets[:-1])
         pieces = self._processor.encode(
-            [each.decode() for each in compress(data, holds_unknown)],
+            [text.decode() for text in compress(data, holds_unknown)],
             out_type=str,
             num_threads=threads or os.cpu_count() or 1,
         )
@@ -197,19 +200,19 @@ class SpanFinder:
 def _own_bytes(
     starts: NDArray[np.int64], stops: NDArray[np.int64], values: NDArray[np.uint8], data: bytes
 ) -> NDArray[np.int64]:
-    """What `own_spans` gives for the bytes of byte fallback, of many texts at once: int64[2, N].
+    """Return the spans that `own_spans` gives for byte tokens, for many texts at once: int64[2, N].
 
     Args:
-        starts: where the library says that they begin.
-        stops: where it says that they end.
+        starts: the library's starts of the byte tokens.
+        stops: the library's stops of the byte tokens.
         values: the bytes.
-        data: the texts, one after another.
+        data: the texts, joined.
     """
     leads = np.flatnonzero((values < 0x80) | (values >= 0xC0))
     sizes = np.diff(np.append(leads, len(values)))
     inside = np.arange(len(values)) - np.repeat(leads, sizes)
     places = np.repeat(starts[leads], sizes) + inside
-    # A character that normalization made longer can reach after the end.
+    # A character that normalization made longer can reach beyond the end.
     same = np.frombuffer(data, np.uint8).take(places, mode="clip") == values
     is_text = np.logical_and.reduceat(same, leads) & (stops[leads + sizes - 1] - starts[leads] == sizes)
     return np.where(np.repeat(is_text, sizes), [places, places + 1], [starts, stops])

@@ -1,7 +1,8 @@
-"""A SentencePiece model whose pieces have the ids of a table beside it.
+"""A SentencePiece model whose ids come from a separate table of pieces.
 
-The model cuts a text, and the table gives each piece its id by its spelling, as classes of `transformers` do that read
-both. So a piece of the model that the table does not have is unknown, and a character that only the table has is not.
+The model splits a text into pieces, and the table maps the spelling of each piece to its id, as some classes of
+`transformers` do. So a piece of the model that the table lacks is unknown, and a character that only the table has is
+known.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ _NUMBERS = {kind: number for number, kind in enumerate(TokenKind)}
 
 @dataclass(frozen=True, slots=True)
 class PieceTable:
-    """The ids of pieces, and what a class makes of them.
+    """The ids of pieces, and the special tokens and post-processing of a class of `transformers`.
 
     Attributes:
-        ids: piece → id, each id once.
-        unknown: the piece that stands for what has none; it is in `ids`.
-        special_tokens: text → id of those that only the id stands for, in `ids` or not.
-        roles: what a special token is to the model → its text.
-        post_processing: what is done to the ids of a text before the model gets them.
+        ids: piece → id, without duplicate ids.
+        unknown: the unknown piece, which is in `ids`.
+        special_tokens: text → id of the special tokens, which may be missing in `ids`.
+        roles: role → text of the special token.
+        post_processing: the post-processing of the ids of a text before a model gets them.
     """
 
     ids: Mapping[str, int]
@@ -56,11 +57,11 @@ class PieceTable:
 
 
 class RenumberedModel(TakesTemplate, SaveableTokenizer):
-    """A tokenizer that cuts texts by a model, and takes ids from a table.
+    """A tokenizer that splits texts by a model, and takes ids from a table.
 
     Args:
-        model: cuts the texts.
-        table: has the ids.
+        model: the model that splits texts into pieces.
+        table: the ids of the pieces.
     """
 
     def __init__(self, model: KernelModel, table: PieceTable) -> None:
@@ -68,9 +69,9 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
         self.post_processing = table.post_processing
         self._unknown = table.ids[table.unknown]
         pieces = model.model.pieces
-        self._to = np.array([table.ids.get(piece.text, self._unknown) for piece in pieces], np.uint32)
-        self._own_unknown = next(id for id, kind in enumerate(model._kinds) if kind is TokenKind.UNKNOWN)
-        self._to[self._own_unknown] = self._unknown
+        self._new_ids = np.array([table.ids.get(piece.text, self._unknown) for piece in pieces], np.uint32)
+        self._model_unknown = next(id for id, kind in enumerate(model._kinds) if kind is TokenKind.UNKNOWN)
+        self._new_ids[self._model_unknown] = self._unknown
         self._only_in_table = table.ids.keys() - {piece.text for piece in pieces}
         largest = max(*table.ids.values(), *table.special_tokens.values(), 0)
         super().__init__(
@@ -78,11 +79,11 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
         )
 
     def own_roles(self) -> Mapping[str, str]:
-        """Role → text, as the class says."""
+        """Return the special tokens by role, as the table specifies them."""
         return self._table.roles
 
     def spelled_id(self, text: str) -> int | None:
-        """The id of a piece as the table spells it, or of a token by its bytes; None where there is none."""
+        """Return the id of a piece by its spelling in the table, or of a token by its bytes; None if there is none."""
         return self._table.ids.get(text, self.token_id(text.encode()))
 
     # --- encoding -----------------------------------------------------------------------------
@@ -96,11 +97,11 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """The ids of many texts in arrays; the result does not depend on `threads`.
+        """Return the ids of many texts in arrays; the result does not depend on `threads`.
 
         Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
+            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
+            TextError: a text contains a lone surrogate.
         """
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return super().encode_batch(texts, special=special, threads=threads)
@@ -110,13 +111,13 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
     def count_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """How many ids `encode_batch` would give for each text. Raises as `encode_batch` does."""
+        """Return how many ids `encode_batch` would give for each text. Raises as `encode_batch` does."""
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return self.encode_batch(texts, special=special, threads=threads).counts
         return self._model.count_batch(texts, threads=threads)
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        """Yield the tokens of a text, treating special tokens as ordinary text; spans are relative to its start."""
         tokens = list(self._model.segment_ordinary(text))
         own = np.fromiter((token.id for token in tokens), np.uint32, len(tokens))
         ids = self._renumbered([text], Encoded(own, np.array([0, len(own)]))).tolist()
@@ -124,13 +125,13 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
             yield Token(id, self._pieces[id], token.span, self._kind(token.kind, id))
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
-        found = self._model.encode_spans(texts, threads=threads)
-        ids = self._renumbered(texts, found.encoded)
-        kinds = found.kinds.copy()
+        """Return the tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
+        spans = self._model.encode_spans(texts, threads=threads)
+        ids = self._renumbered(texts, spans.encoded)
+        kinds = spans.kinds.copy()
         kinds[kinds == _NUMBERS[TokenKind.UNKNOWN]] = _NUMBERS[TokenKind.NORMAL]
         kinds[ids == self._unknown] = _NUMBERS[TokenKind.UNKNOWN]
-        return EncodedSpans(Encoded(ids, found.encoded.offsets), found.starts, found.stops, kinds)
+        return EncodedSpans(Encoded(ids, spans.encoded.offsets), spans.starts, spans.stops, kinds)
 
     def _kind(self, own: TokenKind, id: int) -> TokenKind:
         if id == self._unknown:
@@ -138,11 +139,11 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
         return TokenKind.NORMAL if own is TokenKind.UNKNOWN else own
 
     def _renumbered(self, texts: Sequence[str], own: Encoded) -> NDArray[np.uint32]:
-        """The ids of the table for those of the model."""
-        ids = self._to[own.ids]
+        """Convert the model's ids to those of the table."""
+        ids = self._new_ids[own.ids]
         if not self._only_in_table:
             return ids
-        unknown = np.flatnonzero(own.ids == self._own_unknown)
+        unknown = np.flatnonzero(own.ids == self._model_unknown)
         rows = np.searchsorted(own.offsets, unknown, side="right") - 1
         for row, places in groupby(zip(rows.tolist(), unknown.tolist(), strict=True), key=itemgetter(0)):
             spelled, start = self._model.spelled_pieces(texts[row]), int(own.offsets[row])
@@ -153,48 +154,48 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or two; see `TakesTemplate`."""
+        """Return the model input for one text or a pair of texts; see `TakesTemplate`."""
         ids = [self.encode(text, special=special) for text in texts]
         return model_input(self.post_processing, ids, template=template, limits=limits)
 
     # --- decoding -----------------------------------------------------------------------------
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        """The bytes of ids: the text's, without the dummy prefix. Raises `UnknownIdError`."""
+        """Return the bytes of the text of ids, without the dummy prefix. Raises `UnknownIdError`."""
         parts = self._pieces_of(ids)
-        made = without_prefixes(
+        parts = without_prefixes(
             parts,
             ids,
             specials=self._beginnings,
             strippable=self._strippable,
             normalizer=self._model.model.normalizer,
         )
-        return b"".join(made)
+        return b"".join(parts)
 
     @property
     def decoding(self) -> Decoding:
-        """What is dropped depends on whether a text has begun."""
+        """How ids are decoded: the dummy prefix is dropped only at the start of a text."""
         return Decoding.FROM_LEFT
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes that a piece stands for: ▁ is a space; None where the table has no such id."""
+        """Return the bytes of a piece, with ▁ as a space, or None if the table has no such id."""
         return self._pieces.get(id)
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token, or None; special tokens are found by the bytes of their text."""
+        """Return the id of a token, or None; a special token is looked up by the bytes of its text."""
         return self._ids.get(piece)
 
     @cached_property
     def _pieces(self) -> dict[int, bytes]:
         pieces = {id: text.replace(SPACE, " ").encode() for text, id in self._table.ids.items()}
         pieces |= {
-            int(id): self._model._surfaces[own] for own, id in enumerate(self._to) if id != self._unknown
+            int(id): self._model._surfaces[own] for own, id in enumerate(self._new_ids) if id != self._unknown
         }
-        return {**pieces, self._unknown: self._model._surfaces[self._own_unknown]}
+        return {**pieces, self._unknown: self._model._surfaces[self._model_unknown]}
 
     @cached_property
     def _beginnings(self) -> dict[int, bytes]:
-        """The special tokens after which a text begins anew: not what is unknown, which stands in one."""
+        """The special tokens after which a new text begins; the unknown token is not one of them."""
         return {id: text for id, text in self._special_bytes.items() if id != self._unknown}
 
     @cached_property
@@ -203,11 +204,11 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
 
     @cached_property
     def _ids(self) -> dict[bytes, int]:
-        found = {piece: id for id, piece in reversed(self._pieces.items())}
-        return found | {text: id for id, text in self._special_bytes.items()}
+        ids = {piece: id for id, piece in reversed(self._pieces.items())}
+        return ids | {text: id for id, text in self._special_bytes.items()}
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
-        """Refused: no file of one format has both. Raises `ConversionError`."""
+        """Raise `ConversionError`: no single file holds both the model and the table."""
         del directory, overwrite
         raise ConversionError(
             f"{self.info.name!r} is a model and a table of ids beside it, which no single file holds",

@@ -1,7 +1,7 @@
-"""Random segmentations by the textbook, the same for a seed on every machine.
+"""Reproducible random segmentations, the same for a seed on every machine.
 
-The library samples too, with a generator that belongs to the thread and cannot be set again, so
-that its samples cannot be repeated. What is here needs only the pieces and their scores.
+The library's own samples cannot be repeated, as its generator belongs to the thread and cannot be
+reset. This module needs only the pieces and their scores.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
 _UNKNOWN_PENALTY = 10.0
-"""How much less probable than the rarest piece Unigram takes an unknown character for."""
+"""The difference between the lowest score of a piece and the score of an unknown character in Unigram."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The pieces that a text can be made of, and what becomes of a character that is none.
+    """The pieces that a text can contain, and the treatment of unknown characters.
 
     Attributes:
-        scores: piece → score, of what can be found in a text; unused pieces too.
-        unused: pieces that are merged through and never stay.
-        user_defined: finds the user-defined symbols, the longest first; None where there are none.
-        longest: characters of the longest piece.
-        unknown_score: of a character that is not a piece.
+        scores: piece → score of the pieces that a text can contain, including unused pieces.
+        unused: pieces that merges pass through, but that are never tokens.
+        user_defined: a pattern of the user-defined symbols, the longest first; None if there are none.
+        longest: the length of the longest piece in characters.
+        unknown_score: the score of a character that is not a piece.
     """
 
     scores: Mapping[str, float]
@@ -48,13 +48,13 @@ class Lexicon:
 
     @classmethod
     def of(cls, model: SentencePieceFile) -> Lexicon:
-        """The lexicon of a model."""
+        """Build the lexicon of a model."""
         normal = [piece.score for piece in model.pieces if piece.type is PieceType.NORMAL] or [0.0]
         symbols = sorted(iter_user_defined(model), key=len, reverse=True)
         scores: dict[str, float] = {}
         for piece in model.pieces:
             if piece.type is PieceType.USER_DEFINED:
-                # As the library has it: better than any way to make it of other pieces.
+                # As in the library: better than any segmentation of the symbol into other pieces.
                 scores[piece.text] = len(piece.text.encode()) * max(normal) - 0.1
             elif piece.type in (PieceType.NORMAL, PieceType.UNUSED):
                 scores[piece.text] = piece.score
@@ -72,7 +72,7 @@ class Lexicon:
         )
 
     def ids(self, pieces: Sequence[str]) -> list[int]:
-        """The ids of pieces; what is none becomes its bytes, or one unknown piece for all side by side."""
+        """Return the ids of pieces; an unknown piece becomes its bytes, or a run of them becomes one unknown token."""
         ids: list[int] = []
         after_unknown = False
         for piece in pieces:
@@ -87,28 +87,28 @@ class Lexicon:
         return ids
 
     def candidates(self, text: str, start: int) -> list[tuple[int, float]]:
-        """(stop, score) of every piece that begins at a character; an unknown one where no piece has its length."""
-        found = [
+        """Return (stop, score) of every piece that begins at a position, or of the character if it is no piece."""
+        pieces = [
             (stop, self.scores[piece])
             for stop in range(start + 1, min(start + self.longest, len(text)) + 1)
             if (piece := text[start:stop]) in self.scores and piece not in self.unused
         ]
-        if not found or found[0][0] != start + 1:
-            found.append((start + 1, self.unknown_score))
-        return found
+        if not pieces or pieces[0][0] != start + 1:
+            pieces.append((start + 1, self.unknown_score))
+        return pieces
 
 
 def unigram_sample(text: str, lexicon: Lexicon, *, alpha: float, seed: int) -> list[str]:
-    """A segmentation with a probability proportional to that of its pieces to the power `alpha`.
+    """Draw a segmentation with a probability proportional to that of its pieces to the power `alpha`.
 
-    Forward, the weight of all ways to reach each character is summed up; backward, from the end, a
-    piece is drawn by its share in what reaches the place where it stops.
+    The forward pass sums the weights of all segmentations up to each character; the backward pass draws
+    pieces from the end, each by its share in the sum at the position where it stops.
 
     Args:
-        text: as the model's normalizer leaves it.
+        text: the normalized text.
         lexicon: the pieces.
-        alpha: 0 draws all segmentations alike.
-        seed: of the generator.
+        alpha: the exponent; 0 gives all segmentations the same probability.
+        seed: the seed of the generator.
 
     Source: Kudo 2018, "Subword Regularization", section 3.3; Scott 2002 for the two passes.
     """
@@ -123,29 +123,29 @@ def unigram_sample(text: str, lexicon: Lexicon, *, alpha: float, seed: int) -> l
     pieces: list[str] = []
     stop = len(text)
     while stop:
-        start, _ = incoming[stop][_drawn([weight for _, weight in incoming[stop]], generator)]
+        start, _ = incoming[stop][_draw([weight for _, weight in incoming[stop]], generator)]
         pieces.append(text[start:stop])
         stop = start
     return pieces[::-1]
 
 
 def bpe_dropout(text: str, lexicon: Lexicon, *, dropout: float, seed: int) -> list[str]:
-    """The pieces of BPE where each merge, when its turn comes, is left out with a probability.
+    """Return the pieces of a BPE that drops each merge, when its turn comes, with a probability.
 
-    With 0 it is what the model gives: of all neighbours that together are a piece, those of the
-    highest score are merged first, and of equal ones the leftmost.
+    With a probability of 0 the result is that of the model: the adjacent pair that spells the piece
+    with the highest score merges first, and of equal scores the leftmost pair.
 
     Args:
-        text: as the model's normalizer leaves it.
+        text: the normalized text.
         lexicon: the pieces.
-        dropout: from 0 to 1.
-        seed: of the generator.
+        dropout: the probability, from 0 to 1.
+        seed: the seed of the generator.
 
-    Source: Provilkov et al. 2020, "BPE-Dropout", algorithm 1, in the library's form: a merge that was
-        left out is not tried again until one of its neighbours has changed.
+    Source: Provilkov et al. 2020, "BPE-Dropout", algorithm 1, in the library's form: a dropped merge
+        is not tried again until one of its symbols has changed.
     """
     generator = random.Random(seed)  # noqa: S311 -- segmentations, not secrets
-    made_of: dict[str, tuple[str, str]] = {}
+    merged_from: dict[str, tuple[str, str]] = {}
 
     def merge_of(pair: tuple[str, str]) -> tuple[float, str] | None:
         left, right = pair
@@ -153,28 +153,28 @@ def bpe_dropout(text: str, lexicon: Lexicon, *, dropout: float, seed: int) -> li
         if merged not in lexicon.scores or _UserDefined in (type(left), type(right)):
             return None
         if merged in lexicon.unused:
-            made_of[merged] = pair
+            merged_from[merged] = pair
         return -lexicon.scores[merged], merged
 
     symbols = merge_symbols(
         _symbols(text, lexicon), merge_of, is_dropped=lambda: generator.random() < dropout, retries=False
     )
-    return [piece for symbol in symbols for piece in _unmerged(symbol, made_of)]
+    return [piece for symbol in symbols for piece in _unmerged(symbol, merged_from)]
 
 
 def sampled_index(scores: Sequence[float], *, seed: int) -> int:
-    """An index drawn with a probability proportional to e to the power of its score."""
-    return _drawn(scores, random.Random(seed))  # noqa: S311 -- segmentations, not secrets
+    """Draw an index with a probability proportional to e to the power of its score."""
+    return _draw(scores, random.Random(seed))  # noqa: S311 -- segmentations, not secrets
 
 
 class _UserDefined(str):
-    """A user-defined symbol in a text: nothing merges with it."""
+    """A user-defined symbol in a text, which never merges."""
 
     __slots__ = ()
 
 
 def _symbols(text: str, lexicon: Lexicon) -> list[str]:
-    """The characters of a text, and its user-defined symbols."""
+    """Split a text into its user-defined symbols and characters."""
     symbols: list[str] = []
     position = 0
     for match in lexicon.user_defined.finditer(text) if lexicon.user_defined else ():
@@ -183,21 +183,21 @@ def _symbols(text: str, lexicon: Lexicon) -> list[str]:
     return [*symbols, *text[position:]]
 
 
-def _unmerged(symbol: str, made_of: Mapping[str, tuple[str, str]]) -> list[str]:
-    """An unused piece as the two that it was merged of, and so on down."""
-    if symbol not in made_of:
+def _unmerged(symbol: str, merged_from: Mapping[str, tuple[str, str]]) -> list[str]:
+    """Split an unused piece recursively into the symbols from which it was merged."""
+    if symbol not in merged_from:
         return [symbol]
-    left, right = made_of[symbol]
-    return _unmerged(left, made_of) + _unmerged(right, made_of)
+    left, right = merged_from[symbol]
+    return _unmerged(left, merged_from) + _unmerged(right, merged_from)
 
 
 def _log_sum(weights: Sequence[float]) -> float:
-    """The logarithm of the sum of what the weights are logarithms of."""
+    """Return the logarithm of the sum of the exponentials of the weights."""
     largest = max(weights)
     return largest + math.log(math.fsum(math.exp(weight - largest) for weight in weights))
 
 
-def _drawn(weights: Sequence[float], generator: random.Random) -> int:
-    """An index with a probability proportional to e to the power of its weight."""
+def _draw(weights: Sequence[float], generator: random.Random) -> int:
+    """Draw an index with a probability proportional to e to the power of its weight."""
     largest = max(weights)
     return generator.choices(range(len(weights)), [math.exp(weight - largest) for weight in weights])[0]

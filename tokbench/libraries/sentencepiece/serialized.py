@@ -1,6 +1,6 @@
-"""Segmentations from the library's serialized results, with corrected spans; and the bytes of ids.
+"""Parsing of the library's serialized segmentations, with corrected spans; and stripping of prefix spaces.
 
-The serialized form is the one that every version of the library has, and its offsets are bytes.
+Every version of the library has the serialized form, and its offsets are in bytes.
 
 Source: the schema `sentencepiece.proto` of SentencePiece.
 """
@@ -21,7 +21,7 @@ _SEGMENTATIONS = 1
 
 
 class Found(NamedTuple):
-    """A piece of a text: its id, and the bytes of the text that the library says it covers."""
+    """A piece of a text: its id, and the byte range of the text that the library reports."""
 
     id: int
     start: int
@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 def found_pieces(answer: bytes) -> tuple[list[Found], float]:
-    """The pieces of a serialized `SentencePieceText` in order, and its score."""
+    """Return the pieces of a serialized `SentencePieceText` in order, and its score."""
     found: list[Found] = []
     score = 0.0
     for number, value in fields(answer):
@@ -42,7 +42,7 @@ def found_pieces(answer: bytes) -> tuple[list[Found], float]:
 
 
 def found_segmentations(answer: bytes) -> list[tuple[list[Found], float]]:
-    """The segmentations of a serialized `NBestSentencePieceText`, the best first."""
+    """Return the segmentations of a serialized `NBestSentencePieceText`, the best first."""
     return [
         found_pieces(value)
         for number, value in fields(answer)
@@ -53,10 +53,10 @@ def found_segmentations(answer: bytes) -> list[tuple[list[Found], float]]:
 def own_spans(
     found: Sequence[Found], data: bytes, *, surfaces: Sequence[bytes], kinds: Sequence[TokenKind]
 ) -> Iterator[Span]:
-    """The place of each token in a text, each byte of a byte fallback with its own.
+    """Yield the span of each token in a text; each byte token of byte fallback gets its own byte.
 
     Args:
-        found: the tokens as the library says.
+        found: the pieces that the library reports.
         data: the text.
         surfaces: the bytes of each id.
         kinds: the kind of each id.
@@ -70,20 +70,20 @@ def own_spans(
             continue
         size = _character_length(surfaces[id][0])
         character = found[position : position + size]
-        yield from _byte_spans(character, b"".join(surfaces[each.id] for each in character), data)
+        yield from _byte_spans(character, b"".join(surfaces[token.id] for token in character), data)
         position += size
 
 
 def _byte_spans(character: Sequence[Found], piece: bytes, data: bytes) -> Iterator[Span]:
-    """The bytes of one character; where normalization changed it, all of the text goes to the last one."""
+    """Yield the spans of the bytes of one character; if normalization changed it, the last byte gets all of it."""
     start, stop = character[0].start, character[-1].stop
     is_text = piece == data[start:stop]
-    for index, each in enumerate(character):
-        yield Span(start + index, start + index + 1) if is_text else Span(each.start, each.stop)
+    for index, token in enumerate(character):
+        yield Span(start + index, start + index + 1) if is_text else Span(token.start, token.stop)
 
 
 def _character_length(lead: int) -> int:
-    """The bytes of a UTF-8 character by its first one."""
+    """Return the number of bytes of a UTF-8 character from its first byte."""
     return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
 
 
@@ -95,13 +95,13 @@ def without_prefixes(
     strippable: Collection[int],
     normalizer: Mapping[str, Any],
 ) -> list[bytes]:
-    """The bytes of each id, without what was put before each text: in front, and after each special token.
+    """Strip the prefix space that encoding added, at the start and after each special token.
 
     Args:
-        parts: the bytes of each id, of which some are replaced.
-        ids: the same as ids.
-        specials: the special tokens by their ids.
-        strippable: the ids of pieces whose first byte may be such a space.
+        parts: the bytes of each id; changed in place.
+        ids: the ids.
+        specials: id → bytes of the special tokens.
+        strippable: the ids of pieces whose first byte may be a prefix space.
         normalizer: the options of the model's normalizer.
     """
     drops_all = normalizer["remove_extra_whitespaces"]
@@ -116,6 +116,6 @@ def without_prefixes(
             if stripped:
                 parts[position] = parts[position][1:]
             at_start = not parts[position] and (drops_all or not stripped)
-        elif not has_specials:  # nothing begins anew
+        elif not has_specials:  # no further text begins
             break
     return parts

@@ -1,20 +1,20 @@
-"""A SentencePiece model, run by the `sentencepiece` library and held to our rules.
+"""A tokenizer of a SentencePiece model on the `sentencepiece` library, with tokbench's spans, kinds and policies.
 
-What the library does that a reader would not guess:
+Surprising behaviour of the library, and what this module does about it:
 
-- A space and ▁ (U+2581) become the same thing, so that a text with ▁ in it comes back with a space:
-  no SentencePiece model is lossless. One with identity normalization, byte fallback and no removal of
-  white space gives back every other text exactly.
-- A text gets a space in front (the dummy prefix). Where it makes a piece of its own, that piece covers
-  nothing: its span is empty.
-- Byte fallback writes a character as its bytes and says of the last one only what it covers; here
-  each covers its own byte.
-- Unknown characters side by side are one piece.
-- User-defined symbols are found in every text, whatever the caller says of special tokens. They are
-  pieces of the kind SPECIAL all the same.
-- Decoding drops control symbols. Here they give their text, and what follows one is a text of its own,
-  as it was when it was encoded.
-- Few models change text when they decode (a denormalizer). It is applied to each such text.
+- A space and ▁ (U+2581) are the same to a model, so a text with ▁ decodes to a space: no SentencePiece
+  model is lossless. A model with identity normalization, byte fallback and no removal of white space
+  decodes every other text exactly.
+- A text gets a prefix space (the dummy prefix). If that becomes a piece by itself, the span of the
+  piece is empty.
+- Byte fallback splits a character into byte tokens, and the library reports a span only for the last
+  one. Here each byte token has the span of its own byte.
+- A run of unknown characters is one piece.
+- User-defined symbols are found in every text, whatever the special policy. They nevertheless have
+  the kind SPECIAL.
+- The library drops control symbols in decoding. Here they decode to their text, and a new text begins
+  after each of them, as in encoding.
+- A few models have a denormalizer, which rewrites decoded text. It is applied to each such text.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 MODEL_NAME = "tokenizer.model"
 TEMPLATE_NAME = "post_processing.json"
-"""What is done to the ids of a text before a model gets them, as a `tokenizer.json` says it; a `.model` file cannot."""
+"""The file of the post-processing of ids, in the form of a `tokenizer.json`, since a `.model` file cannot hold it."""
 
 _KINDS = {
     PieceType.NORMAL: TokenKind.NORMAL,
@@ -84,18 +84,18 @@ _NEVER_STRIPPED = (PieceType.CONTROL, PieceType.UNKNOWN, PieceType.BYTE)
 
 
 def library() -> str:
-    """What runs a model, with its version: the `kernel` of tokenizers and results."""
+    """Return the name of the library with its version: the `kernel` of tokenizers and results."""
     return f"sentencepiece {version('sentencepiece')}"
 
 
 class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
-    """A SentencePiece model of any type; see `sentencepiece_models.open_model`, which makes them.
+    """A tokenizer of a SentencePiece model of any type; `models.open_model` creates the right subclass.
 
     Attributes:
         proto: the serialized `ModelProto`.
-        model: what it says.
-        config: the options it was trained with, as plain data.
-        post_processing: what is done to the ids of a text before a model gets them, where that stands beside it.
+        model: the parsed model.
+        config: the training options, as plain data.
+        post_processing: the post-processing of the ids of a text before a model gets them; not part of the model.
     """
 
     def __init__(
@@ -136,11 +136,11 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         super().__init__(info, training=training)
 
     def own_roles(self) -> Mapping[str, str]:
-        """Role → text, as the model says."""
+        """Return the special tokens by role, as the model specifies them."""
         return roles_of_model(self.model)
 
     def spelled_id(self, text: str) -> int | None:
-        """The id of a piece as the model spells it, or of a token by its bytes; None where there is none."""
+        """Return the id of a piece by its spelling in the model, or of a token by its bytes; None if there is none."""
         return self._spelled.get(text, self.token_id(text.encode()))
 
     @cached_property
@@ -152,7 +152,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or two; see `TakesTemplate`."""
+        """Return the model input for one text or a pair of texts; see `TakesTemplate`."""
         ids = [self.encode(text, special=special) for text in texts]
         return model_input(self.post_processing, ids, template=template, limits=limits)
 
@@ -164,11 +164,11 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """The ids of many texts in arrays; the result does not depend on `threads`.
+        """Return the ids of many texts in arrays; the result does not depend on `threads`.
 
         Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
+            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
+            TextError: a text contains a lone surrogate.
         """
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return super().encode_batch(texts, special=special, threads=threads)
@@ -182,26 +182,27 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         return Encoded(ids=ids.astype(np.uint32), offsets=offsets_of(list(map(len, encoded))))
 
     def segment_ordinary(self, text: str) -> Iterable[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        """Return the tokens of a text, treating special tokens as ordinary text; spans are relative to its start."""
         data = utf8(text)
-        found, _ = found_pieces(self._processor.encode(data, out_type="serialized_proto"))
-        return self._tokens(found, data)
+        pieces, _ = found_pieces(self._processor.encode(data, out_type="serialized_proto"))
+        return self._tokens(pieces, data)
 
     def spelled_pieces(self, text: str) -> list[str]:
-        """The pieces of a text as the model spells them, and what is unknown as the normalized text has it."""
+        """Return the pieces of a text in the model's spelling; unknown pieces are parts of the normalized text."""
         spelled: list[str] = self._processor.encode(text, out_type=str)
         return spelled
 
-    def _tokens(self, found: Sequence[Found], data: bytes) -> Iterator[Token]:
-        """Tokens from what the library found, each byte of a byte fallback with its own place."""
-        spans = own_spans(found, data, surfaces=self._surfaces, kinds=self._kinds)
-        for (id, _, _), span in zip(found, spans, strict=True):
+    def _tokens(self, pieces: Sequence[Found], data: bytes) -> Iterator[Token]:
+        """Yield the tokens of the library's pieces, with the own byte of each byte token as its span."""
+        spans = own_spans(pieces, data, surfaces=self._surfaces, kinds=self._kinds)
+        for (id, _, _), span in zip(pieces, spans, strict=True):
             yield Token(id, self._surfaces[id], span, self._kinds[id])
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
+        """Return the tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
         if self.model.model_type not in (ModelType.UNIGRAM, ModelType.BPE):
-            return segmented(self, texts)  # of a word that falls back to bytes, the last one gets all
+            # If a word falls back to bytes, the last byte token gets the whole word.
+            return segmented(self, texts)
         encoded = self.encode_batch(texts, threads=threads)
         return self._span_finder.find(texts, encoded, threads=threads)
 
@@ -213,7 +214,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     @cached_property
     def control_tokens(self) -> Mapping[str, int]:
-        """The tokens that give a text its structure: control symbols, and user-defined ones such as `<tool>`."""
+        """The control tokens, which structure a text: control symbols, and user-defined ones such as `<tool>`."""
         symbols = {
             piece.text: id
             for id, piece in enumerate(self.model.pieces)
@@ -249,24 +250,24 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
     # --- decoding -----------------------------------------------------------------------------
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        """The bytes of ids: the text's, without the dummy prefix. Raises `UnknownIdError`.
+        """Return the bytes of the text of ids, without the dummy prefix. Raises `UnknownIdError`.
 
-        A control symbol gives its text, and after it a text begins anew. Where the model has a table for
-        what it decodes, they are the bytes of each such text after the table, not those of the tokens.
+        A control symbol decodes to its text, and a new text begins after it. If the model has a denormalizer,
+        it rewrites each such text.
         """
         parts = self._stripped(ids)
         if self._denormalizer is None:
             return b"".join(parts)
-        made: list[bytes] = []
+        texts: list[bytes] = []
         for is_special, run in groupby(
             zip(ids, parts, strict=True), lambda pair: pair[0] in self._special_bytes
         ):
             text = b"".join(part for _, part in run)
-            made.append(text if is_special else self._denormalizer.apply(text))
-        return b"".join(made)
+            texts.append(text if is_special else self._denormalizer.apply(text))
+        return b"".join(texts)
 
     def _stripped(self, ids: Sequence[int]) -> list[bytes]:
-        """The bytes of each id, without what was put before each text."""
+        """Return the bytes of each id, without the dummy prefix of each text."""
         return without_prefixes(
             self._pieces_of(ids),
             ids,
@@ -287,22 +288,22 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     @property
     def decoding(self) -> Decoding:
-        """What is dropped depends on whether a text has begun; a table may match over several tokens."""
+        """How ids are decoded: only the start of a text drops the dummy prefix; a denormalizer needs all ids."""
         return Decoding.FROM_LEFT if self._denormalizer is None else Decoding.WHOLE
 
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """The bytes a token stands for: ▁ is a space, the unknown piece is what decoding shows for it."""
+        """Return the bytes of a token, with ▁ as a space; the unknown token has the bytes that it decodes to."""
         return self._surfaces[id]
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of a token, or None; special tokens are found by the bytes of their text.
+        """Return the id of a token, or None; a special token is looked up by the bytes of its text.
 
-        A character that is both a piece and a byte is found as the piece, as the library encodes it.
+        If a character is both a piece and a byte token, the result is the piece, as in encoding.
         """
         return self._ids.get(piece)
 
     def score(self, id: int) -> float | None:
-        """The token's log probability (Unigram), or the negative of its rank (BPE); None for one without.
+        """Return the log probability of a token (Unigram), or its negative rank (BPE); None if it has no score.
 
         Raises:
             UnknownIdError: the vocabulary has no such id.
@@ -315,7 +316,8 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
     def _ids(self) -> dict[bytes, int]:
         found_in_text = (TokenKind.NORMAL, TokenKind.SPECIAL)
         first_wanted = sorted(
-            range(len(self._surfaces)), key=lambda each: (self._kinds[each] not in found_in_text, each)
+            range(len(self._surfaces)),
+            key=lambda piece_id: (self._kinds[piece_id] not in found_in_text, piece_id),
         )
         ids = {self._surfaces[id]: id for id in reversed(first_wanted)}
         return ids | {text: id for id, text in self._special_bytes.items()}
@@ -325,13 +327,13 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         return Lexicon.of(self.model)
 
     def _normalized(self, text: str) -> str:
-        """A text as the pieces see it: normalized, with ▁ for spaces. Raises `TextError` for surrogates."""
+        """Return the normalized text, with ▁ for spaces. Raises `TextError` for surrogates."""
         utf8(text)
         normalized: str = self._processor.normalize(text)
         return normalized
 
     def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        """Return the steps from a text to its ids, treating special tokens as ordinary text. Raises `TextError`."""
         utf8(text)
         return self._explainer.derivation(text)
 
@@ -341,10 +343,10 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
         return ModelExplainer(self.model, self._processor, self._lexicon)
 
-    # --- the forms in which others open it ----------------------------------------------------
+    # --- saving and conversion ----------------------------------------------------------------
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
-        """Write the folder that `tokbench.load` opens; `tokenizer.model` in it is for the library.
+        """Write the folder that `tokbench.load` opens; its `tokenizer.model` is the file for the library.
 
         Raises:
             StoreError: the folder exists, or cannot be written.
@@ -359,7 +361,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         )
 
     def description(self) -> SentencePieceModel:
-        """The components of the tokenizer; see `tokbench.core.descriptions`."""
+        """Return the components of the tokenizer; see `tokbench.core.descriptions`."""
         from tokbench.core.descriptions import SentencePieceModel
 
         return SentencePieceModel(
@@ -370,7 +372,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
 
 def _template_file(post_processing: PostProcessing) -> dict[str, bytes]:
-    """The file that says what a model's own does not; none where there is nothing to say."""
+    """Return the file of the post-processing by its name; empty if there is no post-processing."""
     if post_processing == NOTHING:
         return {}
     from tokbench.formats.post_processors import dump_post_processing
@@ -381,7 +383,7 @@ def _template_file(post_processing: PostProcessing) -> dict[str, bytes]:
 def _processor(proto: bytes, *, path: Path | str) -> SentencePieceProcessor:
     import sentencepiece
 
-    sentencepiece.set_min_log_level(2)  # what it would log of a model it refuses is raised here
+    sentencepiece.set_min_log_level(2)  # no log of errors, which are raised below
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=proto)
     except (RuntimeError, ValueError, IndexError) as error:

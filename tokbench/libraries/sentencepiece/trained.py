@@ -1,4 +1,4 @@
-"""Turn a trained SentencePiece model into a tokenizer with its training record."""
+"""The conversion of a trained SentencePiece model into a tokenizer with its training record."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def trained_tokenizer(
     wanted: int,
     record: TrainingRecord,
 ) -> SentencePieceTokenizer:
-    """The tokenizer of a model that was just trained.
+    """Return the tokenizer of a model that was just trained.
 
     Args:
-        proto: the model, as its file holds it.
-        config: what was trained, and how.
-        backend: the name under which the tokenizer is loaded again.
-        documents: what it was trained on; None where that is not known.
-        wanted: the size that the trainer was asked for.
-        record: what the trainer knows; what was learned, and whether there is less than was wanted, is added here.
+        proto: the serialized model.
+        config: the training options.
+        backend: the name of the backend that loads the saved tokenizer.
+        documents: the training documents; None if they are not known.
+        wanted: the requested vocabulary size.
+        record: the record of the trainer; the learned tokens and an early end are added to it.
 
     Raises:
         BackendUnavailableError: the library is not installed.
@@ -68,7 +68,7 @@ def trained_tokenizer(
 
 
 def _learned_pieces(model: SentencePieceFile) -> tuple[range, str]:
-    """The tokens that were learned: BPE's merges come before the characters, Unigram's pieces as they rank."""
+    """Return the ids of the learned tokens and their unit: BPE's merges, or Unigram's pieces including characters."""
     normal = [id for id, piece in enumerate(model.pieces) if piece.type is PieceType.NORMAL]
     if not normal:
         return range(0), "pieces"

@@ -1,8 +1,8 @@
-"""Training with SentencePiece, in a process of its own.
+"""Training with the SentencePiece library, in a separate process.
 
-The library writes its log to standard error, cannot be interrupted, and ends the process on what
-its authors held impossible. In a process of its own all three are harmless: the log becomes
-progress, Ctrl-C works at once, and an end is an error message.
+The library logs to standard error, cannot be interrupted, and ends the process on a failed
+assertion. In a separate process all three are harmless: the log becomes progress, Ctrl-C works
+immediately, and the end of the process becomes an error message.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def train(
     """Learn a tokenizer from documents.
 
     Args:
-        documents: read once and streamed.
-        config: what to train, and how.
-        backend: the name under which the tokenizer is loaded again.
-        progress: called with how much of the work is done.
+        documents: the documents, which are read once and streamed.
+        config: the training options.
+        backend: the name of the backend that loads the saved tokenizer.
+        progress: called with the amount of work done.
 
     Raises:
-        CorpusError: a document that cannot be read.
-        TrainingError: no text, or a vocabulary that its characters alone do not fit into.
+        CorpusError: a document cannot be read.
+        TrainingError: there is no text, or the vocabulary is too small for its characters.
         BackendUnavailableError: the library is not installed.
     """
     refuse_one_text(documents)
@@ -70,13 +70,13 @@ def train(
     reported = _reported(lines, documents, progress=progress)
     if config.vocab_size is not None and not config.input_sentence_size:
         vocab_size = config.vocab_size
-        proto, read = _trained(reported, config, vocab_size=vocab_size, progress=progress)
+        proto, read = _train_in_worker(reported, config, vocab_size=vocab_size, progress=progress)
     else:
         with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
             fitted = _spool(reported, config, spool=spool)
             vocab_size = config.vocab_size or fitted
-            chosen = _chosen(spool, config, total=lines.lines)
-            proto, read = _trained(chosen, config, vocab_size=vocab_size, progress=progress)
+            chosen = _selected_lines(spool, config, total=lines.lines)
+            proto, read = _train_in_worker(chosen, config, vocab_size=vocab_size, progress=progress)
     return trained_tokenizer(
         proto,
         config=config,
@@ -102,7 +102,7 @@ def train(
 
 
 def _reported(lines: Lines, documents: Iterable[str], *, progress: Progress) -> Iterator[bytes]:
-    """The lines of documents; every megabyte of them is reported."""
+    """Yield the lines of documents, and report progress for every mebibyte."""
     reported, read = 0, reading_of(documents)
     for line in lines:
         if lines.num_bytes - reported >= _BLOCK_BYTES:
@@ -114,7 +114,7 @@ def _reported(lines: Lines, documents: Iterable[str], *, progress: Progress) -> 
 
 
 def _spool(lines: Iterable[bytes], config: SentencePieceConfig, *, spool: IO[bytes]) -> int:
-    """Write the lines to a spool; the size that fits their distinct words and characters."""
+    """Write the lines to a spool; return the vocabulary size that fits their distinct words and characters."""
     words: set[bytes] = set()
     characters: set[str] = set()
     for line in lines:
@@ -127,8 +127,8 @@ def _spool(lines: Iterable[bytes], config: SentencePieceConfig, *, spool: IO[byt
     return fitted_size(len(words), reserved=config.reserved + len(characters) + 1)
 
 
-def _chosen(spool: IO[bytes], config: SentencePieceConfig, *, total: int) -> Iterator[bytes]:
-    """The lines of a spool, or as many of them as the configuration wants."""
+def _selected_lines(spool: IO[bytes], config: SentencePieceConfig, *, total: int) -> Iterator[bytes]:
+    """Return the lines of a spool, or a random sample of the size that the configuration requests."""
     spool.seek(0)
     lines = (line[:-1] for line in spool)
     if not 0 < config.input_sentence_size < total:
@@ -139,10 +139,10 @@ def _chosen(spool: IO[bytes], config: SentencePieceConfig, *, total: int) -> Ite
 # --- the process ------------------------------------------------------------------------------
 
 
-def _trained(
+def _train_in_worker(
     lines: Iterable[bytes], config: SentencePieceConfig, *, vocab_size: int, progress: Progress
 ) -> tuple[bytes, float]:
-    """The serialized model, and when all of the text had been read."""
+    """Train in a worker process; return the serialized model, and the time when all text had been read."""
     arguments = config.library_arguments(vocab_size=vocab_size)
     job = {"arguments": arguments, "threads": config.threads}
     steps = (
@@ -165,10 +165,10 @@ def _trained(
 
 
 class _Worker:
-    """The process that trains; it ends with the block in which it is used, whatever happens there."""
+    """The process that trains, as a context manager that always ends it."""
 
     def __init__(self, steps: AddedPieces | PruningRounds) -> None:
-        # -P: the folder of a script of the user's could hold a sentencepiece.py.
+        # -P: the folder of the user's script might contain a sentencepiece.py.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tokbench.libraries.sentencepiece.worker"],
             stdin=subprocess.PIPE,
@@ -196,17 +196,17 @@ class _Worker:
             reader.join()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
-                with suppress(OSError):  # what could not be written any more
+                with suppress(OSError):  # unwritten data cannot be flushed
                     stream.close()
 
     def feed(self, job: bytes, lines: Iterable[bytes]) -> bool:
-        """Send the job and the text; whether there was any."""
+        """Send the job and the text; return whether there was any text."""
         stream = self._process.stdin
         assert stream is not None
         any_line = False
         pending = [job]
         size = 0
-        with suppress(BrokenPipeError):  # it has ended: its answer says why
+        with suppress(BrokenPipeError):  # the process has ended, and its answer tells why
             for line in lines:
                 any_line = any_line or not line.isspace()
                 pending.append(line)
@@ -220,7 +220,7 @@ class _Worker:
         return any_line
 
     def answer(self, progress: Progress) -> tuple[bytes, int]:
-        """Wait for the end; standard output, and the exit code."""
+        """Wait for the end of the process; return its standard output and its exit code."""
         while True:
             progress("training", *self._steps.place, self._steps.unit)
             try:
@@ -234,7 +234,7 @@ class _Worker:
         return self._answer, code
 
     def last_words(self, code: int) -> str:
-        """Why a process may have ended that gave no answer."""
+        """Return the message for a process that ended without an answer, with the last line of its log."""
         spoken = [line for line in self._log if line.strip()]
         last = spoken[-1].decode(errors="replace").strip() if spoken else "it said nothing"
         return f"the library ended its process ({code}): {last}"
@@ -259,15 +259,15 @@ def _require_library() -> None:
         )
 
 
-# --- what came of it --------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------
 
 
 def _training_error(message: str, config: SentencePieceConfig) -> TrainingError:
-    """The library's message in the user's words."""
-    if found := _TOO_SMALL.search(message):
-        return too_small(int(found[1]), needed=int(found[2]), config=config)
-    if found := _TOO_LARGE.search(message):
-        return too_large(int(found[1]), largest=int(found[2]))
+    """Convert the library's error message into an error with a hint for the user."""
+    if match := _TOO_SMALL.search(message):
+        return too_small(int(match[1]), needed=int(match[2]), config=config)
+    if match := _TOO_LARGE.search(message):
+        return too_large(int(match[1]), largest=int(match[2]))
     return TrainingError(
         f"SentencePiece could not train: {_PLACE.sub('', message, count=1)}",
         hint="the text may be too short for its options; `tokbench backends` lists them",
@@ -275,7 +275,7 @@ def _training_error(message: str, config: SentencePieceConfig) -> TrainingError:
 
 
 def too_small(size: int, *, needed: int, config: SentencePieceConfig) -> TrainingError:
-    """The error of a vocabulary that the characters alone do not fit into."""
+    """Return the error for a vocabulary that is too small for the characters of the text."""
     bytes_ = f", {NUM_BYTES} of them bytes" if config.byte_fallback else ""
     return TrainingError(
         f"a vocabulary of {size:,} is too small for this text: its characters and what is there "
@@ -285,7 +285,7 @@ def too_small(size: int, *, needed: int, config: SentencePieceConfig) -> Trainin
 
 
 def too_large(size: int, *, largest: int) -> TrainingError:
-    """The error of a vocabulary that the text cannot fill, where that is not an early end."""
+    """Return the error for a vocabulary that the text cannot fill, if hard_vocab_limit makes that an error."""
     return TrainingError(
         f"this text cannot fill a vocabulary of {size:,}",
         hint=f"--vocab-size {largest} is the largest that works; without hard_vocab_limit it stops there",

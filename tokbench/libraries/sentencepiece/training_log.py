@@ -1,7 +1,7 @@
-"""Documents as the lines that SentencePiece trains on, so that it drops none of them.
+"""Splitting of documents into lines of which the SentencePiece trainer drops none.
 
-The library takes a text line by line, leaves out those that are too long or hold U+2585 (▅, which
-it uses for itself), and tells nobody. Lines are cut here so that it has no reason to.
+The library reads a text line by line, and silently skips lines that are too long or contain U+2585 (▅, which
+it reserves). This module splits such lines, so that the library skips none.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _RESERVED = "\u2585"
 
 @dataclass(slots=True)
 class Lines:
-    """The lines of documents, and what was seen on the way; to be iterated once.
+    """An iterable over the lines of documents, with counts; it can be iterated once.
 
     Attributes:
-        documents: read so far, empty ones left out.
-        num_bytes: their UTF-8 bytes.
-        lines: given so far.
-        cut: lines that were too long and were cut.
-        left_out: lines that were left out as longer than `longest`.
+        documents: the number of non-empty documents read so far.
+        num_bytes: the number of their UTF-8 bytes.
+        lines: the number of lines yielded so far.
+        cut: the number of lines that were split because they were too long.
+        left_out: the number of lines that were skipped because they were longer than `longest`.
     """
 
     texts: Iterable[str]
@@ -45,11 +45,11 @@ class Lines:
     left_out: int = field(default=0, init=False)
 
     def __iter__(self) -> Iterator[bytes]:
-        """The lines as UTF-8, without their ends.
+        """Yield the lines as UTF-8, without line ends.
 
         Raises:
             TrainingError: a document is not a string.
-            TextError: one has no UTF-8 form.
+            TextError: a document contains a lone surrogate.
         """
         finder = SpecialTokenFinder(self.special_tokens)
         for number, text in enumerate(self.texts):
@@ -62,7 +62,7 @@ class Lines:
                     yield from self._lines(part.text)
 
     def notes(self) -> tuple[str, ...]:
-        """What a user should know of how the text was read."""
+        """Return notes for the user about lines that were split or skipped."""
         notes = []
         if self.cut:
             lines = counted(self.cut, "line")
@@ -75,7 +75,7 @@ class Lines:
         return tuple(notes)
 
     def notes_with_draw(self, wanted: int) -> tuple[str, ...]:
-        """The same, where this many lines were wanted; 0 for all."""
+        """Return the notes, including one about a random sample of `wanted` lines; 0 for all lines."""
         if not 0 < wanted < self.lines:
             return self.notes()
         return (*self.notes(), f"{wanted:,} of {self.lines:,} lines {was_or_were(wanted)} drawn at random")
@@ -94,9 +94,9 @@ class Lines:
 
 
 def drawn(lines: Iterable[bytes], *, size: int, total: int, seed: int) -> Iterator[bytes]:
-    """So many of the lines, any set of them as probable as another, in their order; all where there are no more.
+    """Yield a uniform random sample of `size` lines in their order, or all lines if there are no more.
 
-    The library draws too, and differently in every process, whatever seed it is given.
+    The library can sample, too, but differently in every process, whatever the seed.
 
     Source: Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S.
 
@@ -112,7 +112,7 @@ def drawn(lines: Iterable[bytes], *, size: int, total: int, seed: int) -> Iterat
 
 
 def cut_line(data: bytes, *, longest: int) -> Iterator[bytes]:
-    """A line in parts of at most this many bytes, cut before a space where there is one; none if it is empty.
+    """Split a line into parts of at most `longest` bytes, before a space if possible; an empty line has no parts.
 
     >>> list(cut_line(b"one two three", longest=8))
     [b'one two', b' three']
@@ -122,7 +122,7 @@ def cut_line(data: bytes, *, longest: int) -> Iterator[bytes]:
         stop = data.rfind(b" ", start + 1, start + longest + 1)
         if stop < 0:
             stop = start + longest
-            while data[stop] & 0xC0 == 0x80:  # within a character
+            while data[stop] & 0xC0 == 0x80:  # inside a character
                 stop -= 1
         yield data[start:stop]
         start = stop

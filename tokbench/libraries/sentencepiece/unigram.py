@@ -1,4 +1,4 @@
-"""A Unigram model on our kernel: the pieces, scores and options that it is made of."""
+"""SentencePiece's Unigram models on our kernel: which models it supports, and their encoders."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ FALLBACK = "tokbench.libraries.sentencepiece.unigram_fallback"
 _FOUND_IN_TEXT = (PieceType.NORMAL, PieceType.USER_DEFINED)
 _UNKNOWN_PENALTY = np.float32(10)
 RESET = 100_000.0
-"""The amount beyond which sums of scores begin again at 0."""
+"""The absolute value beyond which the running sum of scores restarts at 0."""
 _SYMBOL_BONUS = 0.1
-"""Of a user-defined symbol, for each byte but one."""
+"""The score of a user-defined symbol for each of its bytes except one."""
 _LARGEST_SCORE = 1e6
 _MOST_PIECES = 1 << 23
 _DEFINED_BY = (0, 2, 3)
 
 
 def left_because(model: SentencePieceFile) -> str:
-    """Why a Unigram model runs on its library; "" where the kernel gives the same ids for every text."""
+    """Return why a Unigram model runs on its library; "" if the kernel gives the same ids for every text."""
     types = {piece.type for piece in model.pieces}
     if PieceType.NORMAL not in types or PieceType.UNKNOWN not in types:
         return "it has no normal pieces, or no unknown one"
@@ -52,11 +52,11 @@ def left_because(model: SentencePieceFile) -> str:
 
 
 def new_encoder(model: SentencePieceFile) -> KernelEncoder:
-    """The encoder of a model for which there is no reason to leave it to its library.
+    """Build the encoder of a model for which `left_because` returns "".
 
     Raises:
-        ValueError: its normalization table is damaged, or a piece occurs twice.
-        BackendUnavailableError: the compiled module is demanded and not installed.
+        ValueError: the normalization table is damaged, or a piece occurs twice.
+        BackendUnavailableError: the compiled module is required and not installed.
     """
     _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
     pieces = pieces_in_text(model)
@@ -78,26 +78,29 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
 
 
 def pieces_in_text(model: SentencePieceFile) -> dict[int, ModelPiece]:
-    """The pieces that a text can become, by their ids."""
+    """Return id → piece of the pieces that a text can contain."""
     return {id: piece for id, piece in enumerate(model.pieces) if piece.type in _FOUND_IN_TEXT}
 
 
 def unknown_score(model: SentencePieceFile) -> float:
-    """The score of a character that is not a piece."""
+    """Return the score of a character that is not a piece."""
     normal = PieceType.NORMAL
     lowest = min(piece.score for piece in model.pieces if piece.type is normal)
     return float(np.float32(lowest) - _UNKNOWN_PENALTY)
 
 
 def score_in_text(piece: ModelPiece) -> float:
-    """The score of a piece that a text can become."""
+    """Return the score of a piece that a text can contain."""
     if piece.type is PieceType.NORMAL:
         return piece.score
     return _SYMBOL_BONUS * (len(piece.text.encode()) - 1)
 
 
 def scores_in_text(pieces: Collection[ModelPiece]) -> NDArray[np.float32]:
-    """The scores of pieces that a text can become; there are many, and a call for each takes most of the time."""
+    """Return the scores of pieces that a text can contain.
+
+    Normal pieces are handled inline, as there are many, and a function call for each would take most of the time.
+    """
     normal = PieceType.NORMAL
     scores = (piece.score if piece.type is normal else score_in_text(piece) for piece in pieces)
     return np.fromiter(scores, np.float32, len(pieces))
@@ -109,7 +112,7 @@ def _byte_ids(model: SentencePieceFile) -> NDArray[np.uint32]:
 
 
 def ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:
-    """Byte → id of the piece that stands for it, as `<0x0A>`."""
+    """Return byte → id of its piece, such as `<0x0A>`."""
     return {
         int(piece.text[3:-1], 16): id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE
     }

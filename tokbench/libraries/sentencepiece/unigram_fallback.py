@@ -1,8 +1,8 @@
-"""Unigram as the SentencePiece library computes it, in Python: the definition, and what runs where it is asked for.
+"""Unigram as the SentencePiece library computes it, in Python: the reference for the kernel, and its fallback.
 
-The best way to cut a text is found from left to right: of the pieces that end at a place, the one with the highest sum
-of scores up to there. Sums are 32-bit floating-point numbers that run through the whole text, so that they round; the
-longer of two pieces with the same sum stays. Beyond an amount, sums begin again at 0.
+The best segmentation is found from left to right: of the pieces that end at a position, the one with the highest sum of
+scores up to there is kept, and on a tie the longer piece. The sums are 32-bit floats over the whole text, so they
+round. When the absolute value of a sum exceeds a limit, the sums restart at 0.
 
 Source: unigram_model.cc of SentencePiece 0.2.3.
 """
@@ -26,7 +26,7 @@ _LENGTHS = bytes([1] * 192 + [2] * 32 + [3] * 16 + [4] * 16)
 
 
 class Cut(NamedTuple):
-    """A piece of a text, in bytes, and its id."""
+    """A piece of a text: its byte range and its id."""
 
     start: int
     stop: int
@@ -34,13 +34,13 @@ class Cut(NamedTuple):
 
 
 class ScoredPieces(NamedTuple):
-    """What a text is cut into.
+    """The pieces of a model with their scores.
 
     Attributes:
-        pieces: the bytes of each → its id and its score.
+        pieces: the bytes of each piece → its id and its score.
         unknown: the id of a character that is not a piece.
-        unknown_score: its score.
-        reset: the amount beyond which sums begin again at 0.
+        unknown_score: the score of such a character.
+        reset: the absolute value beyond which sums restart at 0.
     """
 
     pieces: Mapping[bytes, tuple[int, np.float32]]
@@ -50,7 +50,7 @@ class ScoredPieces(NamedTuple):
 
 
 def best_cuts(text: bytes, vocabulary: ScoredPieces) -> list[Cut]:
-    """The pieces of a normalized text.
+    """Return the pieces of the best segmentation of a normalized text.
 
     >>> scores = {b"a": (1, np.float32(-1)), b"b": (2, np.float32(-1)), b"ab": (3, np.float32(-1.5))}
     >>> [cut.id for cut in best_cuts(b"aabx", ScoredPieces(scores, 0, np.float32(-11)))]
@@ -67,14 +67,14 @@ def best_cuts(text: bytes, vocabulary: ScoredPieces) -> list[Cut]:
                 if place == start or best[place] is not None:
                     sums[place] -= offset
         length = min(_LENGTHS[text[start]], len(text) - start)
-        found = [
+        candidates = [
             (stop, *vocabulary.pieces[text[start:stop]])
             for stop in range(start + 1, min(start + longest, len(text)) + 1)
             if text[start:stop] in vocabulary.pieces
         ]
-        if all(stop != start + length for stop, _, _ in found):
-            found.append((start + length, vocabulary.unknown, vocabulary.unknown_score))
-        for stop, id, score in found:
+        if all(stop != start + length for stop, _, _ in candidates):
+            candidates.append((start + length, vocabulary.unknown, vocabulary.unknown_score))
+        for stop, id, score in candidates:
             frontier = max(frontier, stop)
             total = sums[start] + score
             if best[stop] is None or total > sums[stop]:
@@ -91,26 +91,26 @@ def best_cuts(text: bytes, vocabulary: ScoredPieces) -> list[Cut]:
 
 
 class Encoder(EncodesOneByOne):
-    """The definition; see `tokbench.core.kernel_or_library.KernelEncoder`.
+    """The reference encoder; see `tokbench.core.kernel_or_library.KernelEncoder`.
 
     Args:
-        pieces: all that are found in text.
+        pieces: the pieces that a text can contain.
         ids: uint32[len(pieces)].
         scores: float32[len(pieces)].
-        unknown: the id of what is not a piece.
-        unknown_score: the score of a character that is none.
-        bytes: the ids of the 256 bytes, where characters that are not pieces become bytes.
-        reset: the amount beyond which sums of scores begin again at 0.
-        charsmap: as the normalizer takes it, like all that follow.
-        symbols: the user-defined symbols.
+        unknown: the id of the unknown token.
+        unknown_score: the score of a character that is not a piece.
+        bytes: the ids of the 256 bytes, if unknown characters become bytes.
+        reset: the absolute value beyond which sums of scores restart at 0.
+        charsmap: the normalization table for `Normalizer`.
+        symbols: the user-defined symbols for `Normalizer`.
         options: the options of `Normalizer`.
 
     Raises:
-        ValueError: these do not make a model.
+        ValueError: the arguments are not a valid model.
     """
 
     cut = "nowhere"
-    """Each text is one word to it."""
+    """Where texts are cut into words: this encoder treats each text as one word."""
     words = doubtful_words = 0
 
     def __init__(
@@ -139,12 +139,12 @@ class Encoder(EncodesOneByOne):
         self._normalizer = Normalizer(charsmap, symbols, **options)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
+        """Return the ids of a text."""
         normal = self._normalizer.normalize(text.encode())
         return [id for ids in self._parts(normal) for id in ids]
 
     def _parts(self, normal: bytes) -> Iterator[list[int]]:
-        """The ids of pieces, of the bytes of unknown characters, or of all unknown ones side by side."""
+        """Yield the ids of runs of pieces, and of runs of unknown characters: their bytes, or one unknown token."""
         unknown = self._vocabulary.unknown
         cuts = best_cuts(normal, self._vocabulary)
         for is_unknown, run in groupby(cuts, lambda cut: cut.id == unknown):

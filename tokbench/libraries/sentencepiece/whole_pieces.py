@@ -1,7 +1,9 @@
-"""A model of words or of characters: each is a piece or unknown, and unknown ones side by side are one token.
+"""SentencePiece's word and character models: each word or character is a piece or unknown, without segmentation.
 
-Words begin at each ▁ of the normalized text. A model of characters finds its user-defined symbols first, the longest
-that begin at a place. Source: word_model.cc, char_model.cc and model_interface.cc of SentencePiece 0.2.3.
+A run of unknown words or characters is one token. Words begin at each ▁ of the normalized text. A character model
+first matches its user-defined symbols, the longest at each position.
+
+Source: word_model.cc, char_model.cc and model_interface.cc of SentencePiece 0.2.3.
 """
 
 from __future__ import annotations
@@ -29,13 +31,13 @@ COMPILED = "tokbench.native._unigram"
 
 _NEVER_WRITTEN = (PieceType.CONTROL, PieceType.BYTE)
 _ANY_CHARACTER = [[1, 0, 1, 1, 1, 0], [0] * 6]
-"""A split program (native/bpe/split_program.hpp) that matches one character of the set 0."""
+"""A split program (native/bpe/split_program.hpp) that matches one character of set 0."""
 _ISOLATED = 0
 _LONGEST = 1 << 31
 
 
 def left_because(model: SentencePieceFile) -> str:
-    """Why a model runs on its library; "" where the kernel gives the same ids for every text."""
+    """Return why a model runs on its library; "" if the kernel gives the same ids for every text."""
     trainer, normalizer = model.trainer, model.normalizer
     if trainer["byte_fallback"]:
         return "a model of whole pieces with byte fallback"
@@ -54,18 +56,18 @@ def left_because(model: SentencePieceFile) -> str:
 
 
 def _may_be_found(text: str, model: SentencePieceFile) -> bool:
-    """Whether a text may be one of the words, or of the characters, that are looked up."""
+    """Return whether a text may be one of the words or characters that are looked up."""
     if model.model_type is ModelType.CHAR:
         return len(text) == 1
     return text.startswith(SPACE) or not model.normalizer["add_dummy_prefix"]
 
 
 def new_encoder(model: SentencePieceFile) -> KernelEncoder:
-    """The encoder of a model for which there is no reason to leave it to its library.
+    """Build the encoder of a model for which `left_because` returns "".
 
     Raises:
-        ValueError: its normalization table is damaged.
-        BackendUnavailableError: the compiled module is demanded and not installed.
+        ValueError: the normalization table is damaged.
+        BackendUnavailableError: the compiled module is required and not installed.
     """
     name, module = chosen_module(compiled=COMPILED, fallback=unigram_fallback.__name__)
     names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
@@ -79,9 +81,9 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
 
 
 def _pieces(model: SentencePieceFile) -> dict[str, int]:
-    """The pieces that a word or a character can be: those that are not used are none."""
-    found = (PieceType.NORMAL, PieceType.USER_DEFINED)
-    return {piece.text: id for id, piece in enumerate(model.pieces) if piece.type in found}
+    """Return piece → id of the pieces that a word or a character can be, without unused pieces."""
+    types = (PieceType.NORMAL, PieceType.USER_DEFINED)
+    return {piece.text: id for id, piece in enumerate(model.pieces) if piece.type in types}
 
 
 def _unknown(model: SentencePieceFile) -> int:
@@ -89,11 +91,11 @@ def _unknown(model: SentencePieceFile) -> int:
 
 
 class Definition(EncodesOneByOne):
-    """The definition; see `tokbench.core.kernel_or_library.KernelEncoder`.
+    """The reference encoder; see `tokbench.core.kernel_or_library.KernelEncoder`.
 
     Args:
-        model: a model of words or of characters.
-        normalizer: what makes of a text what pieces are looked for in.
+        model: a word or character model.
+        normalizer: the normalizer of the model.
     """
 
     def __init__(self, model: SentencePieceFile, normalizer: Any) -> None:
@@ -101,34 +103,37 @@ class Definition(EncodesOneByOne):
         self._ids, self._unknown = _pieces(model), _unknown(model)
         symbols = sorted(iter_user_defined(model), key=len, reverse=True)
         alternatives = [*map(re.escape, symbols), "."]
-        is_of_words = model.model_type is ModelType.WORD
-        self._found = re.compile(
-            f"{SPACE}?[^{SPACE}]+|{SPACE}" if is_of_words else "|".join(alternatives), re.DOTALL
+        is_word_model = model.model_type is ModelType.WORD
+        self._part = re.compile(
+            f"{SPACE}?[^{SPACE}]+|{SPACE}" if is_word_model else "|".join(alternatives), re.DOTALL
         )
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
+        """Return the ids of a text."""
         normal = self._normalizer.normalize(text.encode()).decode()
-        ids = [self._ids.get(each, self._unknown) for each in self._found.findall(normal)]
-        parts = ((id, list(run)) for id, run in groupby(ids))
-        return [each for id, run in parts for each in (run[:1] if id == self._unknown else run)]
+        ids = [self._ids.get(part, self._unknown) for part in self._part.findall(normal)]
+        runs = ((id, list(run)) for id, run in groupby(ids))
+        return [kept for id, run in runs for kept in (run[:1] if id == self._unknown else run)]
 
 
 class Encoder:
-    """The same on the kernel, whose normalizer and whose encoder of words it joins.
+    """The encoder on the kernel, which combines the kernel's normalizer with its encoder of words.
 
     Args:
-        model: a model of words or of characters.
-        normalizer: the kernel's.
+        model: a word or character model.
+        normalizer: the kernel's normalizer of the model.
     """
 
     def __init__(self, model: SentencePieceFile, normalizer: Any) -> None:
         from tokbench.native._bpe import PreparedWordPiece
 
         pieces = _pieces(model)
-        is_of_words = model.model_type is ModelType.WORD
-        symbols = [] if is_of_words else list(iter_user_defined(model))
-        added: tuple[list[Any], list[Any]] = ([], [(each.encode(), pieces[each], 0) for each in symbols])
+        is_word_model = model.model_type is ModelType.WORD
+        symbols = [] if is_word_model else list(iter_user_defined(model))
+        added: tuple[list[Any], list[Any]] = (
+            [],
+            [(symbol.encode(), pieces[symbol], 0) for symbol in symbols],
+        )
         character = (np.array(_ANY_CHARACTER, np.uint32), 1, False, _ISOLATED, False)
         inside = "\uffff"
         while any(piece.startswith(inside) for piece in pieces):
@@ -138,32 +143,32 @@ class Encoder:
         self._words = PreparedWordPiece(
             [piece.encode() for piece in pieces],
             np.fromiter(pieces.values(), np.uint32, len(pieces)),
-            prefix=inside,  # so that nothing but whole words are pieces
+            prefix=inside,  # no piece has this prefix, so only whole words match
             unknown=self._unknown,
             most_characters=_LONGEST,
             added=added,
             added_with_specials=added,
-            steps=[(SPACE, False, True) if is_of_words else character],
+            steps=[(SPACE, False, True) if is_word_model else character],
             sets=np.ones(0x110000, np.uint64),
             byte_sets=np.ones(256, np.uint64),
             makes_nfc=False,
         )
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
+        """Return the ids of a text."""
         ids: list[int] = self.encode_batch([text], 1)[0].tolist()
         return ids
 
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        """Return the ids of many texts, and int64[len(texts) + 1] offsets."""
         normal = [self._normalizer.normalize(text.encode()).decode() for text in texts]
         ids, offsets = self._words.encode_batch(normal, threads, normalized=True)
         repeats = np.zeros(len(ids), np.int64)
         repeats[1:] = (ids[1:] == self._unknown) & (ids[:-1] == self._unknown)
         repeats[offsets[:-1][offsets[:-1] < len(ids)]] = 0
-        left: NDArray[np.int64] = offsets - offsets_of(repeats)[offsets]
-        return ids[repeats == 0], left
+        new_offsets: NDArray[np.int64] = offsets - offsets_of(repeats)[offsets]
+        return ids[repeats == 0], new_offsets
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has."""
+        """Return the number of ids of each text."""
         return np.diff(self.encode_batch(texts, threads)[1])

@@ -1,7 +1,7 @@
-"""The process in which SentencePiece trains; see `sentencepiece_training`, which starts it.
+"""The main module of the process in which SentencePiece trains; `training.py` starts it.
 
 Standard input: a line of JSON, {"arguments": …, "threads": …}, then the text, line by
-line. Standard output: the model, or with the exit code `FAILED` the library's message. Standard
+line. Standard output: the model, or the library's message if the exit code is `FAILED`. Standard
 error: the library's log.
 """
 
@@ -16,8 +16,8 @@ FAILED = 3
 
 
 def main() -> int:
-    """Train as standard input says."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the library does not hear Python's handler
+    """Train by the job on standard input, and return the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's handler would not run inside the library
     job = json.loads(sys.stdin.buffer.readline())
     if job["threads"] and hasattr(os, "sched_setaffinity"):
         processors = sorted(os.sched_getaffinity(0))
