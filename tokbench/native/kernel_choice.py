@@ -1,10 +1,11 @@
-"""Choose between a compiled module and its Python fallback, and warn about the slow one.
+"""The choice between a compiled module and its Python fallback, with a warning about the slow fallback.
 
-The environment variable TOKBENCH_KERNEL chooses: "auto" (the compiled one where it is installed,
-the default), "native" (an error where it is not), "python".
+The environment variable TOKBENCH_KERNEL chooses: "auto" (the default: the compiled module if it is
+installed), "native" (an error if it is not installed), or "python".
 
-A Python that is started in a clone imports the package of that folder, which holds no compiled modules.
-It takes those of the installed package, where they were built from the very sources that stand in the folder.
+If Python is started in a clone of the repository, it imports the package from there, which contains no
+compiled modules. Then those of the installed package are used, provided that they were built from exactly
+the sources in the clone.
 """
 
 from __future__ import annotations
@@ -36,36 +37,36 @@ _SOURCES = (
     "unigram",
     "wordpiece",
 )
-"""The folders of C++, in the order in which CMake digests them."""
+"""The folders of C++ sources, in the order in which CMake hashes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Import:
-    """A compiled module, or why there is none."""
+    """The result of importing a compiled module: the module, or the reason why there is none."""
 
     module: ModuleType | None
     reason: str = ""
 
 
 def chosen_module(*, compiled: str, fallback: str) -> tuple[str, ModuleType]:
-    """The module that TOKBENCH_KERNEL asks for; warns once on stderr when the slow one runs.
+    """Return the module that TOKBENCH_KERNEL asks for; if it is the slow fallback, warn once on stderr.
 
     Args:
-        compiled: the module's full name.
+        compiled: the full name of the compiled module.
         fallback: the full name of its Python fallback.
 
     Returns:
         "native" or "python", and the module.
 
     Raises:
-        ConfigError: the variable holds another word.
-        BackendUnavailableError: the compiled module is demanded and not installed.
+        ConfigError: the variable has an invalid value.
+        BackendUnavailableError: the compiled module is required and not installed.
     """
     choice = os.environ.get("TOKBENCH_KERNEL", "auto") or "auto"
     if choice not in ("auto", "native", "python"):
         raise ConfigError(f"TOKBENCH_KERNEL is {choice!r}", hint="it must be auto, native or python")
     if choice == "python":
-        _tell_of_slow_kernel("TOKBENCH_KERNEL=python")
+        _warn_of_slow_kernel("TOKBENCH_KERNEL=python")
         return "python", import_module(fallback)
     native = _imported(compiled)
     if native.module is not None:
@@ -75,23 +76,23 @@ def chosen_module(*, compiled: str, fallback: str) -> tuple[str, ModuleType]:
             f"TOKBENCH_KERNEL=native, but {native.reason}",
             hint="install a C++20 compiler, then: pip install --force-reinstall --no-cache-dir tokbench",
         )
-    _tell_of_slow_kernel(native.reason)
+    _warn_of_slow_kernel(native.reason)
     return "python", import_module(fallback)
 
 
 def is_installed(compiled: str) -> bool:
-    """Whether a compiled module is there and loads."""
+    """Return whether a compiled module is installed and can be imported."""
     return _imported(compiled).module is not None
 
 
 def digest_of_sources(package: Path) -> str:
-    """SHA-256 over the names and the contents of the C++ sources of a package, as CMakeLists.txt computes it.
+    """Return the SHA-256 over the names and contents of the C++ sources of a package, as in CMakeLists.txt.
 
     Args:
         package: the folder `tokbench`.
 
     Returns:
-        Hexadecimal digits; of no line at all where the folder holds no sources, as in an installed package.
+        Hexadecimal digits; the hash of empty input if the folder has no sources, as in an installed package.
     """
     import hashlib
 
@@ -123,7 +124,7 @@ def _imported(compiled: str) -> _Import:
 
 
 def _installed_file(compiled: str) -> Path | None:
-    """A compiled module of the installed package, where that is another one than the package that runs."""
+    """Return the file of a compiled module in the installed package, which may not be the package that runs."""
     from importlib.machinery import EXTENSION_SUFFIXES
     from importlib.metadata import PackageNotFoundError, distribution
 
@@ -140,12 +141,12 @@ def _loaded(name: str, path: Path) -> ModuleType:
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None  # its suffix is one of an extension module
+    assert spec is not None and spec.loader is not None  # the file has the suffix of an extension module
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 @cache
-def _tell_of_slow_kernel(reason: str) -> None:
+def _warn_of_slow_kernel(reason: str) -> None:
     print(f"tokbench: running the slow Python kernel ({reason})", file=sys.stderr)

@@ -1,7 +1,7 @@
 """Generate `unicode_tables.hpp` from the `regex` package: python generate_tables.py
 
-The scanners must see the same classes as the patterns' definition does, so the tables come
-from where the definition runs; a test compares every code point with the installed `regex`.
+The scanners must use the same character classes as `regex`, on which the reference of the patterns
+runs; a test compares every code point with the installed `regex`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OUTPUT = Path(__file__).with_name("unicode_tables.hpp")
 
 
 def classify() -> list[int]:
-    """The class of each code point, surrogates as Other."""
+    """Return the class of each code point; surrogates are Other."""
     matchers = [(number, regex.compile(text)) for number, (_, text) in enumerate(CLASSES) if text]
     table = [0] * 0x110000
     for code_point in range(0x110000):
@@ -36,12 +36,12 @@ def classify() -> list[int]:
 
 
 def rows(values: list[int]) -> str:
-    """Numbers as lines of C++."""
+    """Format numbers as lines of C++."""
     return "\n".join("    " + ",".join(map(str, values[i : i + 64])) + "," for i in range(0, len(values), 64))
 
 
 def header(table: list[int]) -> str:
-    """The header's text: a block number for each 256 code points, and the distinct blocks."""
+    """Return the text of the header: a block number for each 256 code points, and the distinct blocks."""
     blocks: dict[tuple[int, ...], int] = {}
     index = [
         blocks.setdefault(tuple(table[start : start + BLOCK]), len(blocks))
