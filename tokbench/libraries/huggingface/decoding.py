@@ -216,7 +216,7 @@ class DecodesDocument(BaseTokenizer):
 
     @cached_property
     def _rewritten(self) -> dict[int, bytes]:
-        """Map from ids to the bytes that they add to a text, for ids where these differ from the token bytes.
+        """The bytes that ids add to a text, for the ids where they differ from the token bytes: id → bytes.
 
         The token bytes of an added token are its text, but the library passes that through the decoder, too: with
         Llama 2's decoder a "▁" in it becomes a space. An added token that is matched in the normalized text has
