@@ -126,14 +126,17 @@ class SentencePieceBpeTokenizer(KernelModel):
             text: the text; special tokens in it are ordinary text.
             seed: the seed that decides the segmentation.
             alpha: from 0 (the result of `encode`) to 1 (characters); None means 0.1.
-            nbest_size: ignored.
+            nbest_size: must be None; only tokenizers that rank segmentations support it.
 
         Raises:
-            ConfigError: `alpha` is not a probability.
+            ConfigError: `alpha` is not a probability, or `nbest_size` is given.
 
         Source: Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization".
         """
-        del nbest_size
+        if nbest_size is not None:
+            raise ConfigError(
+                "BPE does not rank segmentations, so nbest_size has no meaning", hint="leave it out"
+            )
         dropout = 0.1 if alpha is None else alpha
         if not 0 <= dropout <= 1:
             raise ConfigError(f"alpha is {dropout}", hint="for BPE it is a probability, from 0 to 1")

@@ -330,6 +330,8 @@ def test_impossible_samples_are_refused(arguments: dict[str, float]) -> None:
         variant("unigram").sample("a", seed=1, **arguments)
     with pytest.raises(ConfigError):
         variant("bpe").sample("a", seed=1, alpha=1.5)
+    with pytest.raises(ConfigError, match="nbest_size"):
+        variant("bpe").sample("a", seed=1, nbest_size=3)
     with pytest.raises(ConfigError):
         variant("unigram").n_best("a", n=0)
 
